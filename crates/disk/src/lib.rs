@@ -1,0 +1,125 @@
+//! The one room where bytes become durable.
+//!
+//! [`Disk`] is a directory tree with the few operations that a durable store needs: files read and
+//! written at an offset, syncs, a hard link into place, and syncs of directories. [`RealDisk`] is
+//! the file system; `SimulatedDisk` (feature `test-util`) is its twin in memory, which forgets what
+//! was not synced, fails, or crashes on demand, so that crash tests are ordinary fast tests.
+//!
+//! # The promise
+//! - Bytes written are durable once [`DiskFile::sync_data`] has returned `Ok` for a file whose
+//!   *name* is durable.
+//! - A name (created, linked, renamed or removed) is durable once [`Disk::sync_dir`] of its
+//!   directory has returned `Ok`.
+//! - After any failed sync the page cache can no longer be trusted: [`Health`] is poisoned and every
+//!   later write and sync through the same disk fails with [`is_poisoned`] until it is reopened.
+//!   Reads go on.
+
+mod health;
+mod lock;
+mod real;
+#[cfg(feature = "test-util")]
+mod simulated;
+
+use std::fmt::Debug;
+use std::io;
+
+pub use health::{Health, is_poisoned};
+pub use lock::DirectoryLock;
+pub use real::RealDisk;
+#[cfg(feature = "test-util")]
+pub use simulated::{Fault, SimulatedDisk};
+
+/// How [`Disk::open`] treats a file that is, or is not, there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// An existing file, for reading only.
+    Read,
+    /// An existing file, for reading and writing.
+    Write,
+    /// A file for reading and writing; created empty if it is missing.
+    CreateOrWrite,
+}
+
+/// A directory tree, addressed by paths relative to its root with `/` between names, such as
+/// `blobs/3f/0123`. The empty path is the root itself.
+///
+/// Paths are made by our own code only, never from a client's key.
+pub trait Disk: Debug + Send + Sync + 'static {
+    /// Opens the file at `path`.
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Creates a file without a name in the file system of this disk (`O_TMPFILE`), or, where the
+    /// file system has none, one under a unique name below `tmp/` (a directory that must exist). It
+    /// vanishes when dropped without [`Disk::link`]; one left in `tmp/` by a crash is removed by the
+    /// owner at start.
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Gives a temporary file the name `path`. Fails with `AlreadyExists` when the name is taken;
+    /// it never replaces. The name is durable after [`Disk::sync_dir`] of the parent.
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()>;
+
+    /// Renames `from` to `to`, replacing `to`. Durable after syncing both directories.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file. `NotFound` when it is not there.
+    fn remove(&self, path: &str) -> io::Result<()>;
+
+    /// Creates a directory; its parent must exist. An existing directory is fine.
+    fn create_dir(&self, path: &str) -> io::Result<()>;
+
+    /// Makes the names in the directory `path` durable.
+    fn sync_dir(&self, path: &str) -> io::Result<()>;
+
+    /// Names in the directory `path`, in no particular order.
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>>;
+
+    /// Bytes that an unprivileged writer can still store.
+    fn free_bytes(&self) -> io::Result<u64>;
+
+    /// The poison flag of this disk.
+    fn health(&self) -> &Health;
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name, without any directory.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+}
+
+/// An open file. Reads and writes name their offset, so one handle serves many threads.
+pub trait DiskFile: Debug + Send + Sync + 'static {
+    /// Reads into `buf` from `offset`, as much as there is: short only at the end of the file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Like [`DiskFile::read_at`], but only what memory can give at once; `None` when the call would
+    /// have to wait for the device, also for a part of `buf`.
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
+
+    /// Writes all of `buf` at `offset`. After an error any part of it may have been written.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file is empty.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Cuts the file, or extends it with zeros, to `bytes`.
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
+
+    /// Makes everything written so far, and the length, durable (`fdatasync`). A failure poisons the
+    /// disk.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Starts writing back without waiting, as a hint (`sync_file_range`), so that a later
+    /// [`DiskFile::sync_data`] has less to do. Promises nothing.
+    fn start_writeback(&self, offset: u64, bytes: u64);
+
+    /// For [`Disk::link`]: the concrete file.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
