@@ -1,0 +1,79 @@
+//! One ordered, transactional key space.
+//!
+//! Everything but the bytes of large objects stands on [`Kv`]: keys and values are bytes, keys are
+//! ordered byte by byte. The embedded engine is redb, on a [`Disk`](liteio_disk::Disk) or in memory.
+//!
+//! # The contract
+//! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,
+//!   and must be short-lived: an old snapshot keeps every page alive that was replaced since.
+//! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and those of
+//!   every earlier update. If it returns `Ok`, all of its writes commit; if it returns `Err` (or
+//!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes.
+//! - An update is acknowledged when [`Pending`] resolves to `Ok`: then it is as durable as the
+//!   configured [`Durability`](crate::Durability) says. Updates of several threads share one commit.
+//! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
+
+mod commit;
+#[cfg(any(test, feature = "test-util"))]
+pub mod contract;
+mod pending;
+mod redb;
+
+use std::ops::Bound;
+
+pub use commit::{Kv, KvConfig};
+pub use pending::Pending;
+pub use redb::{Cursor, Snapshot, Transaction, Value};
+
+/// Why the key space could not answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum KvError {
+    /// The device is full. Nothing of the update was kept.
+    #[error("no space left for metadata")]
+    NoSpace,
+    /// An earlier sync or write failed: nothing is written until the store is opened again.
+    #[error("writing has stopped after a failed write: {reason}")]
+    Poisoned {
+        /// The failure that stopped writing.
+        reason: String,
+    },
+    /// The device failed.
+    #[error("metadata could not be read or written: {0}")]
+    Io(std::sync::Arc<std::io::Error>),
+    /// The file is damaged, or not ours.
+    #[error("metadata is damaged: {0}")]
+    Corrupt(String),
+    /// The store is closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// Reading, the same from a [`Snapshot`] and inside a [`Transaction`].
+pub trait Read {
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
+
+    /// A cursor over the keys within the bounds, in both directions, seekable.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError>;
+}
+
+/// Writing, inside [`Kv::update`] only.
+pub trait Write: Read {
+    /// Sets `key` to `value`.
+    ///
+    /// # Errors
+    /// When the engine cannot write; the whole update fails then.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError>;
+
+    /// Removes `key`; a key that is not there is fine.
+    ///
+    /// # Errors
+    /// When the engine cannot write; the whole update fails then.
+    fn delete(&mut self, key: &[u8]) -> Result<(), KvError>;
+}
