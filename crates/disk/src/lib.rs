@@ -16,6 +16,7 @@
 
 mod health;
 mod lock;
+mod path;
 mod real;
 #[cfg(feature = "test-util")]
 mod simulated;

@@ -1,0 +1,353 @@
+//! The disk that is a directory of the file system.
+
+use std::any::Any;
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rustix::fs::{self as calls, AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
+
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+
+/// Files are the server's own: nobody else has business with them.
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// Where temporary files get a name if the file system has none without.
+const TEMPORARY_DIRECTORY: &str = "tmp";
+
+/// A directory of the file system. Clones share its health.
+#[derive(Clone, Debug)]
+pub struct RealDisk {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// All paths start here, so the disk stays the same when the directory is moved.
+    root: OwnedFd,
+    health: Health,
+    /// Whether temporary files are made without a name. Given up at the first refusal.
+    has_unnamed_files: AtomicBool,
+    next_temporary: AtomicU64,
+}
+
+impl RealDisk {
+    /// Opens the directory `root`; it is created if it is missing. Nothing in it is touched.
+    ///
+    /// # Errors
+    /// Why the directory cannot be created or opened, with its path.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let explain = |error: io::Error| {
+            let kind = error.kind();
+            io::Error::new(kind, format!("cannot open the directory {}: {error}", root.display()))
+        };
+        create_durably(root).map_err(explain)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root =
+            calls::open(root, flags, Mode::empty()).map_err(|error| explain(error.into()))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                root,
+                health: Health::new(),
+                // A file without a name is linked by its name in /proc, which a bare container may
+                // lack.
+                has_unnamed_files: AtomicBool::new(Path::new("/proc/self/fd").exists()),
+                next_temporary: AtomicU64::new(0),
+            }),
+        })
+    }
+
+    fn file(&self, file: OwnedFd, name: &str, temporary: Option<Temporary>) -> Box<dyn DiskFile> {
+        Box::new(RealFile {
+            file: File::from(file),
+            name: name.into(),
+            shared: Arc::clone(&self.shared),
+            temporary: temporary.map(Mutex::new),
+        })
+    }
+
+    fn open_directory(&self, path: &str) -> io::Result<OwnedFd> {
+        path::check_directory(path)?;
+        let path = if path.is_empty() { "." } else { path };
+        self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
+    fn open_at(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::CLOEXEC;
+        Ok(retry_on_intr(|| calls::openat(&self.shared.root, path, flags, FILE_MODE))?)
+    }
+
+    fn create_named_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        loop {
+            let number = self.shared.next_temporary.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TEMPORARY_DIRECTORY}/{}-{number}", std::process::id());
+            match self.open_at(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
+                // Left behind by a dead process of the same id.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(file) => {
+                    let temporary = Temporary::Named(name.clone());
+                    return Ok(self.file(file, &name, Some(temporary)));
+                }
+            }
+        }
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        path::check_file(path)?;
+        let flags = match mode {
+            OpenMode::Read => OFlags::RDONLY,
+            OpenMode::Write => OFlags::RDWR,
+            OpenMode::CreateOrWrite => {
+                self.shared.health.check()?;
+                OFlags::RDWR | OFlags::CREATE
+            }
+        };
+        Ok(self.file(self.open_at(path, flags)?, path, None))
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        self.shared.health.check()?;
+        if !self.shared.has_unnamed_files.load(Ordering::Relaxed) {
+            return self.create_named_temporary();
+        }
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+        match retry_on_intr(|| calls::openat(&self.shared.root, ".", flags, FILE_MODE)) {
+            Ok(file) => Ok(self.file(file, "a temporary file", Some(Temporary::Unnamed))),
+            // ISDIR and INVAL come from kernels and file systems that do not know the flag at all.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
+                self.shared.has_unnamed_files.store(false, Ordering::Relaxed);
+                self.create_named_temporary()
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        let file = file
+            .as_any()
+            .downcast_ref::<RealFile>()
+            .filter(|file| Arc::ptr_eq(&file.shared, &self.shared))
+            .ok_or_else(|| not_linkable("a file of another disk"))?;
+        let temporary = file.temporary.as_ref().ok_or_else(|| not_linkable("a named file"))?;
+        // Held over the call, so that two threads cannot both give it a name.
+        let mut temporary = temporary.lock();
+        let root = &self.shared.root;
+        match &*temporary {
+            Temporary::Linked => return Err(not_linkable("a temporary file that has a name")),
+            Temporary::Unnamed => {
+                let by_descriptor = format!("/proc/self/fd/{}", file.file.as_raw_fd());
+                calls::linkat(calls::CWD, by_descriptor, root, path, AtFlags::SYMLINK_FOLLOW)?;
+            }
+            Temporary::Named(name) => {
+                match calls::renameat_with(root, name, root, path, RenameFlags::NOREPLACE) {
+                    Ok(()) => {}
+                    // Network file systems cannot rename without replacing, but they can link.
+                    Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                        calls::linkat(root, name, root, path, AtFlags::empty())?;
+                        // The file has its name; a second one in `tmp/` is swept at the next start.
+                        let _ = calls::unlinkat(root, name, AtFlags::empty());
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        *temporary = Temporary::Linked;
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(from)?;
+        path::check_file(to)?;
+        Ok(calls::renameat(&self.shared.root, from, &self.shared.root, to)?)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        Ok(calls::unlinkat(&self.shared.root, path, AtFlags::empty())?)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_directory(path)?;
+        if path.is_empty() {
+            return Ok(());
+        }
+        match calls::mkdirat(&self.shared.root, path, DIRECTORY_MODE) {
+            // A file of that name is an error; opening says so.
+            Err(Errno::EXIST) => self.open_directory(path).map(drop),
+            result => Ok(result?),
+        }
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        // Not being able to open it loses nothing; only a failed sync does.
+        let directory = self.open_directory(path)?;
+        retry_on_intr(|| calls::fsync(&directory)).map_err(|error| {
+            let error = io::Error::from(error);
+            let health = &self.shared.health;
+            health.poison(format!("the sync of the directory {path:?} failed: {error}"));
+            error
+        })
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        let directory = self.open_directory(path)?;
+        let mut entries = Vec::new();
+        for entry in calls::Dir::read_from(&directory)? {
+            let entry = entry?;
+            // Whatever is not UTF-8 is not ours.
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let is_dir = match entry.file_type() {
+                calls::FileType::Directory => true,
+                calls::FileType::Unknown => {
+                    match calls::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => calls::FileType::from_raw_mode(stat.st_mode).is_dir(),
+                        // Removed since.
+                        Err(Errno::NOENT) => continue,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                _ => false,
+            };
+            entries.push(DirEntry { name: name.to_owned(), is_dir });
+        }
+        Ok(entries)
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let numbers = calls::fstatvfs(&self.shared.root)?;
+        Ok(numbers.f_bavail.saturating_mul(numbers.f_frsize))
+    }
+
+    fn health(&self) -> &Health {
+        &self.shared.health
+    }
+}
+
+/// What a temporary file still is.
+#[derive(Debug)]
+enum Temporary {
+    Unnamed,
+    /// Its path below `tmp/`, to be removed unless it gets another.
+    Named(String),
+    /// An ordinary file by now.
+    Linked,
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: File,
+    /// For messages: the path when it was opened.
+    name: Box<str>,
+    shared: Arc<Shared>,
+    temporary: Option<Mutex<Temporary>>,
+}
+
+impl DiskFile for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let wanted = buf.len();
+        let mut slices = [IoSliceMut::new(buf)];
+        let result = retry_on_intr(|| {
+            rustix::io::preadv2(&self.file, &mut slices, offset, ReadWriteFlags::NOWAIT)
+        });
+        match result {
+            Ok(count) if count == wanted => Ok(Some(count)),
+            // Either the file ends here, or memory holds no more of it.
+            Ok(count) if offset.saturating_add(count as u64) >= self.len()? => Ok(Some(count)),
+            Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        self.file.set_len(bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.shared.health.check()?;
+        // Through the descriptor that wrote: one opened later might not be told of an earlier loss.
+        retry_on_intr(|| calls::fdatasync(self.file.as_fd())).map_err(|error| {
+            let error = io::Error::from(error);
+            self.shared.health.poison(format!("the sync of {} failed: {error}", self.name));
+            error
+        })
+    }
+
+    fn start_writeback(&self, _offset: u64, _bytes: u64) {}
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for RealFile {
+    fn drop(&mut self) {
+        if let Some(Temporary::Named(name)) = self.temporary.as_mut().map(Mutex::get_mut) {
+            // One that cannot be removed is swept at the next start, as after a crash.
+            let _ = calls::unlinkat(&self.shared.root, name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+fn not_linkable(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what} cannot be linked"))
+}
+
+/// Creates `directory` with its parents and makes the new names durable.
+fn create_durably(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let parent = match directory.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    create_durably(parent)?;
+    match std::fs::create_dir(directory) {
+        // Another process was faster. A file of that name is found out when it is opened.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        result => result?,
+    }
+    File::open(parent)?.sync_all()
+}
