@@ -1,0 +1,88 @@
+"""A LiteIO server for each backend, started on a free port and stopped by its process id."""
+
+import os
+import re
+import signal
+import subprocess
+import uuid
+
+import boto3
+import pytest
+from botocore.config import Config
+
+ACCESS_KEY = "client-suite"
+SECRET_KEY = "client-suite-secret"
+
+
+class Server:
+    """One running server; `endpoint` is its URL."""
+
+    def __init__(self, *arguments):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LITEIO_")}
+        self.process = subprocess.Popen(
+            [os.environ["LITEIO"], "server", "--address", "127.0.0.1:0",
+             "--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+        self.endpoint = None
+        for line in self.process.stdout:
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            if found:
+                self.endpoint = found.group(0)
+                break
+        assert self.endpoint, "the server did not print its endpoint"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=60) == 0
+
+
+def client(endpoint, **config):
+    return boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1",
+        aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY,
+        config=Config(retries={"max_attempts": 1}, **config))
+
+
+@pytest.fixture(scope="session", params=["memory", "directory"])
+def server(request, tmp_path_factory):
+    if request.param == "memory":
+        started = Server("--memory")
+    else:
+        started = Server("--data-dir", str(tmp_path_factory.mktemp("data")))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def s3(server):
+    return client(server.endpoint)
+
+
+@pytest.fixture
+def bucket(s3):
+    name = f"suite-{uuid.uuid4().hex[:16]}"
+    s3.create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture
+def aws(server, tmp_path):
+    """Runs the AWS CLI and returns its standard output."""
+    def run(*arguments, check=True):
+        environment = dict(
+            os.environ, AWS_ACCESS_KEY_ID=ACCESS_KEY, AWS_SECRET_ACCESS_KEY=SECRET_KEY,
+            AWS_DEFAULT_REGION="us-east-1", AWS_CONFIG_FILE=str(tmp_path / "no-config"),
+            AWS_SHARED_CREDENTIALS_FILE=str(tmp_path / "no-credentials"), AWS_PAGER="",
+            AWS_MAX_ATTEMPTS="1")
+        result = subprocess.run(
+            ["aws", "--endpoint-url", server.endpoint, *arguments],
+            capture_output=True, text=True, env=environment, cwd=tmp_path)
+        if check:
+            assert result.returncode == 0, result.stderr
+            return result.stdout
+        return result
+    return run

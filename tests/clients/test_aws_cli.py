@@ -1,0 +1,144 @@
+"""What users do with the AWS CLI: buckets, large files, sync both ways, presigned URLs, s3api."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+import uuid
+
+MIB = 1 << 20
+
+
+def fresh_bucket(aws):
+    name = f"cli-{uuid.uuid4().hex[:16]}"
+    assert f"make_bucket: {name}" in aws("s3", "mb", f"s3://{name}")
+    return name
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def tree(path):
+    return {str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file()}
+
+
+def test_a_bucket_is_made_listed_and_removed(aws):
+    bucket = fresh_bucket(aws)
+    assert bucket in aws("s3", "ls")
+    aws("s3", "rb", f"s3://{bucket}")
+    assert bucket not in aws("s3", "ls")
+
+
+def test_a_bucket_with_objects_is_removed_only_by_force(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    write(tmp_path / "a", b"a")
+    aws("s3", "cp", "a", f"s3://{bucket}/a")
+    refused = aws("s3", "rb", f"s3://{bucket}", check=False)
+    assert refused.returncode != 0 and "BucketNotEmpty" in refused.stderr
+    aws("s3", "rb", f"s3://{bucket}", "--force")
+
+
+def test_large_files_go_up_and_come_back(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    data = os.urandom(40 * MIB + 123)
+    write(tmp_path / "large", data)
+    aws("s3", "cp", "large", f"s3://{bucket}/dir/large")
+    aws("s3", "cp", f"s3://{bucket}/dir/large", f"s3://{bucket}/copy of large")
+    aws("s3", "cp", f"s3://{bucket}/copy of large", "back")
+    assert (tmp_path / "back").read_bytes() == data
+    head = json.loads(aws("s3api", "head-object", "--bucket", bucket, "--key", "dir/large"))
+    assert head["ContentLength"] == len(data) and head["ETag"].endswith('-6"')
+
+
+def test_a_stream_of_unknown_length_is_stored(aws, tmp_path, server):
+    bucket = fresh_bucket(aws)
+    write(tmp_path / "in", b"piped" * 1000)
+    import subprocess
+    from conftest import ACCESS_KEY, SECRET_KEY
+    environment = dict(os.environ, AWS_ACCESS_KEY_ID=ACCESS_KEY, AWS_SECRET_ACCESS_KEY=SECRET_KEY,
+                       AWS_DEFAULT_REGION="us-east-1")
+    with open(tmp_path / "in", "rb") as source:
+        subprocess.run(["aws", "--endpoint-url", server.endpoint, "s3", "cp", "-",
+                        f"s3://{bucket}/piped"], stdin=source, check=True, env=environment)
+    assert aws("s3", "cp", f"s3://{bucket}/piped", "-") == "piped" * 1000
+
+
+def test_sync_both_ways(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    source, target = tmp_path / "source", tmp_path / "target"
+    for name in ["a.txt", "deep/er/b.bin", "ünïcode/ключ", "space and +plus", "c%20d"]:
+        write(source / name, name.encode() * 100)
+    write(source / "large", os.urandom(9 * MIB))
+    aws("s3", "sync", "source", f"s3://{bucket}/root")
+    aws("s3", "sync", f"s3://{bucket}/root", "target")
+    assert tree(source) == tree(target)
+
+    (source / "a.txt").unlink()
+    write(source / "deep/er/b.bin", b"changed and longer than before" * 50)
+    aws("s3", "sync", "source", f"s3://{bucket}/root", "--delete")
+    aws("s3", "sync", f"s3://{bucket}/root", "target", "--delete")
+    assert tree(source) == tree(target)
+    assert aws("s3", "sync", "source", f"s3://{bucket}/root").strip() == ""
+
+
+def test_remove_recursive_with_filters(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    for number in range(30):
+        write(tmp_path / f"files/{number}.{'log' if number % 2 else 'txt'}", b"x")
+    aws("s3", "cp", "files", f"s3://{bucket}/", "--recursive")
+    aws("s3", "rm", f"s3://{bucket}/", "--recursive", "--exclude", "*", "--include", "*.log")
+    left = aws("s3", "ls", f"s3://{bucket}", "--recursive").split("\n")
+    assert len([line for line in left if line]) == 15
+    assert not any(line.endswith(".log") for line in left)
+    aws("s3", "rm", f"s3://{bucket}", "--recursive")
+    assert aws("s3", "ls", f"s3://{bucket}", check=False).stdout == ""
+
+
+def test_a_presigned_url_works_without_credentials(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    write(tmp_path / "a", b"for everyone with the link")
+    aws("s3", "cp", "a", f"s3://{bucket}/a b+c")
+    url = aws("s3", "presign", f"s3://{bucket}/a b+c").strip()
+    assert urllib.request.urlopen(url).read() == b"for everyone with the link"
+    try:
+        urllib.request.urlopen(url.replace("X-Amz-Expires=3600", "X-Amz-Expires=3601"))
+        raise AssertionError("a changed URL was accepted")
+    except urllib.error.HTTPError as refused:
+        assert refused.code == 403 and b"SignatureDoesNotMatch" in refused.read()
+
+
+def test_multipart_by_hand(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    parts = [os.urandom(5 * MIB), os.urandom(1000)]
+    created = json.loads(aws("s3api", "create-multipart-upload", "--bucket", bucket, "--key", "k"))
+    upload = created["UploadId"]
+    finished = []
+    for number, data in enumerate(parts, 1):
+        write(tmp_path / f"part{number}", data)
+        part = json.loads(aws(
+            "s3api", "upload-part", "--bucket", bucket, "--key", "k", "--upload-id", upload,
+            "--part-number", str(number), "--body", f"part{number}"))
+        finished.append({"PartNumber": number, "ETag": part["ETag"]})
+    listed = json.loads(aws("s3api", "list-parts", "--bucket", bucket, "--key", "k",
+                            "--upload-id", upload))
+    assert [part["Size"] for part in listed["Parts"]] == [len(data) for data in parts]
+    uploads = json.loads(aws("s3api", "list-multipart-uploads", "--bucket", bucket))
+    assert uploads["Uploads"][0]["UploadId"] == upload
+    write(tmp_path / "parts.json", json.dumps({"Parts": finished}).encode())
+    aws("s3api", "complete-multipart-upload", "--bucket", bucket, "--key", "k",
+        "--upload-id", upload, "--multipart-upload", "file://parts.json")
+    aws("s3api", "get-object", "--bucket", bucket, "--key", "k", "whole")
+    assert (tmp_path / "whole").read_bytes() == b"".join(parts)
+    aws("s3api", "get-object", "--bucket", bucket, "--key", "k", "--range", "bytes=5242870-5242889",
+        "middle")
+    assert (tmp_path / "middle").read_bytes() == b"".join(parts)[5242870:5242890]
+
+
+def test_errors_name_what_is_wrong(aws):
+    bucket = fresh_bucket(aws)
+    missing = aws("s3api", "get-object", "--bucket", bucket, "--key", "none", "out", check=False)
+    assert "NoSuchKey" in missing.stderr
+    missing = aws("s3", "ls", "s3://no-such-bucket-here", check=False)
+    assert "NoSuchBucket" in missing.stderr

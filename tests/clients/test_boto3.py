@@ -1,0 +1,167 @@
+"""What users do with boto3, in the ways that its defaults exercise: checksums, paging, transfers."""
+
+import hashlib
+import io
+import os
+import threading
+import urllib.request
+
+import pytest
+from boto3.s3.transfer import TransferConfig
+from botocore.exceptions import ClientError
+
+from conftest import client
+
+MIB = 1 << 20
+
+
+def code(refused):
+    return refused.value.response["Error"]["Code"]
+
+
+def status(refused):
+    return refused.value.response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+@pytest.mark.parametrize("key", ["a", "a//b", "../x", "a b+c%20", "ключ/日本", "s" * 300, "t/" * 300,
+                                 "=@(),;&$!*'", "trailing/"])
+def test_keys_are_kept_verbatim(s3, bucket, key):
+    s3.put_object(Bucket=bucket, Key=key, Body=b"body of " + key.encode())
+    assert s3.get_object(Bucket=bucket, Key=key)["Body"].read() == b"body of " + key.encode()
+    assert [o["Key"] for o in s3.list_objects_v2(Bucket=bucket)["Contents"]] == [key]
+
+
+@pytest.mark.parametrize("length", [0, 1, 16383, 16384, 16385, 262144, 3 * MIB + 1])
+def test_bodies_of_every_size(s3, bucket, length):
+    data = os.urandom(length)
+    put = s3.put_object(Bucket=bucket, Key="k", Body=data)
+    assert put["ETag"] == f'"{hashlib.md5(data).hexdigest()}"'
+    got = s3.get_object(Bucket=bucket, Key="k")
+    assert got["ContentLength"] == length and got["Body"].read() == data
+
+
+def test_metadata_and_headers_come_back(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", ContentType="text/plain",
+                  CacheControl="max-age=1", ContentDisposition="attachment", ContentLanguage="de",
+                  ContentEncoding="gzip", Metadata={"Colour": "blue"}, Tagging="a=1&b=2")
+    head = s3.head_object(Bucket=bucket, Key="k")
+    assert head["ContentType"] == "text/plain" and head["CacheControl"] == "max-age=1"
+    assert head["ContentDisposition"] == "attachment" and head["ContentLanguage"] == "de"
+    assert head["ContentEncoding"] == "gzip" and head["Metadata"] == {"colour": "blue"}
+    assert s3.get_object(Bucket=bucket, Key="k")["TagCount"] == 2
+    changed = s3.get_object(Bucket=bucket, Key="k", ResponseContentType="image/png",
+                            ResponseCacheControl="no-store")
+    assert changed["ContentType"] == "image/png" and changed["CacheControl"] == "no-store"
+
+
+def test_transfer_manager_uploads_in_parts_and_downloads_in_ranges(s3, bucket):
+    data = os.urandom(33 * MIB)
+    config = TransferConfig(multipart_threshold=8 * MIB, multipart_chunksize=8 * MIB)
+    s3.upload_fileobj(io.BytesIO(data), bucket, "large", Config=config)
+    out = io.BytesIO()
+    s3.download_fileobj(bucket, "large", out, Config=config)
+    assert out.getvalue() == data
+    s3.copy({"Bucket": bucket, "Key": "large"}, bucket, "copied", Config=config)
+    assert s3.get_object(Bucket=bucket, Key="copied")["Body"].read() == data
+    part = s3.get_object(Bucket=bucket, Key="large", PartNumber=2)
+    assert part["PartsCount"] == 5 and part["Body"].read() == data[8 * MIB:16 * MIB]
+
+
+@pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
+def test_checksums_are_verified_and_returned(s3, bucket, algorithm):
+    if algorithm in ("CRC32C", "CRC64NVME"):
+        pytest.importorskip("awscrt")
+    put = s3.put_object(Bucket=bucket, Key="k", Body=io.BytesIO(b"checked"),
+                        ChecksumAlgorithm=algorithm)
+    head = s3.head_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+    assert head[f"Checksum{algorithm}"] == put[f"Checksum{algorithm}"]
+    with pytest.raises(ClientError) as refused:
+        s3.put_object(Bucket=bucket, Key="bad", Body=b"checked", ContentMD5="1B2M2Y8AsgTpgAmY7PhCfg==")
+    assert code(refused) == "BadDigest"
+    with pytest.raises(ClientError) as refused:
+        s3.head_object(Bucket=bucket, Key="bad")
+    assert status(refused) == 404
+
+
+def test_paging_meets_every_key_once(s3, bucket):
+    keys = sorted(f"{letter}/{number:03}" for letter in "abc" for number in range(25))
+    for key in keys:
+        s3.put_object(Bucket=bucket, Key=key, Body=b"")
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, PaginationConfig={"PageSize": 7})
+    assert [o["Key"] for page in pages for o in page["Contents"]] == keys
+    prefixes = s3.list_objects_v2(Bucket=bucket, Delimiter="/", MaxKeys=2)
+    assert [p["Prefix"] for p in prefixes["CommonPrefixes"]] == ["a/", "b/"] and prefixes["IsTruncated"]
+    pages = s3.get_paginator("list_objects").paginate(Bucket=bucket, PaginationConfig={"PageSize": 9})
+    assert [o["Key"] for page in pages for o in page["Contents"]] == keys
+    versions = s3.get_paginator("list_object_versions").paginate(
+        Bucket=bucket, PaginationConfig={"PageSize": 10})
+    assert [v["Key"] for page in versions for v in page["Versions"]] == keys
+
+
+def test_delete_objects_in_one_request(s3, bucket):
+    for number in range(20):
+        s3.put_object(Bucket=bucket, Key=str(number), Body=b"x")
+    answer = s3.delete_objects(Bucket=bucket, Delete={
+        "Objects": [{"Key": str(number)} for number in range(25)]})
+    assert len(answer["Deleted"]) == 25 and "Errors" not in answer
+    assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+
+
+def test_conditional_writes_have_one_winner(server, s3, bucket):
+    winners, losers = [], []
+
+    def race(number):
+        try:
+            client(server.endpoint).put_object(
+                Bucket=bucket, Key="lock", Body=str(number).encode(), IfNoneMatch="*")
+            winners.append(number)
+        except ClientError as refused:
+            losers.append(refused.response["ResponseMetadata"]["HTTPStatusCode"])
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(winners) == 1 and set(losers) <= {409, 412}
+    assert s3.get_object(Bucket=bucket, Key="lock")["Body"].read() == str(winners[0]).encode()
+
+
+def test_presigned_requests_and_posts(s3, bucket):
+    url = s3.generate_presigned_url("put_object", Params={"Bucket": bucket, "Key": "p"})
+    request = urllib.request.Request(url, data=b"presigned", method="PUT")
+    assert urllib.request.urlopen(request).status == 200
+    post = s3.generate_presigned_post(bucket, "form/${filename}", Conditions=[
+        ["content-length-range", 1, 100]])
+    boundary = "----client-suite"
+    body = b""
+    for name, value in post["fields"].items():
+        body += (f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'
+                 f"{value}\r\n").encode()
+    body += (f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="f.txt"\r\n'
+             f"Content-Type: text/plain\r\n\r\nfrom a form\r\n--{boundary}--\r\n").encode()
+    request = urllib.request.Request(post["url"], data=body, headers={
+        "Content-Type": f"multipart/form-data; boundary={boundary}"})
+    assert urllib.request.urlopen(request).status == 204
+    assert s3.get_object(Bucket=bucket, Key="form/f.txt")["Body"].read() == b"from a form"
+
+
+def test_virtual_host_addressing(server, bucket):
+    port = server.endpoint.rsplit(":", 1)[1]
+    virtual = client(f"http://s3.localhost:{port}", s3={"addressing_style": "virtual"})
+    try:
+        virtual.put_object(Bucket=bucket, Key="v", Body=b"by host name")
+    except Exception as failure:
+        if "connect to the endpoint" in str(failure) or "resolve" in str(failure).lower():
+            pytest.skip("this machine does not resolve *.localhost")
+        raise
+    assert virtual.get_object(Bucket=bucket, Key="v")["Body"].read() == b"by host name"
+
+
+def test_wrong_credentials_are_refused(server, bucket):
+    import boto3
+    wrong = boto3.client("s3", endpoint_url=server.endpoint, region_name="us-east-1",
+                         aws_access_key_id="client-suite", aws_secret_access_key="not the secret")
+    with pytest.raises(ClientError) as refused:
+        wrong.list_objects_v2(Bucket=bucket)
+    assert code(refused) == "SignatureDoesNotMatch" and status(refused) == 403
