@@ -59,7 +59,7 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// it never replaces. The name is durable after [`Disk::sync_dir`] of the parent.
     fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()>;
 
-    /// Renames `from` to `to`, replacing `to`. Durable after syncing both directories.
+    /// Renames the file `from` to `to`, replacing `to`. Durable after syncing both directories.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file. `NotFound` when it is not there.

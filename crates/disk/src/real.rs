@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -314,7 +315,15 @@ impl DiskFile for RealFile {
         })
     }
 
-    fn start_writeback(&self, _offset: u64, _bytes: u64) {}
+    /// `sync_file_range` cannot be called without `unsafe`. This advice does the same on Linux and
+    /// was measured to: it starts writing the dirty pages and drops only those that were clean
+    /// before, which the pages just written are not.
+    fn start_writeback(&self, offset: u64, bytes: u64) {
+        // No length would mean up to the end.
+        if let Some(bytes) = NonZeroU64::new(bytes) {
+            let _ = calls::fadvise(&self.file, offset, Some(bytes), calls::Advice::DontNeed);
+        }
+    }
 
     fn as_any(&self) -> &dyn Any {
         self
@@ -350,4 +359,81 @@ fn create_durably(directory: &Path) -> io::Result<()> {
         result => result?,
     }
     File::open(parent)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::is_poisoned;
+
+    fn disk_with_named_temporaries() -> (tempfile::TempDir, RealDisk) {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let disk = RealDisk::open(directory.path()).expect("opens");
+        disk.create_dir(TEMPORARY_DIRECTORY).expect("created");
+        disk.shared.has_unnamed_files.store(false, Ordering::Relaxed);
+        (directory, disk)
+    }
+
+    #[test]
+    fn without_unnamed_files_a_temporary_file_lives_in_tmp_until_linked_or_dropped() {
+        let (_directory, disk) = disk_with_named_temporaries();
+        let file = disk.create_temporary().expect("created");
+        let other = disk.create_temporary().expect("created");
+        assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed").len(), 2);
+        file.write_at(b"body", 0).expect("written");
+        disk.link(&*file, "a").expect("linked");
+        let taken = disk.link(&*other, "a").expect_err("taken");
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        let again = disk.link(&*file, "b").expect_err("has a name");
+        assert_eq!(again.kind(), io::ErrorKind::InvalidInput);
+        drop((file, other));
+        assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed"), []);
+        assert_eq!(disk.open("a", OpenMode::Read).expect("opens").len().expect("length"), 4);
+    }
+
+    #[test]
+    fn a_name_left_behind_by_a_dead_process_is_stepped_over() {
+        let (directory, disk) = disk_with_named_temporaries();
+        let left = format!("{TEMPORARY_DIRECTORY}/{}-0", std::process::id());
+        std::fs::write(directory.path().join(&left), "left behind").expect("written");
+        let file = disk.create_temporary().expect("created");
+        assert!(file.is_empty().expect("length"));
+    }
+
+    #[test]
+    fn a_failed_file_sync_poisons_the_disk() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let disk = RealDisk::open(directory.path()).expect("opens");
+        let good = disk.open("good", OpenMode::CreateOrWrite).expect("created");
+        // A pipe cannot be synced.
+        let (reader, _writer) = io::pipe().expect("a pipe");
+        let bad = disk.file(reader.into(), "bad", None);
+        let error = bad.sync_data().expect_err("not a file");
+        assert!(!is_poisoned(&error), "the first error is the cause itself: {error}");
+        assert!(disk.health().reason().is_some_and(|reason| reason.contains("bad")));
+        assert!(is_poisoned(&good.write_at(b"x", 0).expect_err("refused")));
+        assert!(is_poisoned(&good.sync_data().expect_err("refused")));
+    }
+
+    #[test]
+    fn a_failed_directory_sync_poisons_the_disk_but_a_missing_directory_does_not() {
+        // The process file system lets nobody sync its directories.
+        let disk = RealDisk::open(Path::new("/proc/self")).expect("opens");
+        let missing = disk.sync_dir("missing").expect_err("missing");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert!(disk.health().check().is_ok());
+        disk.sync_dir("").expect_err("cannot be synced");
+        assert!(is_poisoned(&disk.sync_dir("").expect_err("refused")));
+    }
+
+    #[test]
+    fn missing_parents_of_the_root_are_created() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = directory.path().join("a/b/c");
+        RealDisk::open(&root).expect("created");
+        RealDisk::open(&root).expect("opened again");
+        std::fs::write(root.join("file"), "").expect("written");
+        let error = RealDisk::open(&root.join("file")).expect_err("not a directory");
+        assert!(error.to_string().contains("a/b/c/file"), "{error}");
+    }
 }

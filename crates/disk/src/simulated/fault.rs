@@ -1,0 +1,116 @@
+//! Which operation fails, and how.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rustix::io::Errno;
+
+use super::generator::Generator;
+
+/// How an operation of a `SimulatedDisk` fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The machine stops: the operation may or may not have had its effect, and it and everything
+    /// after it, reads too, fails. Go on with `SimulatedDisk::crash`.
+    Crash,
+    /// The operation fails once with `EIO`, without effect. A sync that fails so is a
+    /// [`Fault::FailedSync`].
+    Io,
+    /// The operation fails once with `ENOSPC`, without effect. A sync that fails so poisons the disk
+    /// as any failed sync does.
+    NoSpace,
+    /// From here on every operation that may need space (writes, growing, creating, linking,
+    /// renaming) fails with `ENOSPC`, until `SimulatedDisk::clear_faults`; none is free meanwhile.
+    NoSpaceFrom,
+    /// The first write from here on stores a part of its bytes and fails with `EIO`.
+    ShortWrite,
+    /// The first sync, of a file or directory, from here on fails with `EIO` and poisons the disk.
+    /// Of the file's pending bytes any part is durable; the rest never will be.
+    FailedSync,
+}
+
+/// What kind of operation is about to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Write,
+    /// Changes of length that grow a file, new and changed names.
+    NeedsSpace,
+    /// Removals and cuts.
+    FreesSpace,
+    Sync,
+}
+
+/// How the operation is to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Verdict {
+    Run,
+    /// Run it, then report that the machine has stopped.
+    RunAndStop,
+    /// Stop without running it.
+    Stop,
+    Fail(Errno),
+    ShortWrite,
+    FailSync(Errno),
+}
+
+/// The faults to come, by the number of the operation that they wait for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults {
+    waiting: BTreeMap<u64, Fault>,
+    is_full: bool,
+}
+
+impl Faults {
+    pub(super) fn set(&mut self, at_operation: u64, fault: Fault) {
+        self.waiting.insert(at_operation, fault);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.is_full = false;
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Decides about operation `number` and uses up the fault that strikes it.
+    pub(super) fn decide(
+        &mut self,
+        number: u64,
+        operation: Operation,
+        generator: &mut Generator,
+    ) -> Verdict {
+        let strikes = |fault: Fault| match fault {
+            Fault::ShortWrite => operation == Operation::Write,
+            Fault::FailedSync => operation == Operation::Sync,
+            _ => true,
+        };
+        let next = self.waiting.range(..=number).find(|(_, fault)| strikes(**fault));
+        if let Some((&at, &fault)) = next {
+            self.waiting.remove(&at);
+            let failure = match operation {
+                Operation::Sync => Verdict::FailSync,
+                _ => Verdict::Fail,
+            };
+            match fault {
+                Fault::Crash if generator.coin() => return Verdict::RunAndStop,
+                Fault::Crash => return Verdict::Stop,
+                Fault::Io => return failure(Errno::IO),
+                Fault::NoSpace => return failure(Errno::NOSPC),
+                Fault::NoSpaceFrom => self.is_full = true,
+                Fault::ShortWrite => return Verdict::ShortWrite,
+                Fault::FailedSync => return Verdict::FailSync(Errno::IO),
+            }
+        }
+        match operation {
+            Operation::Write | Operation::NeedsSpace if self.is_full => Verdict::Fail(Errno::NOSPC),
+            _ => Verdict::Run,
+        }
+    }
+}
+
+/// The answer of a machine that has stopped, and of a process that is gone.
+pub(super) fn stopped() -> io::Error {
+    io::Error::other("the simulated machine has stopped")
+}

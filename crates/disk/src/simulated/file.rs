@@ -1,0 +1,128 @@
+//! An open file of the simulated disk.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::io::Errno;
+
+use super::content::PAGE_BYTES;
+use super::fault::{Operation, Verdict};
+use super::generator::mix;
+use super::node::{Node, check_end};
+use super::{SimulatedDisk, State};
+use crate::DiskFile;
+
+pub(super) struct SimulatedFile {
+    pub(super) disk: SimulatedDisk,
+    pub(super) node: Arc<Node>,
+    is_writable: bool,
+}
+
+impl SimulatedFile {
+    /// Must not be called, nor the result dropped, with the lock of the disk held.
+    pub(super) fn new(disk: SimulatedDisk, node: Arc<Node>, is_writable: bool) -> Self {
+        let state = disk.shared.state.lock();
+        node.state.lock().handles += 1;
+        drop(state);
+        Self { disk, node, is_writable }
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.is_writable { Ok(()) } else { Err(Errno::BADF.into()) }
+    }
+
+    /// Writes what fits on the disk and tells whether that is all.
+    fn write(&self, state: &mut State, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut file = self.node.state.lock();
+        let free_pages = state.free_bytes() / PAGE_BYTES;
+        let fitting = file.current.fitting_bytes(offset, buf.len(), free_pages);
+        let before = file.current.allocated_bytes();
+        file.write(&buf[..fitting], offset);
+        state.allocated_bytes += file.current.allocated_bytes() - before;
+        if fitting < buf.len() { Err(Errno::NOSPC.into()) } else { Ok(()) }
+    }
+}
+
+impl DiskFile for SimulatedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.disk.check_running()?;
+        Ok(self.node.state.lock().current.read(buf, offset))
+    }
+
+    /// One read in four would have to wait, so that callers are tried both ways.
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let number = self.disk.shared.reads.fetch_add(1, Ordering::Relaxed);
+        if mix(number).is_multiple_of(4) {
+            return self.disk.check_running().map(|()| None);
+        }
+        self.read_at(buf, offset).map(Some)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_writable()?;
+        check_end(offset, buf.len() as u64)?;
+        self.disk.change(Operation::Write, |state, verdict| match verdict {
+            Verdict::ShortWrite => {
+                let bytes = state.generator.below(buf.len() as u64 + 1) as usize;
+                self.write(state, &buf[..bytes], offset)?;
+                Err(Errno::IO.into())
+            }
+            _ => self.write(state, buf, offset),
+        })
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.disk.check_running()?;
+        Ok(self.node.state.lock().current.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.check_writable()?;
+        check_end(0, bytes)?;
+        let grows = bytes > self.node.state.lock().current.len();
+        let operation = if grows { Operation::NeedsSpace } else { Operation::FreesSpace };
+        self.disk.change(operation, |state, _| {
+            let mut file = self.node.state.lock();
+            let before = file.current.allocated_bytes();
+            file.set_len(bytes);
+            state.allocated_bytes -= before - file.current.allocated_bytes();
+            Ok(())
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.disk.change(Operation::Sync, |state, verdict| {
+            let mut file = self.node.state.lock();
+            match verdict {
+                Verdict::FailSync(_) => file.fail_sync(&mut state.generator),
+                _ => file.sync(),
+            }
+            Ok(())
+        })
+    }
+
+    /// Nothing: what is not synced may survive as it is.
+    fn start_writeback(&self, _offset: u64, _bytes: u64) {}
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        let mut state = self.disk.shared.state.lock();
+        let mut file = self.node.state.lock();
+        file.handles -= 1;
+        state.free_if_unused(&file);
+    }
+}
+
+impl fmt::Debug for SimulatedFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SimulatedFile").field("id", &self.node.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,349 @@
+//! The twin of the real disk in memory: it forgets, fails and crashes on demand.
+
+mod content;
+mod fault;
+mod file;
+mod generator;
+mod node;
+mod tree;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+
+use self::fault::{Faults, Operation, Verdict, stopped};
+use self::file::SimulatedFile;
+use self::generator::Generator;
+use self::node::{Node, NodeState};
+use self::tree::{Entry, Tree};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+
+pub use self::fault::Fault;
+
+/// A disk in memory that keeps only what was promised. Clones are handles of the same disk.
+///
+/// The same seed and the same calls in the same order give the same disk, byte for byte. After
+/// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process goes on with the
+/// disk that is returned; everything through this one, open files too, fails.
+///
+/// # What a crash keeps
+/// All that the promise at the head of this crate covers, and of the rest any part:
+/// - Of the writes to a file since its last sync each sector of 512 bytes may have any state that
+///   it went through; the length may be an old or a new one, with zeros where nothing was written.
+/// - Of the names changed since the last sync of their directory each may be the old or the new.
+///   After a rename both names may be there; neither only if just the old directory was synced.
+/// - A directory whose own name is lost takes along what is in it, synced or not.
+///
+/// Files without a name are gone.
+///
+/// # Faults
+/// Operations that change the disk are counted: `write_at`, `set_len`, `sync_data`,
+/// `create_temporary`, `link`, `rename`, `remove`, `create_dir`, `sync_dir`, and `open` when it
+/// creates. So a test runs its work once, reads [`SimulatedDisk::operations`], and then once for
+/// every number below it with [`SimulatedDisk::set_fault`] there.
+///
+/// Directories cannot be renamed here.
+#[derive(Clone)]
+pub struct SimulatedDisk {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// As `State::is_stopped`, for reads, which do not take the lock.
+    is_stopped: AtomicBool,
+    /// Decides which reads would have to wait for the device.
+    reads: AtomicU64,
+    health: Health,
+    state: Mutex<State>,
+}
+
+struct State {
+    tree: Tree,
+    generator: Generator,
+    faults: Faults,
+    operations: u64,
+    next_node: u64,
+    capacity_bytes: u64,
+    /// By all files with a name or an open handle.
+    allocated_bytes: u64,
+}
+
+/// As large as no test needs.
+const CAPACITY_BYTES_DEFAULT: u64 = 1 << 40;
+
+impl SimulatedDisk {
+    /// An empty disk. All that chance decides follows from `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self::with_tree(Tree::new(), Generator::new(seed), 0, CAPACITY_BYTES_DEFAULT)
+    }
+
+    /// Cuts the power and returns the disk that the next start finds, healthy and without faults.
+    ///
+    /// It may be called again: each call returns another disk that this moment could have left.
+    #[must_use]
+    pub fn crash(&self) -> Self {
+        let mut guard = self.stop();
+        let state = &mut *guard;
+        let tree = state.tree.after_power_cut(&mut state.generator);
+        self.successor(tree, state)
+    }
+
+    /// Kills the process and returns the disk that the next process finds, healthy and without
+    /// faults: everything written is there, synced or not, and what was not synced can still be lost
+    /// by a later crash. Only files without a name are gone, and what a failed sync has lost.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        let mut state = self.stop();
+        let tree = state.tree.after_kill();
+        self.successor(tree, &mut state)
+    }
+
+    /// Lets the operation that has the number `at_operation` (the first has 0) fail, or the next
+    /// that the fault applies to. Several may wait, at different numbers.
+    pub fn set_fault(&self, at_operation: u64, fault: Fault) {
+        self.shared.state.lock().faults.set(at_operation, fault);
+    }
+
+    /// Forgets the faults that wait, and ends [`Fault::NoSpaceFrom`].
+    pub fn clear_faults(&self) {
+        self.shared.state.lock().faults.clear();
+    }
+
+    /// The number of changing operations so far, failed ones included.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.shared.state.lock().operations
+    }
+
+    /// Limits the disk to `bytes`, counted in pages of 4 KiB that were written to. Beyond it writes
+    /// fail with `ENOSPC`. It may be less than what is in use.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.shared.state.lock().capacity_bytes = bytes;
+    }
+
+    fn with_tree(tree: Tree, generator: Generator, next_node: u64, capacity_bytes: u64) -> Self {
+        let allocated_bytes = tree.allocated_bytes();
+        let state = State {
+            tree,
+            generator,
+            faults: Faults::default(),
+            operations: 0,
+            next_node,
+            capacity_bytes,
+            allocated_bytes,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                is_stopped: AtomicBool::new(false),
+                reads: AtomicU64::new(0),
+                health: Health::new(),
+                state: Mutex::new(state),
+            }),
+        }
+    }
+
+    fn stop(&self) -> parking_lot::MutexGuard<'_, State> {
+        let state = self.shared.state.lock();
+        self.shared.is_stopped.store(true, Ordering::Release);
+        state
+    }
+
+    fn successor(&self, tree: Tree, state: &mut State) -> Self {
+        let generator = Generator::new(state.generator.next());
+        Self::with_tree(tree, generator, state.next_node, state.capacity_bytes)
+    }
+
+    fn check_running(&self) -> io::Result<()> {
+        if self.shared.is_stopped.load(Ordering::Acquire) { Err(stopped()) } else { Ok(()) }
+    }
+
+    /// Runs a changing operation, or what its fault makes of it. Nothing that `run` returns may
+    /// take the lock when dropped.
+    fn change<T>(
+        &self,
+        operation: Operation,
+        run: impl FnOnce(&mut State, Verdict) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut state = self.shared.state.lock();
+        self.change_locked(&mut state, operation, run)
+    }
+
+    fn change_locked<T>(
+        &self,
+        state: &mut State,
+        operation: Operation,
+        run: impl FnOnce(&mut State, Verdict) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.check_running()?;
+        self.shared.health.check()?;
+        let number = state.operations;
+        state.operations += 1;
+        let verdict = state.faults.decide(number, operation, &mut state.generator);
+        match verdict {
+            Verdict::Run | Verdict::ShortWrite => run(state, verdict),
+            Verdict::RunAndStop | Verdict::Stop => {
+                if matches!(verdict, Verdict::RunAndStop) {
+                    // Nobody is left to be told the result.
+                    let _ = run(state, Verdict::Run);
+                }
+                self.shared.is_stopped.store(true, Ordering::Release);
+                Err(stopped())
+            }
+            Verdict::Fail(error) => Err(error.into()),
+            Verdict::FailSync(error) => {
+                run(state, verdict)?;
+                let error = io::Error::from(error);
+                self.shared.health.poison(format!("a simulated sync failed: {error}"));
+                Err(error)
+            }
+        }
+    }
+
+    fn handle(&self, node: Arc<Node>, is_writable: bool) -> Box<dyn DiskFile> {
+        Box::new(SimulatedFile::new(self.clone(), node, is_writable))
+    }
+}
+
+impl Disk for SimulatedDisk {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        path::check_file(path)?;
+        self.check_running()?;
+        if mode == OpenMode::CreateOrWrite {
+            self.shared.health.check()?;
+        }
+        let node = {
+            let mut state = self.shared.state.lock();
+            if mode == OpenMode::CreateOrWrite && state.tree.find(path)?.is_none() {
+                self.change_locked(&mut state, Operation::NeedsSpace, |state, _| {
+                    let node = state.new_node(NodeState::named());
+                    state.tree.put(path, Some(Entry::File(Arc::clone(&node))))?;
+                    Ok(node)
+                })?
+            } else {
+                state.tree.file(path)?
+            }
+        };
+        Ok(self.handle(node, mode != OpenMode::Read))
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        let node = self
+            .change(Operation::NeedsSpace, |state, _| Ok(state.new_node(NodeState::temporary())))?;
+        Ok(self.handle(node, true))
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        path::check_file(path)?;
+        let node = file
+            .as_any()
+            .downcast_ref::<SimulatedFile>()
+            .filter(|file| Arc::ptr_eq(&file.disk.shared, &self.shared))
+            .map(|file| &file.node)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a file of another disk"))?;
+        self.change(Operation::NeedsSpace, |state, _| {
+            let mut file = node.state.lock();
+            if !file.is_linkable {
+                let message = "only a temporary file without a name can be linked";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+            if state.tree.find(path)?.is_some() {
+                return Err(Errno::EXIST.into());
+            }
+            state.tree.put(path, Some(Entry::File(Arc::clone(node))))?;
+            file.is_linkable = false;
+            file.names += 1;
+            Ok(())
+        })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        path::check_file(from)?;
+        path::check_file(to)?;
+        self.change(Operation::NeedsSpace, |state, _| {
+            if let Some(replaced) = state.tree.rename(from, to)? {
+                state.forget_name(&replaced);
+            }
+            Ok(())
+        })
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        path::check_file(path)?;
+        self.change(Operation::FreesSpace, |state, _| {
+            let node = state.tree.file(path)?;
+            state.tree.put(path, None)?;
+            state.forget_name(&node);
+            Ok(())
+        })
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        path::check_directory(path)?;
+        self.change(Operation::NeedsSpace, |state, _| {
+            if path.is_empty() { Ok(()) } else { state.tree.create_directory(path) }
+        })
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        path::check_directory(path)?;
+        self.change(Operation::Sync, |state, verdict| match verdict {
+            Verdict::FailSync(_) => state.tree.fail_sync(path, &mut state.generator),
+            _ => state.tree.sync(path),
+        })
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        path::check_directory(path)?;
+        self.check_running()?;
+        let state = self.shared.state.lock();
+        let names = state.tree.list(path)?;
+        Ok(names.map(|(name, is_dir)| DirEntry { name: name.to_owned(), is_dir }).collect())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        self.check_running()?;
+        Ok(self.shared.state.lock().free_bytes())
+    }
+
+    fn health(&self) -> &Health {
+        &self.shared.health
+    }
+}
+
+impl State {
+    fn new_node(&mut self, state: NodeState) -> Arc<Node> {
+        self.next_node += 1;
+        Node::new(self.next_node, state)
+    }
+
+    fn free_bytes(&self) -> u64 {
+        if self.faults.is_full() {
+            return 0;
+        }
+        self.capacity_bytes.saturating_sub(self.allocated_bytes)
+    }
+
+    fn forget_name(&mut self, node: &Node) {
+        let mut file = node.state.lock();
+        file.names -= 1;
+        self.free_if_unused(&file);
+    }
+
+    fn free_if_unused(&mut self, file: &NodeState) {
+        if file.names == 0 && file.handles == 0 {
+            self.allocated_bytes -= file.current.allocated_bytes();
+        }
+    }
+}
+
+impl fmt::Debug for SimulatedDisk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The content would fill pages, and the lock may be held.
+        formatter.debug_struct("SimulatedDisk").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! A file of the simulated disk: what a reader sees, what the device has, and what is in between.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+
+use super::content::{Content, FILE_BYTES_MAX, SECTOR_BYTES};
+use super::generator::Generator;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) id: u64,
+    /// Taken after the lock of the disk, if both are.
+    pub(super) state: Mutex<NodeState>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeState {
+    /// What reads see.
+    pub(super) current: Content,
+    /// What the device certainly has.
+    durable: Content,
+    /// What leads from `durable` to `current`, in order.
+    pending: Vec<Change>,
+    /// A sync failed: `pending` was forgotten though `durable` is behind `current`.
+    lost_a_sync: bool,
+    /// A temporary file that has not had a name.
+    pub(super) is_linkable: bool,
+    /// Names in the directories that readers see.
+    pub(super) names: u64,
+    pub(super) handles: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Write { offset: u64, data: Arc<[u8]> },
+    SetLen(u64),
+}
+
+/// How much of what was not synced a power cut leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mood {
+    Lose,
+    Keep,
+    Mix,
+}
+
+impl Mood {
+    pub(super) fn draw(generator: &mut Generator) -> Self {
+        match generator.below(6) {
+            0 => Self::Lose,
+            1 => Self::Keep,
+            _ => Self::Mix,
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn new(id: u64, state: NodeState) -> Arc<Self> {
+        Arc::new(Self { id, state: Mutex::new(state) })
+    }
+}
+
+impl NodeState {
+    /// An empty file with its first name.
+    pub(super) fn named() -> Self {
+        Self { names: 1, ..Self::default() }
+    }
+
+    /// An empty file without a name.
+    pub(super) fn temporary() -> Self {
+        Self { is_linkable: true, ..Self::default() }
+    }
+
+    /// A file that a reboot found with this content.
+    pub(super) fn found(content: Content) -> Self {
+        Self { current: content.clone(), durable: content, ..Self::default() }
+    }
+
+    /// The file as the next process finds it. After a failed sync the memory of the kernel says
+    /// clean about pages that the device does not have, and may drop them at any time: here it does.
+    pub(super) fn after_kill(&self) -> Self {
+        let mut next = self.clone();
+        if self.lost_a_sync {
+            next.current = self.durable.clone();
+            next.lost_a_sync = false;
+        }
+        next.is_linkable = false;
+        next.names = 0;
+        next.handles = 0;
+        next
+    }
+
+    pub(super) fn write(&mut self, data: &[u8], offset: u64) {
+        if data.is_empty() {
+            return;
+        }
+        self.current.write(data, offset);
+        self.pending.push(Change::Write { offset, data: Arc::from(data) });
+    }
+
+    pub(super) fn set_len(&mut self, len: u64) {
+        self.current.set_len(len);
+        self.pending.push(Change::SetLen(len));
+    }
+
+    pub(super) fn sync(&mut self) {
+        self.durable = self.current.clone();
+        self.pending.clear();
+    }
+
+    /// The device took a part, and nobody will send it the rest.
+    pub(super) fn fail_sync(&mut self, generator: &mut Generator) {
+        self.durable = self.after_power_cut(Mood::draw(generator), generator);
+        self.pending.clear();
+        self.lost_a_sync = true;
+    }
+
+    /// What the device has after a power cut.
+    ///
+    /// A sector holds what it held after one of the changes that touched it, or before all of them:
+    /// the kernel writes sectors when and in what order it likes, but always as they are just then.
+    /// The length goes its own ways.
+    pub(super) fn after_power_cut(&self, mood: Mood, generator: &mut Generator) -> Content {
+        let keep_of_256 = match mood {
+            _ if self.pending.is_empty() => return self.durable.clone(),
+            Mood::Lose => 0,
+            Mood::Keep => 256,
+            Mood::Mix => [0, 32, 128, 224, 256][generator.below(5) as usize],
+        };
+        match keep_of_256 {
+            0 => return self.durable.clone(),
+            // With a sync that failed before, `current` has more than the device can get.
+            256 if !self.lost_a_sync => return self.current.clone(),
+            _ => {}
+        }
+        let mut seen = self.durable.clone();
+        let mut kept = self.durable.clone();
+        let mut kept_len = kept.len();
+        for change in &self.pending {
+            let is_whole = generator.below(256) < keep_of_256;
+            let is_torn = !is_whole && generator.coin();
+            match change {
+                Change::Write { offset, data } => {
+                    seen.write(data, *offset);
+                    let end = offset + data.len() as u64;
+                    let sectors = offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES);
+                    if is_whole {
+                        kept.copy_sectors(&seen, sectors);
+                        kept_len = kept_len.max(end);
+                    } else if is_torn {
+                        tear(&mut kept, &seen, sectors, generator);
+                        if generator.coin() {
+                            let len = offset + generator.below(data.len() as u64 + 1);
+                            kept_len = kept_len.max(if generator.coin() { end } else { len });
+                        }
+                    }
+                }
+                Change::SetLen(len) => {
+                    seen.set_len(*len);
+                    if is_whole || is_torn {
+                        kept.set_len(*len);
+                        kept_len = *len;
+                    }
+                }
+            }
+        }
+        kept.set_len(kept_len);
+        kept
+    }
+}
+
+/// Keeps some of `sectors`: none (so that perhaps the new length is there without the bytes), the
+/// front, or any.
+fn tear(kept: &mut Content, seen: &Content, sectors: Range<u64>, generator: &mut Generator) {
+    match generator.below(3) {
+        0 => {}
+        1 => {
+            let count = generator.below(sectors.end - sectors.start + 1);
+            kept.copy_sectors(seen, sectors.start..sectors.start + count);
+        }
+        _ => sectors.filter(|_| generator.coin()).for_each(|sector| {
+            kept.copy_sectors(seen, sector..sector + 1);
+        }),
+    }
+}
+
+/// Refuses what no file can hold.
+pub(super) fn check_end(offset: u64, bytes: u64) -> io::Result<()> {
+    match offset.checked_add(bytes) {
+        Some(end) if end <= FILE_BYTES_MAX => Ok(()),
+        _ => Err(Errno::FBIG.into()),
+    }
+}

@@ -1,0 +1,329 @@
+//! The names of the simulated disk: what a reader sees, what is durable, and what is in between.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::generator::{Generator, mix};
+use super::node::{Mood, Node, NodeState};
+
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    File(Arc<Node>),
+    Directory,
+}
+
+type Names = BTreeMap<Arc<str>, Entry>;
+
+#[derive(Clone, Debug, Default)]
+struct Directory {
+    current: Names,
+    durable: Names,
+    /// What leads from `durable` to `current`, in order.
+    pending: Vec<NameChange>,
+}
+
+#[derive(Clone, Debug)]
+struct NameChange {
+    id: u64,
+    name: Arc<str>,
+    /// `None` removes the name.
+    entry: Option<Entry>,
+    part: Part,
+}
+
+/// What a change of a name belongs to.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Alone,
+    NewNameOfRename,
+    /// Taken away by itself only after the change of this id: a rename never leaves neither name.
+    OldNameOfRename(u64),
+}
+
+/// All directories by their path. Directories are neither renamed nor removed, so a path that is in
+/// the map is one that a reader sees.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    directories: BTreeMap<String, Directory>,
+    next_change: u64,
+    /// New names of renames that are durable already, while the old name's removal may be pending.
+    durable_renames: HashSet<u64>,
+}
+
+impl Tree {
+    pub(super) fn new() -> Self {
+        Self {
+            directories: BTreeMap::from([(String::new(), Directory::default())]),
+            next_change: 0,
+            durable_renames: HashSet::new(),
+        }
+    }
+
+    /// `None` when the parent is there and the name is not.
+    pub(super) fn find(&self, path: &str) -> io::Result<Option<Entry>> {
+        let (parent, name) = split(path);
+        Ok(self.directory(parent)?.current.get(name).cloned())
+    }
+
+    /// The file at `path`, which must exist.
+    pub(super) fn file(&self, path: &str) -> io::Result<Arc<Node>> {
+        match self.find(path)? {
+            Some(Entry::File(node)) => Ok(node),
+            Some(Entry::Directory) => Err(Errno::ISDIR.into()),
+            None => Err(Errno::NOENT.into()),
+        }
+    }
+
+    /// Puts `entry` at `path`, whose parent exists, and returns what was there.
+    pub(super) fn put(&mut self, path: &str, entry: Option<Entry>) -> io::Result<Option<Entry>> {
+        self.change(path, entry, Part::Alone)
+    }
+
+    /// Moves a file and returns the one that it replaced.
+    pub(super) fn rename(&mut self, from: &str, to: &str) -> io::Result<Option<Arc<Node>>> {
+        let Some(entry) = self.find(from)? else { return Err(Errno::NOENT.into()) };
+        let Entry::File(node) = &entry else {
+            let message = "the simulated disk renames files only";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        };
+        let replaced = match self.find(to)? {
+            Some(Entry::Directory) => return Err(Errno::ISDIR.into()),
+            // Two names of one file: POSIX asks for nothing to happen.
+            Some(Entry::File(other)) if Arc::ptr_eq(&other, node) => return Ok(None),
+            Some(Entry::File(other)) => Some(other),
+            None => None,
+        };
+        let new_name = self.next_change;
+        self.change(to, Some(entry), Part::NewNameOfRename)?;
+        self.change(from, None, Part::OldNameOfRename(new_name))?;
+        Ok(replaced)
+    }
+
+    pub(super) fn create_directory(&mut self, path: &str) -> io::Result<()> {
+        match self.find(path)? {
+            Some(Entry::Directory) => Ok(()),
+            Some(Entry::File(_)) => Err(Errno::NOTDIR.into()),
+            None => {
+                self.put(path, Some(Entry::Directory))?;
+                self.directories.insert(path.to_owned(), Directory::default());
+                Ok(())
+            }
+        }
+    }
+
+    /// Names in `path`, and whether each is a directory.
+    pub(super) fn list(&self, path: &str) -> io::Result<impl Iterator<Item = (&str, bool)>> {
+        let names = &self.directory(path)?.current;
+        Ok(names.iter().map(|(name, entry)| (&**name, matches!(entry, Entry::Directory))))
+    }
+
+    pub(super) fn sync(&mut self, path: &str) -> io::Result<()> {
+        let directory = self.directory_mut(path)?;
+        let pending = std::mem::take(&mut directory.pending);
+        for change in pending {
+            self.make_durable(path, change);
+        }
+        Ok(())
+    }
+
+    /// A sync that fails half way: it made the first of the changes durable, and the others may
+    /// still become so.
+    pub(super) fn fail_sync(&mut self, path: &str, generator: &mut Generator) -> io::Result<()> {
+        let directory = self.directory_mut(path)?;
+        let count = generator.below(directory.pending.len() as u64 + 1) as usize;
+        let left = directory.pending.split_off(count);
+        let mut done = std::mem::replace(&mut directory.pending, left);
+        while let Some(change) = done.first() {
+            if matches!(change.part, Part::OldNameOfRename(id) if !self.durable_renames.contains(&id))
+            {
+                break;
+            }
+            self.make_durable(path, done.remove(0));
+        }
+        let directory = self.directory_mut(path)?;
+        directory.pending.splice(..0, done);
+        Ok(())
+    }
+
+    /// The tree as the next process finds it, with files of its own.
+    pub(super) fn after_kill(&self) -> Self {
+        let mut next = self.clone();
+        let mut copies: HashMap<u64, Arc<Node>> = HashMap::new();
+        let mut adopt = |entry: &mut Entry| {
+            if let Entry::File(node) = entry {
+                let copy = copies
+                    .entry(node.id)
+                    .or_insert_with(|| Node::new(node.id, node.state.lock().after_kill()));
+                *node = Arc::clone(copy);
+            }
+        };
+        for directory in next.directories.values_mut() {
+            directory.current.values_mut().for_each(&mut adopt);
+            directory.durable.values_mut().for_each(&mut adopt);
+            directory
+                .pending
+                .iter_mut()
+                .filter_map(|change| change.entry.as_mut())
+                .for_each(&mut adopt);
+            for node in files(&directory.current) {
+                node.state.lock().names += 1;
+            }
+        }
+        next
+    }
+
+    /// The tree that a power cut leaves: from the root down, whatever names survive, with whatever
+    /// content survives.
+    pub(super) fn after_power_cut(&self, generator: &mut Generator) -> Self {
+        let fate = Fate::draw(Mood::draw(generator), self, generator);
+        let content_mood = Mood::draw(generator);
+        let mut next = Self { next_change: self.next_change, ..Self::new() };
+        let mut copies: HashMap<u64, Arc<Node>> = HashMap::new();
+        let mut paths = vec![String::new()];
+        while let Some(path) = paths.pop() {
+            let Some(directory) = self.directories.get(&path) else { continue };
+            let mut names = directory.durable.clone();
+            for change in &directory.pending {
+                if fate.keeps(change, &self.durable_renames) {
+                    apply(&mut names, change.name.clone(), change.entry.clone());
+                }
+            }
+            for (name, entry) in &mut names {
+                match entry {
+                    Entry::Directory if path.is_empty() => paths.push(name.to_string()),
+                    Entry::Directory => paths.push(format!("{path}/{name}")),
+                    Entry::File(node) => {
+                        let copy = copies.entry(node.id).or_insert_with(|| {
+                            let state = node.state.lock();
+                            let content = state.after_power_cut(content_mood, generator);
+                            Node::new(node.id, NodeState::found(content))
+                        });
+                        copy.state.lock().names += 1;
+                        *node = Arc::clone(copy);
+                    }
+                }
+            }
+            let found = Directory { current: names.clone(), durable: names, pending: Vec::new() };
+            next.directories.insert(path, found);
+        }
+        next
+    }
+
+    /// Bytes allocated by all files that have a name.
+    pub(super) fn allocated_bytes(&self) -> u64 {
+        let mut counted = HashSet::new();
+        let all = self.directories.values().flat_map(|directory| files(&directory.current));
+        all.filter(|node| counted.insert(node.id))
+            .map(|node| node.state.lock().current.allocated_bytes())
+            .sum()
+    }
+
+    fn change(
+        &mut self,
+        path: &str,
+        entry: Option<Entry>,
+        part: Part,
+    ) -> io::Result<Option<Entry>> {
+        let (parent, name) = split(path);
+        let id = self.next_change;
+        let directory = self.directory_mut(parent)?;
+        let name: Arc<str> = Arc::from(name);
+        directory.pending.push(NameChange { id, name: name.clone(), entry: entry.clone(), part });
+        let replaced = apply(&mut directory.current, name, entry);
+        self.next_change += 1;
+        Ok(replaced)
+    }
+
+    fn make_durable(&mut self, path: &str, change: NameChange) {
+        match change.part {
+            Part::Alone => {}
+            Part::NewNameOfRename => {
+                self.durable_renames.insert(change.id);
+            }
+            Part::OldNameOfRename(new_name) => {
+                self.durable_renames.remove(&new_name);
+            }
+        }
+        if let Some(directory) = self.directories.get_mut(path) {
+            apply(&mut directory.durable, change.name, change.entry);
+        }
+    }
+
+    fn directory(&self, path: &str) -> io::Result<&Directory> {
+        self.directories.get(path).ok_or_else(|| self.why_no_directory(path))
+    }
+
+    fn directory_mut(&mut self, path: &str) -> io::Result<&mut Directory> {
+        if !self.directories.contains_key(path) {
+            return Err(self.why_no_directory(path));
+        }
+        Ok(self.directories.entry(path.to_owned()).or_default())
+    }
+
+    fn why_no_directory(&self, path: &str) -> io::Error {
+        let mut ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        let is_file = |end: usize| {
+            let (parent, name) = split(&path[..end]);
+            let names = self.directories.get(parent).map(|directory| &directory.current);
+            matches!(names.and_then(|names| names.get(name)), Some(Entry::File(_)))
+        };
+        if ends.any(is_file) { Errno::NOTDIR.into() } else { Errno::NOENT.into() }
+    }
+}
+
+/// Which pending changes of names a power cut keeps.
+struct Fate {
+    mood: Mood,
+    seed: u64,
+    /// In a journal changes survive in their order: those before this one.
+    journal_end: Option<u64>,
+}
+
+impl Fate {
+    fn draw(mood: Mood, tree: &Tree, generator: &mut Generator) -> Self {
+        let pending = tree.directories.values().flat_map(|directory| &directory.pending);
+        let first = pending.map(|change| change.id).min().unwrap_or(tree.next_change);
+        let journal_end = first + generator.below(tree.next_change - first + 1);
+        let has_journal = generator.coin();
+        let seed = generator.next();
+        Self { mood, seed, journal_end: has_journal.then_some(journal_end) }
+    }
+
+    fn keeps(&self, change: &NameChange, durable_renames: &HashSet<u64>) -> bool {
+        let is_allowed = match change.part {
+            Part::OldNameOfRename(id) => durable_renames.contains(&id) || self.keeps_id(id),
+            Part::Alone | Part::NewNameOfRename => true,
+        };
+        is_allowed && self.keeps_id(change.id)
+    }
+
+    fn keeps_id(&self, id: u64) -> bool {
+        match (self.mood, self.journal_end) {
+            (Mood::Lose, _) => false,
+            (Mood::Keep, _) => true,
+            (Mood::Mix, Some(end)) => id < end,
+            (Mood::Mix, None) => mix(self.seed ^ mix(id)) & 1 == 1,
+        }
+    }
+}
+
+fn apply(names: &mut Names, name: Arc<str>, entry: Option<Entry>) -> Option<Entry> {
+    match entry {
+        Some(entry) => names.insert(name, entry),
+        None => names.remove(&name),
+    }
+}
+
+fn files(names: &Names) -> impl Iterator<Item = &Arc<Node>> {
+    names.values().filter_map(|entry| match entry {
+        Entry::File(node) => Some(node),
+        Entry::Directory => None,
+    })
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}

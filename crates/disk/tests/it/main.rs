@@ -1,0 +1,5 @@
+//! What the layers above may rely on, for the real disk and its simulated twin.
+
+mod contract;
+mod crash;
+mod fault;
