@@ -6,6 +6,7 @@ use std::sync::Arc;
 use liteio_disk::{Disk, is_poisoned};
 
 use super::BlobId;
+use crate::StoreError;
 
 /// Why a blob could not be written or read.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -49,6 +50,23 @@ impl BlobError {
         match error.kind() {
             io::ErrorKind::NotFound => BlobError::NotFound { id },
             _ => BlobError::Io(Arc::new(error)),
+        }
+    }
+}
+
+impl From<BlobError> for StoreError {
+    fn from(error: BlobError) -> Self {
+        match error {
+            // Whoever asks for a blob has a record that names it, so it should be there.
+            BlobError::NotFound { .. } | BlobError::Corrupt { .. } => {
+                Self::Corrupt { what: error.to_string() }
+            }
+            BlobError::FormatTooNew { found, known, .. } => {
+                Self::FormatTooNew { found: found.into(), known: known.into() }
+            }
+            BlobError::NoSpace => Self::NoSpace,
+            BlobError::Poisoned { reason } => Self::Poisoned { reason },
+            BlobError::Io(error) => Self::Io(error),
         }
     }
 }

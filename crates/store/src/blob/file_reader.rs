@@ -127,38 +127,32 @@ impl FileReader {
     }
 
     fn read_footer(&self, patience: Patience) -> Result<&Footer, Refusal> {
-        let expected = footer_bytes(self.body_bytes, BLOCK_BYTES);
-        let decoded = match self.decode_end(expected, patience) {
-            Err(Refusal::Failed(error @ BlobError::Corrupt { .. })) => {
-                // Written with another block length, perhaps: then the end of the file says so.
-                match self.declared_footer_bytes(patience)? {
-                    Some(declared) if declared != expected => {
-                        self.decode_end(declared, patience)?
-                    }
-                    _ => return Err(Refusal::Failed(error)),
-                }
-            }
-            decoded => decoded?,
-        };
-        Ok(self.footer.get_or_init(|| decoded))
-    }
-
-    /// Decodes the `bytes` bytes behind the body.
-    fn decode_end(&self, bytes: u64, patience: Patience) -> Result<Footer, Refusal> {
+        let file_bytes = self.file.len().map_err(|error| BlobError::from_read(self.id, error))?;
+        let block_bytes = self.block_bytes(file_bytes, patience)?;
+        // Compared before anything is allocated: a damaged record may name any length.
+        let bytes = footer_bytes(self.body_bytes, block_bytes);
+        if self.body_bytes.checked_add(bytes) != Some(file_bytes) {
+            return Err(self.corrupt("the length of its file is wrong").into());
+        }
         let mut end = vec![0; bytes as usize];
         self.fill(&mut end, self.body_bytes, patience)?;
-        Ok(footer::decode(&self.id, self.body_bytes, &end)?)
+        let footer = footer::decode(&self.id, self.body_bytes, &end)?;
+        Ok(self.footer.get_or_init(|| footer))
     }
 
-    /// Length of the footer by what the end of the file declares; `None` if it is not plausible.
-    fn declared_footer_bytes(&self, patience: Patience) -> Result<Option<u64>, Refusal> {
-        let file_bytes = self.file.len().map_err(|error| BlobError::from_read(self.id, error))?;
-        let Some(offset) = file_bytes.checked_sub(TAIL_BYTES as u64) else { return Ok(None) };
+    /// The block length that fits the length of the file, or else the one that its end declares.
+    fn block_bytes(&self, file_bytes: u64, patience: Patience) -> Result<u32, Refusal> {
+        let expected = self.body_bytes.checked_add(footer_bytes(self.body_bytes, BLOCK_BYTES));
+        if expected == Some(file_bytes) {
+            return Ok(BLOCK_BYTES);
+        }
+        let Some(offset) = file_bytes.checked_sub(TAIL_BYTES as u64) else {
+            return Err(self.corrupt("its file is too short").into());
+        };
         let mut tail = [0; TAIL_BYTES];
         self.fill(&mut tail, offset, patience)?;
-        let Some(block_bytes) = footer::declared_block_bytes(&tail) else { return Ok(None) };
-        let declared = footer_bytes(self.body_bytes, block_bytes);
-        Ok((self.body_bytes.checked_add(declared) == Some(file_bytes)).then_some(declared))
+        let declared = footer::declared_block_bytes(&tail);
+        declared.ok_or_else(|| self.corrupt("its end is not that of a blob").into())
     }
 
     /// Fills `buf` from `offset`.
@@ -169,9 +163,7 @@ impl FileReader {
         };
         match read.map_err(|error| BlobError::from_read(self.id, error))? {
             None => Err(Refusal::WouldWait),
-            Some(count) if count < buf.len() => {
-                Err(BlobError::Corrupt { id: self.id, what: "its file is too short" }.into())
-            }
+            Some(count) if count < buf.len() => Err(self.corrupt("its file is too short").into()),
             Some(_) => Ok(()),
         }
     }
@@ -187,7 +179,11 @@ impl FileReader {
         if is_sound {
             return Ok(());
         }
-        Err(BlobError::Corrupt { id: self.id, what: "a block does not match its checksum" })
+        Err(self.corrupt("a block does not match its checksum"))
+    }
+
+    fn corrupt(&self, what: &'static str) -> BlobError {
+        BlobError::Corrupt { id: self.id, what }
     }
 }
 

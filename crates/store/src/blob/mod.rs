@@ -5,8 +5,6 @@
 //! run the same contract suite.
 
 mod buffer;
-#[cfg(test)]
-mod contract;
 mod directory_sync;
 mod error;
 mod extents;
@@ -16,6 +14,11 @@ mod file_reader;
 mod file_writer;
 mod footer;
 mod memory;
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::{self, Debug};
 use std::ops::Range;
