@@ -168,3 +168,48 @@ impl redb::StorageBackend for FileBackend {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
+    use redb::StorageBackend;
+
+    use super::*;
+
+    #[test]
+    fn a_frozen_file_keeps_what_it_has_and_reads_as_if_it_went_on() {
+        let disk = SimulatedDisk::new(1);
+        let freeze = Freeze::default();
+        let file = disk.open("file", OpenMode::CreateOrWrite).expect("opens");
+        let backend = FileBackend::new(file, freeze.clone());
+        backend.set_len(20_000).expect("grows");
+        backend.write(0, &[1; 20_000]).expect("writes");
+        assert!(freeze.reason().is_none());
+
+        disk.set_fault(disk.operations(), Fault::NoSpace);
+        backend.write(4_000, &[2; 5_000]).expect("goes to memory");
+        assert!(matches!(freeze.reason(), Some(KvError::NoSpace)));
+        backend.write(10, &[3; 10]).expect("goes to memory");
+        backend.set_len(40_000).expect("in memory");
+        backend.write(30_000, &[4; 10_000]).expect("goes to memory");
+        backend.sync_data().expect("does nothing");
+
+        let mut expected = [&[1; 20_000][..], &[0; 20_000]].concat();
+        expected[4_000..9_000].fill(2);
+        expected[10..20].fill(3);
+        expected[30_000..].fill(4);
+        let mut all = vec![9; 40_000];
+        backend.read(0, &mut all).expect("reads");
+        assert!(all == expected);
+        let mut part = vec![9; 3_000];
+        backend.read(8_500, &mut part).expect("reads");
+        assert!(part == expected[8_500..11_500]);
+        assert!(backend.read(39_999, &mut [0; 2]).is_err(), "behind the end");
+        assert_eq!(backend.len().expect("length"), 40_000);
+
+        let mut kept = vec![9; 40_000];
+        let file = disk.open("file", OpenMode::Read).expect("opens");
+        assert_eq!(file.read_at(&mut kept, 0).expect("reads"), 20_000);
+        assert!(kept[..20_000] == [1; 20_000]);
+    }
+}

@@ -114,7 +114,8 @@ impl Committer {
 
     /// When there is something to do without an update.
     fn deadline(&self) -> Option<Instant> {
-        if self.groups == 0 || self.durable.is_none() || self.shared.refusal.read().is_some() {
+        let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
+        if self.groups == 0 || is_frozen || self.is_poisoned() {
             return None;
         }
         let idle = Instant::now() + self.config.checkpoint_idle;

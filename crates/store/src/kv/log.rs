@@ -22,6 +22,8 @@ use super::KvError;
 /// Bytes in front of a record's operations.
 const HEADER_BYTES: usize = 24;
 const OPERATION_HEADER_BYTES: usize = 9;
+/// A log that grew beyond this is cut back to it.
+const SHRINK_BYTES: u64 = 16 << 20;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 
@@ -197,6 +199,10 @@ impl Log {
 
     /// Starts a round at the first byte. Only after a checkpoint with this nonce and number.
     pub(super) fn start(&mut self, nonce: Nonce, number: u64) {
+        if self.position > SHRINK_BYTES {
+            // A giant record made the file long. Its space can wait if that fails.
+            let _ = self.file.set_len(SHRINK_BYTES);
+        }
         self.nonce = nonce;
         self.number = number;
         self.position = 0;
@@ -252,5 +258,72 @@ impl Log {
             return Ok(());
         }
         Err(KvError::from(io::Error::from(io::ErrorKind::UnexpectedEof)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_disk::SimulatedDisk;
+
+    use super::*;
+
+    fn records(log: &mut Log, count: u8) {
+        let mut record = Record::new();
+        for i in 0..count {
+            record.clear();
+            record.put(&[i], &[i; 30]);
+            record.delete(&[i, i]);
+            log.append(&mut record, true).expect("appends");
+        }
+    }
+
+    fn replay(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Vec<u8> {
+        let mut found = Vec::new();
+        let mut log = Log::open(disk, "log").expect("opens");
+        log.replay(nonce, number, |operation| {
+            match operation {
+                Operation::Put { key, value } => {
+                    assert_eq!(value, &[key[0]; 30]);
+                    found.push(key[0]);
+                }
+                Operation::Delete { key } => assert_eq!(key, &[found[found.len() - 1]; 2]),
+            }
+            Ok(())
+        })
+        .expect("replays");
+        found
+    }
+
+    #[test]
+    fn replays_what_follows_the_checkpoint_under_its_nonce_only() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log").expect("opens");
+        log.start([1; 16], 10);
+        records(&mut log, 5);
+        assert_eq!(replay(&disk, [1; 16], 10), [0, 1, 2, 3, 4]);
+        assert!(replay(&disk, [2; 16], 10).is_empty(), "another nonce");
+        assert!(replay(&disk, [1; 16], 9).is_empty(), "another number");
+        // A new round: what lies behind its end is never taken for its own.
+        log.start([3; 16], 15);
+        records(&mut log, 2);
+        assert_eq!(replay(&disk, [3; 16], 15), [0, 1]);
+        assert!(replay(&disk, [1; 16], 10).is_empty());
+    }
+
+    #[test]
+    fn a_changed_byte_ends_the_replay_before_its_record() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log").expect("opens");
+        log.start([1; 16], 0);
+        records(&mut log, 3);
+        let record_bytes = log.bytes() / 3;
+        for at in 0..log.bytes() {
+            let mut byte = [0];
+            log.file.read_at(&mut byte, at).expect("reads");
+            log.file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
+            let whole: Vec<u8> = (0..(at / record_bytes) as u8).collect();
+            assert_eq!(replay(&disk, [1; 16], 0), whole, "byte {at}");
+            log.file.write_at(&byte, at).expect("writes");
+        }
     }
 }

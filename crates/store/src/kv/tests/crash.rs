@@ -204,6 +204,35 @@ fn a_full_disk_refuses_and_writing_returns_by_itself() {
 }
 
 #[test]
+fn a_snapshot_held_over_a_full_disk_keeps_its_view() {
+    let disk = SimulatedDisk::new(1);
+    let kv = open(&disk, Durability::Fsync).expect("opens");
+    update(&kv, 1, 0).expect("update");
+    let held = kv.snapshot().expect("snapshot");
+    // The log has its space already, so the tree runs out, at a checkpoint.
+    disk.set_capacity(0);
+    let mut acknowledged = vec![0];
+    let refused = loop {
+        let next = acknowledged.len() as u32;
+        match update(&kv, 1, next) {
+            Ok(()) => acknowledged.push(next),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, KvError::NoSpace), "{refused}");
+    disk.set_capacity(1 << 30);
+    assert_eq!(pairs(&held).into_iter().collect::<State>(), state_after(1, &[0]));
+    // The tree cannot be opened again under it, and then can.
+    assert!(matches!(update(&kv, 1, 99), Err(KvError::NoSpace)));
+    drop(held);
+    while update(&kv, 1, 99).is_err() {
+        std::thread::yield_now();
+    }
+    acknowledged.push(99);
+    assert_eq!(state(&kv), state_after(1, &acknowledged));
+}
+
+#[test]
 fn below_the_reserve_only_updates_that_free_space_run() {
     let disk = SimulatedDisk::new(1);
     let config = KvConfig { reserve_bytes: 8 << 20, ..config(Durability::Fsync) };
