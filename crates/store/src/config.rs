@@ -1,6 +1,11 @@
 //! How a store is opened.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::clock::{Clock, SystemClock};
+use crate::limits::{INLINE_BYTES_MAX, PART_BYTES_MIN};
+use crate::random::{RandomSource, SystemRandom};
 
 /// When a write is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,4 +25,57 @@ pub enum Backend {
     Directory(PathBuf),
     /// Memory: nothing survives the process.
     Memory,
+}
+
+/// What [`Store::open`](crate::Store::open) needs to know. Start from [`StoreConfig::directory`] or
+/// [`StoreConfig::memory`].
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    /// Where the data is.
+    pub backend: Backend,
+    /// When a write is acknowledged.
+    pub durability: Durability,
+    /// Memory for pages of metadata.
+    pub cache_bytes: usize,
+    /// Free bytes of the device below which writes are refused, so that deletions still work.
+    pub reserve_bytes: u64,
+    /// The region of buckets that name none.
+    pub region: String,
+    /// The time of records.
+    pub clock: Arc<dyn Clock>,
+    /// The source of ids.
+    pub random: Arc<dyn RandomSource>,
+    /// Bodies up to this many bytes stand in their record.
+    /// [`INLINE_BYTES_MAX`]; tests lower it, to have blobs without large bodies.
+    pub inline_bytes_max: usize,
+    /// Every part but the last has at least this many bytes. [`PART_BYTES_MIN`]; tests lower it.
+    pub part_bytes_min: u64,
+}
+
+impl StoreConfig {
+    /// A store in memory.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self::with_backend(Backend::Memory)
+    }
+
+    /// A store in the directory `path`, durable by default.
+    #[must_use]
+    pub fn directory(path: impl Into<PathBuf>) -> Self {
+        Self::with_backend(Backend::Directory(path.into()))
+    }
+
+    fn with_backend(backend: Backend) -> Self {
+        Self {
+            backend,
+            durability: Durability::default(),
+            cache_bytes: 64 << 20,
+            reserve_bytes: 64 << 20,
+            region: "us-east-1".to_owned(),
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            inline_bytes_max: INLINE_BYTES_MAX,
+            part_bytes_min: PART_BYTES_MIN,
+        }
+    }
 }

@@ -31,16 +31,9 @@ struct NameChange {
     name: Arc<str>,
     /// `None` removes the name.
     entry: Option<Entry>,
-    part: Part,
-}
-
-/// What a change of a name belongs to.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Alone,
-    NewNameOfRename,
-    /// Taken away by itself only after the change of this id: a rename never leaves neither name.
-    OldNameOfRename(u64),
+    /// The change without which this one cannot be durable: a rename does not take the old name
+    /// away before the new one is there.
+    only_after: Option<u64>,
 }
 
 /// All directories by their path. Directories are neither renamed nor removed, so a path that is in
@@ -49,8 +42,6 @@ enum Part {
 pub(super) struct Tree {
     directories: BTreeMap<String, Directory>,
     next_change: u64,
-    /// New names of renames that are durable already, while the old name's removal may be pending.
-    durable_renames: HashSet<u64>,
 }
 
 impl Tree {
@@ -58,7 +49,6 @@ impl Tree {
         Self {
             directories: BTreeMap::from([(String::new(), Directory::default())]),
             next_change: 0,
-            durable_renames: HashSet::new(),
         }
     }
 
@@ -79,7 +69,7 @@ impl Tree {
 
     /// Puts `entry` at `path`, whose parent exists, and returns what was there.
     pub(super) fn put(&mut self, path: &str, entry: Option<Entry>) -> io::Result<Option<Entry>> {
-        self.change(path, entry, Part::Alone)
+        self.change(path, entry, None)
     }
 
     /// Moves a file and returns the one that it replaced.
@@ -97,8 +87,8 @@ impl Tree {
             None => None,
         };
         let new_name = self.next_change;
-        self.change(to, Some(entry), Part::NewNameOfRename)?;
-        self.change(from, None, Part::OldNameOfRename(new_name))?;
+        self.change(to, Some(entry), None)?;
+        self.change(from, None, Some(new_name))?;
         Ok(replaced)
     }
 
@@ -122,9 +112,8 @@ impl Tree {
 
     pub(super) fn sync(&mut self, path: &str) -> io::Result<()> {
         let directory = self.directory_mut(path)?;
-        let pending = std::mem::take(&mut directory.pending);
-        for change in pending {
-            self.make_durable(path, change);
+        for change in directory.pending.drain(..) {
+            apply(&mut directory.durable, change.name, change.entry);
         }
         Ok(())
     }
@@ -134,17 +123,14 @@ impl Tree {
     pub(super) fn fail_sync(&mut self, path: &str, generator: &mut Generator) -> io::Result<()> {
         let directory = self.directory_mut(path)?;
         let count = generator.below(directory.pending.len() as u64 + 1) as usize;
-        let left = directory.pending.split_off(count);
-        let mut done = std::mem::replace(&mut directory.pending, left);
-        while let Some(change) = done.first() {
-            if matches!(change.part, Part::OldNameOfRename(id) if !self.durable_renames.contains(&id))
-            {
-                break;
-            }
-            self.make_durable(path, done.remove(0));
-        }
+        let changes = directory.pending[..count].to_vec();
+        let is_too_early =
+            |change: &NameChange| change.only_after.is_some_and(|id| self.is_pending(id));
+        let count = changes.iter().position(is_too_early).unwrap_or(count);
         let directory = self.directory_mut(path)?;
-        directory.pending.splice(..0, done);
+        for change in directory.pending.drain(..count) {
+            apply(&mut directory.durable, change.name, change.entry);
+        }
         Ok(())
     }
 
@@ -187,7 +173,7 @@ impl Tree {
             let Some(directory) = self.directories.get(&path) else { continue };
             let mut names = directory.durable.clone();
             for change in &directory.pending {
-                if fate.keeps(change, &self.durable_renames) {
+                if fate.keeps(change) {
                     apply(&mut names, change.name.clone(), change.entry.clone());
                 }
             }
@@ -225,31 +211,26 @@ impl Tree {
         &mut self,
         path: &str,
         entry: Option<Entry>,
-        part: Part,
+        only_after: Option<u64>,
     ) -> io::Result<Option<Entry>> {
         let (parent, name) = split(path);
         let id = self.next_change;
         let directory = self.directory_mut(parent)?;
         let name: Arc<str> = Arc::from(name);
-        directory.pending.push(NameChange { id, name: name.clone(), entry: entry.clone(), part });
+        directory.pending.push(NameChange {
+            id,
+            name: name.clone(),
+            entry: entry.clone(),
+            only_after,
+        });
         let replaced = apply(&mut directory.current, name, entry);
         self.next_change += 1;
         Ok(replaced)
     }
 
-    fn make_durable(&mut self, path: &str, change: NameChange) {
-        match change.part {
-            Part::Alone => {}
-            Part::NewNameOfRename => {
-                self.durable_renames.insert(change.id);
-            }
-            Part::OldNameOfRename(new_name) => {
-                self.durable_renames.remove(&new_name);
-            }
-        }
-        if let Some(directory) = self.directories.get_mut(path) {
-            apply(&mut directory.durable, change.name, change.entry);
-        }
+    fn is_pending(&self, id: u64) -> bool {
+        let mut pending = self.directories.values().flat_map(|directory| &directory.pending);
+        pending.any(|change| change.id == id)
     }
 
     fn directory(&self, path: &str) -> io::Result<&Directory> {
@@ -292,12 +273,8 @@ impl Fate {
         Self { mood, seed, journal_end: has_journal.then_some(journal_end) }
     }
 
-    fn keeps(&self, change: &NameChange, durable_renames: &HashSet<u64>) -> bool {
-        let is_allowed = match change.part {
-            Part::OldNameOfRename(id) => durable_renames.contains(&id) || self.keeps_id(id),
-            Part::Alone | Part::NewNameOfRename => true,
-        };
-        is_allowed && self.keeps_id(change.id)
+    fn keeps(&self, change: &NameChange) -> bool {
+        self.keeps_id(change.id) && change.only_after.is_none_or(|id| self.keeps_id(id))
     }
 
     fn keeps_id(&self, id: u64) -> bool {

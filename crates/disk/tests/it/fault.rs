@@ -230,12 +230,36 @@ fn a_failed_directory_sync_poisons_and_promises_nothing() {
         disk.set_fault(0, Fault::FailedSync);
         disk.sync_dir("").expect_err("fails");
         assert!(is_poisoned(&disk.sync_dir("").expect_err("refused")));
-        assert_eq!(disk.kill().list("").expect("listed").len(), 2);
+        let next = disk.kill();
+        assert_eq!(next.list("").expect("listed").len(), 2);
+        next.sync_dir("").expect("a new process may try again");
+        assert_eq!(next.crash().list("").expect("listed").len(), 2);
         let names = disk.crash().list("").expect("listed");
         let has = |name: &str| usize::from(names.iter().any(|entry| entry.name == name));
         found[has("a") * 2 + has("b")] += 1;
     }
     assert!(found.iter().all(|count| *count > 0), "{found:?}");
+}
+
+#[test]
+fn a_failed_sync_of_the_old_directory_does_not_lose_a_renamed_file() {
+    let mut found = std::collections::BTreeSet::new();
+    for seed in 0..200 {
+        let disk = SimulatedDisk::new(seed);
+        for directory in ["from", "to"] {
+            disk.create_dir(directory).expect("created");
+        }
+        create(&disk, "from/a");
+        disk.sync_dir("from").expect("synced");
+        disk.sync_dir("").expect("synced");
+        disk.rename("from/a", "to/a").expect("renamed");
+        disk.set_fault(0, Fault::FailedSync);
+        disk.sync_dir("from").expect_err("fails");
+        let disk = disk.crash();
+        let is_there = |path| disk.open(path, OpenMode::Read).is_ok();
+        found.insert((is_there("from/a"), is_there("to/a")));
+    }
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), [(false, true), (true, false), (true, true)]);
 }
 
 #[test]

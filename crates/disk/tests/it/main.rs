@@ -3,3 +3,4 @@
 mod contract;
 mod crash;
 mod fault;
+mod lock;

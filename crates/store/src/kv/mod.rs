@@ -13,17 +13,29 @@
 //!   configured [`Durability`](crate::Durability) says. Updates of several threads share one commit.
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
 
+mod backend;
 mod commit;
+mod committer;
+mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
+mod engine;
+mod home;
+mod log;
 mod pending;
-mod redb;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod view;
 
 use std::ops::Bound;
 
-pub use commit::{Kv, KvConfig};
+pub use commit::Kv;
+pub use config::KvConfig;
 pub use pending::Pending;
-pub use redb::{Cursor, Snapshot, Transaction, Value};
+pub use transaction::Transaction;
+pub use view::{Cursor, Snapshot, Value};
 
 /// Why the key space could not answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -43,6 +55,17 @@ pub enum KvError {
     /// The file is damaged, or not ours.
     #[error("metadata is damaged: {0}")]
     Corrupt(String),
+    /// A key with its value is too large. Nothing of the update was kept.
+    #[error("a key with its value has {bytes} bytes, {bytes_max} are allowed")]
+    TooLarge {
+        /// Bytes of both.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// The closure of the update panicked. Nothing of the update was kept.
+    #[error("an update panicked: {0}")]
+    Panicked(String),
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

@@ -1,0 +1,119 @@
+//! Reused buffers for pieces of bodies.
+//!
+//! A new buffer of this size is a fresh mapping that the kernel fills with zeros, page fault by page
+//! fault, only for us to write over it. Few are kept, so that an idle store holds little.
+
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+/// Body bytes that one buffer takes.
+///
+/// A multiple of the block length, and small enough that the bytes are still in the processor's cache
+/// when they are verified after the read, and sent after that.
+pub(super) const PIECE_BYTES: usize = 256 << 10;
+
+/// Length of a buffer: a piece, and room for the footer of a blob of one piece.
+pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + 4096;
+
+/// Buffers kept for later; the rest goes back to the allocator.
+const KEPT_MAX: usize = 16;
+
+/// Pieces up to this length are copied out of their buffer: a slow client should not hold a whole
+/// buffer for a few bytes.
+const COPIED_BYTES_MAX: usize = 16 << 10;
+
+/// The kept buffers. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BufferPool {
+    kept: Arc<Mutex<Vec<Box<[u8]>>>>,
+}
+
+impl BufferPool {
+    /// A buffer of [`BUFFER_BYTES`] with anything in it.
+    pub(super) fn take(&self) -> Buffer {
+        let kept = self.kept.lock().pop();
+        let bytes = kept.unwrap_or_else(|| vec![0; BUFFER_BYTES].into_boxed_slice());
+        Buffer { bytes, pool: self.clone() }
+    }
+}
+
+/// A buffer, which returns to its pool when dropped.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: Box<[u8]>,
+    pool: BufferPool,
+}
+
+impl Buffer {
+    /// The bytes within `range`, without copying them unless they are few.
+    pub(super) fn freeze(self, range: Range<usize>) -> Bytes {
+        if range.len() <= COPIED_BYTES_MAX {
+            return Bytes::copy_from_slice(&self.bytes[range]);
+        }
+        Bytes::from_owner(self).slice(range)
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut kept = self.pool.kept.lock();
+        if kept.len() < KEPT_MAX {
+            kept.push(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_comes_back_when_its_last_piece_is_dropped_and_few_are_kept() {
+        let pool = BufferPool::default();
+        let mut buffer = pool.take();
+        buffer[100..60_100].fill(7);
+        let piece = buffer.freeze(100..60_100);
+        let part = piece.slice(5..10);
+        drop(piece);
+        assert!(pool.kept.lock().is_empty(), "a part is still in use");
+        assert_eq!(&part[..], [7; 5]);
+        drop(part);
+        assert_eq!(pool.kept.lock().len(), 1);
+
+        let many: Vec<_> = (0..KEPT_MAX + 5).map(|_| pool.take()).collect();
+        drop(many);
+        assert_eq!(pool.kept.lock().len(), KEPT_MAX);
+    }
+
+    #[test]
+    fn a_small_piece_does_not_hold_its_buffer() {
+        let pool = BufferPool::default();
+        let piece = pool.take().freeze(0..COPIED_BYTES_MAX);
+        assert_eq!(pool.kept.lock().len(), 1);
+        assert_eq!(piece.len(), COPIED_BYTES_MAX);
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a blob could not be written or read.
+
+use std::io;
+use std::sync::Arc;
+
+use liteio_disk::{Disk, is_poisoned};
+
+use super::BlobId;
+use crate::StoreError;
+
+/// Why a blob could not be written or read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum BlobError {
+    /// There is no blob of this id. Where a record says that there is one, that is damage.
+    #[error("blob {id} is missing")]
+    NotFound { id: BlobId },
+    /// The stored bytes are not those that were written.
+    #[error("blob {id} is damaged: {what}")]
+    Corrupt { id: BlobId, what: &'static str },
+    /// The blob was written by a newer version of the program.
+    #[error("blob {id} has format {found}; this program knows formats up to {known}")]
+    FormatTooNew { id: BlobId, found: u16, known: u16 },
+    /// The device is full. Nothing of the blob was kept.
+    #[error("no space left for a blob")]
+    NoSpace,
+    /// An earlier sync failed: nothing is written until the disk is opened again.
+    #[error("writing has stopped after a failed sync: {reason}")]
+    Poisoned { reason: String },
+    /// The device failed.
+    #[error("a blob could not be read or written: {0}")]
+    Io(Arc<io::Error>),
+}
+
+impl BlobError {
+    /// The meaning of a failed write, link, removal or sync on `disk`.
+    pub(super) fn from_write(disk: &dyn Disk, error: io::Error) -> Self {
+        if is_poisoned(&error) || disk.health().is_poisoned() {
+            // The first failure is the one that explains the rest.
+            let reason = disk.health().reason().map_or_else(|| error.to_string(), str::to_owned);
+            return BlobError::Poisoned { reason };
+        }
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => BlobError::NoSpace,
+            _ => BlobError::Io(Arc::new(error)),
+        }
+    }
+
+    /// The meaning of a failed open or read of `id`.
+    pub(super) fn from_read(id: BlobId, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => BlobError::NotFound { id },
+            _ => BlobError::Io(Arc::new(error)),
+        }
+    }
+}
+
+impl From<BlobError> for StoreError {
+    fn from(error: BlobError) -> Self {
+        match error {
+            // Whoever asks for a blob has a record that names it, so it should be there.
+            BlobError::NotFound { .. } | BlobError::Corrupt { .. } => {
+                Self::Corrupt { what: error.to_string() }
+            }
+            BlobError::FormatTooNew { found, known, .. } => {
+                Self::FormatTooNew { found: found.into(), known: known.into() }
+            }
+            BlobError::NoSpace => Self::NoSpace,
+            BlobError::Poisoned { reason } => Self::Poisoned { reason },
+            BlobError::Io(error) => Self::Io(error),
+        }
+    }
+}

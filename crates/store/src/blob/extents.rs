@@ -1,0 +1,120 @@
+//! Reading a body that lies in one or many blobs.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{BlobError, BlobId, BlobReader, BlobStore};
+
+/// A run of bytes within a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlobExtent {
+    pub(crate) blob: BlobId,
+    /// Length of the whole blob.
+    pub(crate) blob_bytes: u64,
+    /// First byte within the blob.
+    pub(crate) offset: u64,
+    /// Number of bytes; within the blob.
+    pub(crate) bytes: u64,
+}
+
+/// The bytes of extents, one piece after the other. One blob is open at a time: the caller sees to it
+/// that the others are not deleted meanwhile.
+#[derive(Debug)]
+pub(crate) struct ExtentReader {
+    store: Arc<dyn BlobStore>,
+    rest: VecDeque<BlobExtent>,
+    /// The reader of the first of `rest`, once it is open.
+    reader: Option<Arc<dyn BlobReader>>,
+    remaining: u64,
+}
+
+impl ExtentReader {
+    /// A reader over `extents`. The first blob is opened at once, so that what is missing is known
+    /// before anything is answered.
+    ///
+    /// # Errors
+    /// As [`BlobStore::open`]; [`BlobError::Corrupt`] when an extent is not within its blob.
+    pub(crate) fn open(
+        store: Arc<dyn BlobStore>,
+        extents: Vec<BlobExtent>,
+    ) -> Result<Self, BlobError> {
+        let mut remaining = 0_u64;
+        for extent in &extents {
+            let is_within = extent.offset.checked_add(extent.bytes);
+            let total = remaining.checked_add(extent.bytes);
+            match (is_within, total) {
+                (Some(end), Some(total)) if end <= extent.blob_bytes => remaining = total,
+                _ => {
+                    let what = "an extent is not within it";
+                    return Err(BlobError::Corrupt { id: extent.blob, what });
+                }
+            }
+        }
+        let rest = extents.into_iter().filter(|extent| extent.bytes > 0).collect();
+        let mut reader = Self { store, rest, reader: None, remaining };
+        reader.open_first()?;
+        Ok(reader)
+    }
+
+    /// Bytes not yet returned.
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// The next piece, verified; `None` at the end. May wait for the device.
+    ///
+    /// # Errors
+    /// As [`BlobStore::open`] and [`BlobReader::read`]. The next call tries the same bytes again.
+    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, BlobError> {
+        self.open_first()?;
+        let (Some(reader), Some(extent)) = (&self.reader, self.rest.front()) else {
+            return Ok(None);
+        };
+        let piece = reader.read(extent.offset..extent.offset + extent.bytes)?;
+        self.advance(piece.len() as u64);
+        Ok(Some(piece))
+    }
+
+    /// Like [`ExtentReader::next`], without waiting: the outer `None` says that the piece is not in
+    /// memory, or that the next blob must be opened first.
+    ///
+    /// # Errors
+    /// As [`ExtentReader::next`].
+    #[expect(clippy::option_option, reason = "to wait and to end are different answers")]
+    pub(crate) fn try_next(&mut self) -> Result<Option<Option<Bytes>>, BlobError> {
+        let Some(extent) = self.rest.front() else { return Ok(Some(None)) };
+        let Some(reader) = &self.reader else { return Ok(None) };
+        let Some(piece) = reader.try_read(extent.offset..extent.offset + extent.bytes)? else {
+            return Ok(None);
+        };
+        self.advance(piece.len() as u64);
+        Ok(Some(Some(piece)))
+    }
+
+    fn open_first(&mut self) -> Result<(), BlobError> {
+        if let (None, Some(extent)) = (&self.reader, self.rest.front()) {
+            self.reader = Some(self.store.open(&extent.blob, extent.blob_bytes)?);
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, bytes: u64) {
+        self.remaining -= bytes;
+        let Some(extent) = self.rest.front_mut() else { return };
+        assert!(0 < bytes && bytes <= extent.bytes, "a piece is within what was asked for");
+        extent.offset += bytes;
+        extent.bytes -= bytes;
+        if extent.bytes == 0 {
+            let done = self.rest.pop_front();
+            // Consecutive extents of one blob, as copies of ranges make them, share its reader.
+            let same = self.rest.front().zip(done).is_some_and(|(next, done)| {
+                (next.blob, next.blob_bytes) == (done.blob, done.blob_bytes)
+            });
+            if !same {
+                self.reader = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Blobs as files of a disk.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use liteio_disk::{Disk, OpenMode};
+
+use super::buffer::BufferPool;
+use super::directory_sync::DirectorySync;
+use super::file_path::{self, BLOBS_DIRECTORY};
+use super::file_reader::FileReader;
+use super::file_writer::FileWriter;
+use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter};
+use crate::Durability;
+
+/// Where the disk puts files that have no name yet, if it needs a place for them.
+const TEMPORARY_DIRECTORY: &str = "tmp";
+
+/// Fan-out directories: one for each first byte of an id.
+const DIRECTORIES: usize = 256;
+
+/// Blobs that go into one directory before the next one is begun: blobs that are sealed at the same
+/// time should share a directory, because they can share its sync.
+const RUN_BLOBS: u64 = 1024;
+
+/// Blobs as files of a disk, below `blobs/`.
+#[derive(Debug)]
+pub(crate) struct FileBlobStore {
+    shared: Arc<Shared>,
+    /// Ids given out so far.
+    given: AtomicU64,
+    /// Directory of the first run.
+    first_directory: OnceLock<u8>,
+}
+
+/// What the store shares with its writers.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) durability: Durability,
+    pub(super) buffers: BufferPool,
+    /// By first byte of the id; as long as [`DIRECTORIES`].
+    pub(super) directory_syncs: Vec<DirectorySync>,
+}
+
+impl Shared {
+    /// The meaning of a failed write, link, removal or sync.
+    pub(super) fn failed(&self, error: io::Error) -> BlobError {
+        BlobError::from_write(&*self.disk, error)
+    }
+}
+
+impl FileBlobStore {
+    /// Opens the blobs of `disk`; makes the directories if they are missing.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    pub(crate) fn open(disk: Arc<dyn Disk>, durability: Durability) -> Result<Self, BlobError> {
+        let prepared = prepare_directories(&*disk);
+        prepared.map_err(|error| BlobError::from_write(&*disk, error))?;
+        let directory_syncs = (0..DIRECTORIES).map(|_| DirectorySync::default()).collect();
+        let buffers = BufferPool::default();
+        Ok(Self {
+            shared: Arc::new(Shared { disk, durability, buffers, directory_syncs }),
+            given: AtomicU64::new(0),
+            first_directory: OnceLock::new(),
+        })
+    }
+}
+
+fn prepare_directories(disk: &dyn Disk) -> io::Result<()> {
+    disk.create_dir(TEMPORARY_DIRECTORY)?;
+    disk.create_dir(BLOBS_DIRECTORY)?;
+    let present = disk.list(BLOBS_DIRECTORY)?;
+    let mut is_present = [false; DIRECTORIES];
+    for entry in present.iter().filter(|entry| entry.is_dir && entry.name.len() == 2) {
+        if let Ok(index) = u8::from_str_radix(&entry.name, 16) {
+            is_present[usize::from(index)] = true;
+        }
+    }
+    for index in 0..=u8::MAX {
+        if !is_present[usize::from(index)] {
+            disk.create_dir(&file_path::directory_path(index))?;
+        }
+    }
+    // Also when nothing was missing: the process that made them may have ended before this point.
+    disk.sync_dir(BLOBS_DIRECTORY)?;
+    disk.sync_dir("")
+}
+
+impl BlobStore for FileBlobStore {
+    fn next_id(&self, random: [u8; 16]) -> BlobId {
+        let first = *self.first_directory.get_or_init(|| random[0]);
+        let run = self.given.fetch_add(1, Ordering::Relaxed) / RUN_BLOBS;
+        let mut id = random;
+        id[0] = first.wrapping_add((run % DIRECTORIES as u64) as u8);
+        BlobId(id)
+    }
+
+    fn begin(
+        &self,
+        id: BlobId,
+        _expected_bytes: Option<u64>,
+    ) -> Result<Box<dyn BlobWriter>, BlobError> {
+        let shared = &self.shared;
+        let file = shared.disk.create_temporary().map_err(|error| shared.failed(error))?;
+        Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
+    }
+
+    fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {
+        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+        let file = file.map_err(|error| BlobError::from_read(*id, error))?;
+        let buffers = self.shared.buffers.clone();
+        Ok(Arc::new(FileReader::new(*id, body_bytes, file, buffers)))
+    }
+
+    fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        // Not synced: a blob that comes back after a crash is an orphan, which the sweep removes.
+        match self.shared.disk.remove(&file_path::blob_path(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.shared.failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        for index in 0..=u8::MAX {
+            let entries = self.shared.disk.list(&file_path::directory_path(index));
+            let entries = entries.map_err(|error| BlobError::Io(Arc::new(error)))?;
+            entries
+                .iter()
+                .filter_map(|entry| file_path::parse_name(index, &entry.name))
+                .for_each(&mut *found);
+        }
+        Ok(())
+    }
+
+    fn clean_temporary(&self) -> Result<(), BlobError> {
+        let disk = &self.shared.disk;
+        let entries = disk.list(TEMPORARY_DIRECTORY).map_err(|error| self.shared.failed(error))?;
+        for entry in entries.iter().filter(|entry| !entry.is_dir) {
+            let path = format!("{TEMPORARY_DIRECTORY}/{}", entry.name);
+            match disk.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.shared.failed(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

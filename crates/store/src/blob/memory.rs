@@ -1,0 +1,154 @@
+//! Blobs in memory: the memory backend, and the reference that files are compared with.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use parking_lot::RwLock;
+
+use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, SealedBlob};
+
+/// Bytes of a body that lie in one piece. A longer body grows piece by piece, so that nothing is
+/// ever moved to grow.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// Blobs in memory. Nothing survives the process.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryBlobStore {
+    sealed: Arc<RwLock<HashMap<BlobId, Arc<MemoryBlob>>>>,
+}
+
+/// All segments but the last have [`SEGMENT_BYTES`].
+#[derive(Debug)]
+struct MemoryBlob {
+    id: BlobId,
+    bytes: u64,
+    segments: Vec<Bytes>,
+}
+
+impl MemoryBlobStore {
+    /// An empty store.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl BlobStore for MemoryBlobStore {
+    fn next_id(&self, random: [u8; 16]) -> BlobId {
+        BlobId(random)
+    }
+
+    fn begin(
+        &self,
+        id: BlobId,
+        expected_bytes: Option<u64>,
+    ) -> Result<Box<dyn BlobWriter>, BlobError> {
+        Ok(Box::new(MemoryWriter {
+            sealed: Arc::clone(&self.sealed),
+            blob: MemoryBlob { id, bytes: 0, segments: Vec::new() },
+            current: BytesMut::new(),
+            expected_bytes,
+        }))
+    }
+
+    fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {
+        let blob = self.sealed.read().get(id).cloned().ok_or(BlobError::NotFound { id: *id })?;
+        if blob.bytes != body_bytes {
+            return Err(BlobError::Corrupt {
+                id: *id,
+                what: "its length is not that of its record",
+            });
+        }
+        Ok(blob)
+    }
+
+    fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        let removed = self.sealed.write().remove(id);
+        // Freed outside the lock.
+        drop(removed);
+        Ok(())
+    }
+
+    fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        let ids: Vec<BlobId> = self.sealed.read().keys().copied().collect();
+        ids.into_iter().for_each(found);
+        Ok(())
+    }
+
+    fn clean_temporary(&self) -> Result<(), BlobError> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MemoryWriter {
+    sealed: Arc<RwLock<HashMap<BlobId, Arc<MemoryBlob>>>>,
+    blob: MemoryBlob,
+    current: BytesMut,
+    expected_bytes: Option<u64>,
+}
+
+impl MemoryWriter {
+    /// Room for what is still expected, at most a segment. Without a hint it grows by doubling.
+    fn reserve(&mut self, wanted: usize) {
+        let expected = self.expected_bytes.map_or(0, |bytes| bytes.saturating_sub(self.blob.bytes));
+        let segment = usize::try_from(expected).unwrap_or(SEGMENT_BYTES).min(SEGMENT_BYTES);
+        self.current.reserve(segment.max(wanted));
+    }
+}
+
+impl BlobWriter for MemoryWriter {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = SEGMENT_BYTES - self.current.len();
+            let (taken, after) = rest.split_at(rest.len().min(room));
+            if self.current.is_empty() {
+                self.reserve(taken.len());
+            }
+            self.current.extend_from_slice(taken);
+            self.blob.bytes += taken.len() as u64;
+            rest = after;
+            if self.current.len() == SEGMENT_BYTES {
+                self.blob.segments.push(std::mem::take(&mut self.current).freeze());
+            }
+        }
+        Ok(())
+    }
+
+    fn seal(mut self: Box<Self>) -> Result<SealedBlob, BlobError> {
+        if !self.current.is_empty() {
+            // Copied to its length when doubling left much room.
+            let last = if self.current.capacity() / 2 > self.current.len() {
+                Bytes::copy_from_slice(&self.current)
+            } else {
+                std::mem::take(&mut self.current).freeze()
+            };
+            self.blob.segments.push(last);
+        }
+        let blob = self.blob;
+        let sealed = SealedBlob { id: blob.id, bytes: blob.bytes };
+        self.sealed.write().insert(blob.id, Arc::new(blob));
+        Ok(sealed)
+    }
+}
+
+impl BlobReader for MemoryBlob {
+    fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError> {
+        assert!(range.end <= self.bytes, "{range:?} is not within {} bytes", self.bytes);
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let segment_bytes = SEGMENT_BYTES as u64;
+        let index = (range.start / segment_bytes) as usize;
+        let segment_start = range.start - range.start % segment_bytes;
+        let end = range.end.min(segment_start + segment_bytes);
+        let within = (range.start - segment_start) as usize..(end - segment_start) as usize;
+        Ok(self.segments[index].slice(within))
+    }
+
+    fn try_read(&self, range: Range<u64>) -> Result<Option<Bytes>, BlobError> {
+        self.read(range).map(Some)
+    }
+}

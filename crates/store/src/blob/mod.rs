@@ -1,0 +1,149 @@
+//! Blobs: the bytes of objects that are too large for their record.
+//!
+//! A blob is immutable once sealed and is known by its [`BlobId`] alone; what it belongs to stands in
+//! the metadata. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in memory; both
+//! run the same contract suite.
+
+mod buffer;
+mod directory_sync;
+mod error;
+mod extents;
+mod file;
+mod file_path;
+mod file_reader;
+mod file_writer;
+mod footer;
+mod memory;
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Debug};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+pub(crate) use error::BlobError;
+pub(crate) use extents::{BlobExtent, ExtentReader};
+pub(crate) use file::FileBlobStore;
+pub(crate) use memory::MemoryBlobStore;
+
+/// The name of a blob: 16 bytes, never used twice. The first byte is the directory it lives in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct BlobId(pub(crate) [u8; 16]);
+
+impl fmt::Display for BlobId {
+    /// 32 lower-case hexadecimal digits.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl Debug for BlobId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "BlobId({self})")
+    }
+}
+
+/// A set of sealed blobs.
+///
+/// # The contract
+/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`, whole, and as durable as the
+///   store's [`Durability`](crate::Durability) says. A writer that is dropped, or whose seal fails,
+///   leaves nothing that can be opened, with one exception: after a failed sync, or a crash during
+///   the seal, the whole blob may be there all the same. It is an orphan, which [`BlobStore::scan`]
+///   finds.
+/// - The bytes of a blob never change. Every byte that a reader returns was verified against the
+///   checksum written with it; what cannot be verified is [`BlobError::Corrupt`] or
+///   [`BlobError::NotFound`], never other bytes.
+/// - A reader that was opened before [`BlobStore::delete`] goes on reading.
+/// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads go on.
+pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
+    /// The id for a new blob, made of 16 random bytes. The store puts it where creating it costs
+    /// least.
+    fn next_id(&self, random: [u8; 16]) -> BlobId;
+
+    /// Starts a blob. `expected_bytes` is the length of the body if it is known, as a hint.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn begin(
+        &self,
+        id: BlobId,
+        expected_bytes: Option<u64>,
+    ) -> Result<Box<dyn BlobWriter>, BlobError>;
+
+    /// Opens a sealed blob whose body has `body_bytes`. Damage may be found only by the first read.
+    ///
+    /// # Errors
+    /// [`BlobError::NotFound`] when there is no such blob, otherwise [`BlobError::Io`].
+    fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError>;
+
+    /// Removes a blob; one that is not there is fine. A crash may bring it back as an orphan.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn delete(&self, id: &BlobId) -> Result<(), BlobError>;
+
+    /// Calls `found` with every blob, in no particular order and with at most one directory in memory.
+    /// Blobs sealed or deleted meanwhile may or may not be among them. `found` may delete.
+    ///
+    /// # Errors
+    /// [`BlobError::Io`].
+    fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError>;
+
+    /// Removes what writers of a former process left behind. Only while there is no writer.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn clean_temporary(&self) -> Result<(), BlobError>;
+}
+
+/// A blob being written. Dropped without [`BlobWriter::seal`], it vanishes.
+pub(crate) trait BlobWriter: Debug + Send {
+    /// Adds to the body. After an error the blob is lost: later calls repeat the error.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
+
+    /// Publishes the blob, durably.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob counts as never
+    /// written.
+    fn seal(self: Box<Self>) -> Result<SealedBlob, BlobError>;
+}
+
+/// What [`BlobWriter::seal`] made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SealedBlob {
+    pub(crate) id: BlobId,
+    /// Length of the body.
+    pub(crate) bytes: u64,
+}
+
+/// An open blob; one reader serves any number of threads.
+pub(crate) trait BlobReader: Debug + Send + Sync {
+    /// The verified bytes at the start of `range`: at least one unless the range is empty, and as
+    /// many as make a good piece. The caller goes on from there.
+    ///
+    /// # Panics
+    /// When the range ends behind the body.
+    ///
+    /// # Errors
+    /// [`BlobError::Corrupt`] or [`BlobError::Io`].
+    fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError>;
+
+    /// Like [`BlobReader::read`], but `None` when memory does not hold the piece.
+    ///
+    /// # Panics
+    /// When the range ends behind the body.
+    ///
+    /// # Errors
+    /// [`BlobError::Corrupt`] or [`BlobError::Io`].
+    fn try_read(&self, range: Range<u64>) -> Result<Option<Bytes>, BlobError>;
+}

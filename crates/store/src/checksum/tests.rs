@@ -1,0 +1,136 @@
+use super::*;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn value_of(algorithm: ChecksumAlgorithm, body: &[u8]) -> ChecksumValue {
+    let mut set = ChecksumSet::new(&[algorithm]);
+    set.update(body);
+    set.finish()[0]
+}
+
+fn body(length: usize) -> Vec<u8> {
+    (0..length).map(|position| (position * 31 + position / 251) as u8).collect()
+}
+
+/// The check values of the CRC catalogue and of the standards.
+#[test]
+fn every_algorithm_gives_its_published_value() {
+    let mut set = DigestSet::new(&ChecksumAlgorithm::ALL);
+    set.update(b"1234");
+    set.update(b"");
+    set.update(b"56789");
+    assert_eq!(set.bytes(), 9);
+    let digests = set.finish();
+    assert_eq!(digests.bytes, 9);
+    assert_eq!(hex(&digests.md5), "25f9e794323b453885f5181f1b624d0b");
+    let expected = [
+        (ChecksumAlgorithm::Crc32, "cbf43926"),
+        (ChecksumAlgorithm::Crc32c, "e3069283"),
+        (ChecksumAlgorithm::Crc64Nvme, "ae8b14860a799888"),
+        (ChecksumAlgorithm::Sha1, "f7c3bc1d808e04732adf679965ccc34ca7ae3441"),
+        (
+            ChecksumAlgorithm::Sha256,
+            "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
+        ),
+    ];
+    assert_eq!(digests.checksums.len(), expected.len());
+    for (algorithm, text) in expected {
+        let value = digests.checksum(algorithm).expect("asked for");
+        assert_eq!(hex(value.bytes()), text, "{algorithm:?}");
+        assert_eq!(value.bytes().len(), algorithm.value_bytes());
+    }
+}
+
+#[test]
+fn only_what_was_asked_for_is_computed_and_each_once() {
+    let digests = DigestSet::new(&[
+        ChecksumAlgorithm::Sha1,
+        ChecksumAlgorithm::Crc32,
+        ChecksumAlgorithm::Sha1,
+    ])
+    .finish();
+    let algorithms: Vec<_> = digests.checksums.iter().map(|value| value.algorithm).collect();
+    assert_eq!(algorithms, [ChecksumAlgorithm::Sha1, ChecksumAlgorithm::Crc32]);
+    assert_eq!(digests.checksum(ChecksumAlgorithm::Sha256), None);
+    assert_eq!(hex(&digests.md5), "d41d8cd98f00b204e9800998ecf8427e");
+    assert_eq!(hex(digests.checksums[1].bytes()), "00000000");
+}
+
+#[test]
+fn a_value_of_the_wrong_length_is_refused() {
+    for algorithm in ChecksumAlgorithm::ALL {
+        for length in 0..40 {
+            let value = ChecksumValue::new(algorithm, &body(length));
+            assert_eq!(
+                value.is_some(),
+                length == algorithm.value_bytes(),
+                "{algorithm:?} {length}"
+            );
+            if let Some(value) = value {
+                assert_eq!(value.bytes(), body(length));
+            }
+        }
+    }
+}
+
+#[test]
+fn combined_parts_have_the_crc_of_the_whole() {
+    let whole = body(3_000_000);
+    for algorithm in ChecksumAlgorithm::ALL {
+        let Some(mut combiner) = CrcCombiner::new(algorithm) else {
+            assert!(!algorithm.supports(ChecksumType::FullObject));
+            continue;
+        };
+        assert_eq!(combiner.finish(), value_of(algorithm, b""));
+        let mut rest = &whole[..];
+        for length in [0, 1, 5, 65_536, 1_000_001, 0, 7] {
+            let (part, after) = rest.split_at(length);
+            assert!(combiner.add(&value_of(algorithm, part), length as u64));
+            rest = after;
+        }
+        assert!(combiner.add(&value_of(algorithm, rest), rest.len() as u64));
+        assert_eq!(combiner.finish(), value_of(algorithm, &whole), "{algorithm:?}");
+        let foreign = ChecksumValue::new(ChecksumAlgorithm::Sha1, &[0; 20]).expect("fits");
+        assert!(!combiner.add(&foreign, 1));
+        assert_eq!(combiner.finish(), value_of(algorithm, &whole), "nothing was added");
+    }
+}
+
+#[test]
+fn a_composite_is_the_checksum_of_the_checksums() {
+    for algorithm in ChecksumAlgorithm::ALL {
+        let parts = [value_of(algorithm, b"a"), value_of(algorithm, b"bc")];
+        let joined = [parts[0].bytes(), parts[1].bytes()].concat();
+        let composite = ObjectChecksum::composite(&parts).expect("parts");
+        assert_eq!(composite.value, value_of(algorithm, &joined));
+        assert_eq!((composite.kind, composite.parts), (ChecksumType::Composite, Some(2)));
+    }
+    assert_eq!(ObjectChecksum::composite(&[]), None);
+    let mixed =
+        [value_of(ChecksumAlgorithm::Crc32, b"a"), value_of(ChecksumAlgorithm::Crc32c, b"a")];
+    assert_eq!(ObjectChecksum::composite(&mixed), None);
+}
+
+#[test]
+fn types_follow_the_rules_of_s3() {
+    for algorithm in ChecksumAlgorithm::ALL {
+        assert!(algorithm.supports(algorithm.default_type()), "{algorithm:?}");
+        let combines = CrcCombiner::new(algorithm).is_some();
+        assert_eq!(algorithm.supports(ChecksumType::FullObject), combines, "{algorithm:?}");
+    }
+    assert!(!ChecksumAlgorithm::Crc64Nvme.supports(ChecksumType::Composite));
+    assert_eq!(ChecksumAlgorithm::Crc32.default_type(), ChecksumType::Composite);
+}
+
+#[test]
+fn values_survive_a_record_and_one_of_the_wrong_length_does_not() {
+    for algorithm in ChecksumAlgorithm::ALL {
+        let value = value_of(algorithm, b"body");
+        let stored = postcard::to_stdvec(&value).expect("encoded");
+        assert_eq!(postcard::from_bytes::<ChecksumValue>(&stored).expect("decoded"), value);
+        let wrong = postcard::to_stdvec(&(algorithm, vec![0_u8; 5])).expect("encoded");
+        postcard::from_bytes::<ChecksumValue>(&wrong).expect_err("five bytes fit no algorithm");
+    }
+}

@@ -1,0 +1,228 @@
+//! Everything that can go wrong, as the caller can act on it.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::checksum::ChecksumAlgorithm;
+use crate::kv::KvError;
+use crate::name::{BucketName, ObjectKey, VersionId};
+
+/// Why the store refused or failed. Exhaustive on purpose: whoever adds a variant decides in the
+/// server what a client sees of it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The name breaks the rules for bucket names.
+    #[error("the bucket name {name:?} is not valid")]
+    InvalidBucketName {
+        /// What was given.
+        name: String,
+    },
+    /// An object key must have at least one byte.
+    #[error("an object key must not be empty")]
+    InvalidKey,
+    /// The key has more than [`OBJECT_KEY_BYTES_MAX`](crate::limits::OBJECT_KEY_BYTES_MAX) bytes.
+    #[error("the object key has {bytes} bytes, more than 1024")]
+    KeyTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// Text that is no version id of ours.
+    #[error("the version id {version:?} is not valid")]
+    InvalidVersionId {
+        /// What was given.
+        version: String,
+    },
+    /// There is no such bucket.
+    #[error("the bucket {bucket} does not exist")]
+    NoSuchBucket {
+        /// Its name.
+        bucket: BucketName,
+    },
+    /// The bucket belongs to someone else.
+    #[error("the bucket {bucket} exists and belongs to another owner")]
+    BucketAlreadyExists {
+        /// Its name.
+        bucket: BucketName,
+    },
+    /// The bucket is already the caller's.
+    #[error("the bucket {bucket} exists and is yours")]
+    BucketAlreadyOwnedByYou {
+        /// Its name.
+        bucket: BucketName,
+    },
+    /// The bucket still holds objects, versions or uploads in progress.
+    #[error("the bucket {bucket} is not empty")]
+    BucketNotEmpty {
+        /// Its name.
+        bucket: BucketName,
+    },
+    /// There is no object of that key.
+    #[error("the key {key:?} does not exist")]
+    NoSuchKey {
+        /// The key.
+        key: ObjectKey,
+    },
+    /// The object has no such version.
+    #[error("the key {key:?} has no version {version}")]
+    NoSuchVersion {
+        /// The key.
+        key: ObjectKey,
+        /// The version.
+        version: VersionId,
+    },
+    /// The version named is a delete marker, which cannot be read.
+    #[error("a delete marker cannot be read")]
+    MethodNotAllowed,
+    /// There is no such upload, or no longer.
+    #[error("the upload {upload:?} does not exist; it may have been completed or aborted")]
+    NoSuchUpload {
+        /// The id as given.
+        upload: String,
+    },
+    /// A part named in a Complete was never uploaded, or has another ETag or checksum.
+    #[error("part {part} was not found, or its entity tag or checksum does not match")]
+    InvalidPart {
+        /// Its number.
+        part: u16,
+    },
+    /// Part numbers go from 1 to 10,000; of an object, to the number of its parts.
+    #[error("the part number is not valid")]
+    InvalidPartNumber,
+    /// The parts of a Complete are not in ascending order.
+    #[error("the parts are not in ascending order")]
+    InvalidPartOrder,
+    /// A part other than the last is below the minimum.
+    #[error("part {part} has {bytes} bytes, less than {minimum}")]
+    PartTooSmall {
+        /// Its number.
+        part: u16,
+        /// Its size.
+        bytes: u64,
+        /// The smallest size allowed.
+        minimum: u64,
+    },
+    /// A body is larger than one PUT may be.
+    #[error("the body has {bytes} bytes, more than {maximum}")]
+    PartTooLarge {
+        /// Its size, as far as it is known.
+        bytes: u64,
+        /// The largest size allowed.
+        maximum: u64,
+    },
+    /// The reader has this object already.
+    #[error("not modified")]
+    NotModified,
+    /// A precondition does not hold.
+    #[error("the precondition {condition} does not hold")]
+    PreconditionFailed {
+        /// The name of its header.
+        condition: &'static str,
+    },
+    /// Another conditional request for the same object was faster.
+    #[error("a conflicting conditional request is in progress")]
+    ConditionalRequestConflict,
+    /// The range lies outside of the object.
+    #[error("the range lies outside of the object's {object_bytes} bytes")]
+    InvalidRange {
+        /// Size of the object.
+        object_bytes: u64,
+    },
+    /// The object would be larger than S3 allows.
+    #[error("the object has {bytes} bytes, more than allowed")]
+    ObjectTooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+    /// What was sent does not have the checksum that was announced.
+    #[error("the {algorithm:?} checksum does not match")]
+    ChecksumMismatch {
+        /// Of which kind.
+        algorithm: ChecksumAlgorithm,
+    },
+    /// The request contradicts itself or the object.
+    #[error("{message}")]
+    InvalidRequest {
+        /// What is wrong, for the client.
+        message: String,
+    },
+    /// The device is full. Nothing was kept.
+    #[error("no space left on the device")]
+    NoSpace,
+    /// A sync or write failed before: nothing is written until the store is opened again.
+    #[error("writing has stopped until the store is reopened: {reason}")]
+    Poisoned {
+        /// The failure that stopped writing.
+        reason: String,
+    },
+    /// Stored data is damaged or missing.
+    #[error("stored data is damaged: {what}")]
+    Corrupt {
+        /// Which, and how.
+        what: String,
+    },
+    /// The data was written by a newer LiteIO.
+    #[error("the data has format {found}; this version knows up to {known}")]
+    FormatTooNew {
+        /// The format of the data.
+        found: u32,
+        /// The newest format this version reads.
+        known: u32,
+    },
+    /// The directory holds something else.
+    #[error("{path} is not empty and is not a LiteIO data directory")]
+    NotADataDirectory {
+        /// The directory.
+        path: String,
+    },
+    /// Another process uses the directory.
+    #[error("{message}")]
+    InUse {
+        /// Which directory, and by whom.
+        message: String,
+    },
+    /// The device failed.
+    #[error("input or output failed: {0}")]
+    Io(Arc<io::Error>),
+    /// A fault of our own. Nothing was kept.
+    #[error("internal error: {what}")]
+    Internal {
+        /// What happened.
+        what: String,
+    },
+    /// The store is closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// Damage found in stored data.
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+}
+
+impl From<KvError> for StoreError {
+    fn from(error: KvError) -> Self {
+        match error {
+            KvError::NoSpace => Self::NoSpace,
+            KvError::Poisoned { reason } => Self::Poisoned { reason },
+            KvError::Io(error) => Self::Io(error),
+            KvError::Corrupt(what) => Self::Corrupt { what },
+            KvError::TooLarge { .. } => Self::InvalidRequest { message: error.to_string() },
+            KvError::Panicked(what) => Self::Internal { what },
+            KvError::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        if liteio_disk::is_poisoned(&error) {
+            return Self::Poisoned { reason: error.to_string() };
+        }
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
+            _ => Self::Io(Arc::new(error)),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! [`Kv`]: the handle of a key space.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use liteio_disk::Disk;
+use parking_lot::{Mutex, RwLock};
+
+use super::committer::Committer;
+use super::engine::Engine;
+use super::home::Home;
+use super::queue::{Queue, Update};
+use super::{KvConfig, KvError, Pending, Snapshot, Transaction};
+
+/// The key space. Clones are handles of the same one; the last to go writes a checkpoint and closes
+/// it, which may take some milliseconds.
+///
+/// Snapshots that outlive the last handle keep the file open.
+#[derive(Clone)]
+pub struct Kv {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    committer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the handles share with the committer.
+pub(super) struct Shared {
+    pub(super) queue: Queue,
+    /// The engine that snapshots read. It changes only when a store that ran out of space returns.
+    pub(super) engine: RwLock<Result<Arc<Engine>, KvError>>,
+    /// Why nothing is written, while nothing is.
+    pub(super) refusal: RwLock<Option<KvError>>,
+}
+
+impl Kv {
+    /// Opens the key space in the files `path` and `path.log` of `disk`, creating them if they are
+    /// missing, and replays what the last run left in the log. Their directory must exist.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or is not ours.
+    pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
+        Self::start(Committer::open(Home { disk, path: path.to_owned() }, config)?)
+    }
+
+    /// Creates a key space in memory; it ends with its last handle. Of `config` only `cache_bytes`
+    /// matters.
+    ///
+    /// # Errors
+    /// When the engine cannot begin, or no thread can be started.
+    pub fn memory(config: KvConfig) -> Result<Self, KvError> {
+        Self::start(Committer::memory(config)?)
+    }
+
+    fn start(committer: Committer) -> Result<Self, KvError> {
+        let shared = committer.shared();
+        let thread = thread::Builder::new().name("liteio-commit".into());
+        let thread = thread.spawn(move || committer.run())?;
+        Ok(Self { inner: Arc::new(Inner { shared, committer: Mutex::new(Some(thread)) }) })
+    }
+
+    /// A view of everything acknowledged so far.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    pub fn snapshot(&self) -> Result<Snapshot, KvError> {
+        match &*self.inner.shared.engine.read() {
+            Ok(engine) => Snapshot::new(engine),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Runs `closure` in a transaction, alone, after every update submitted before it by this
+    /// thread. All of its writes become visible and durable together, or none.
+    ///
+    /// The closure runs on the committer's thread: it must not block, and must not wait for another
+    /// update. A panic in it is [`KvError::Panicked`], for this update only. Submitting blocks while
+    /// thousands of updates wait.
+    pub fn update<T, E, F>(&self, closure: F) -> Pending<T, E>
+    where
+        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, false)
+    }
+
+    /// Like [`Kv::update`], for updates that give space back, such as deletes: they may use the
+    /// reserve of space.
+    pub fn update_freeing<T, E, F>(&self, closure: F) -> Pending<T, E>
+    where
+        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, true)
+    }
+
+    fn submit<T, E, F>(&self, closure: F, frees_space: bool) -> Pending<T, E>
+    where
+        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let update = Update { closure: Some(closure), result: None, sender, frees_space };
+        if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
+            job.acknowledge(Err(KvError::Closed));
+        }
+        Pending::new(receiver)
+    }
+
+    /// Why updates are refused at the moment, for health: [`KvError::NoSpace`] goes away by itself
+    /// when there is space again, anything else with reopening only.
+    #[must_use]
+    pub fn refusal(&self) -> Option<KvError> {
+        self.inner.shared.refusal.read().clone()
+    }
+}
+
+impl fmt::Debug for Kv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Kv").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        let committer = self.committer.lock().take();
+        // The last handle may have gone with a closure, on the committer's own thread.
+        if let Some(committer) = committer.filter(|it| it.thread().id() != thread::current().id()) {
+            // It does not panic, and if it did there is nobody to tell.
+            let _ = committer.join();
+        }
+    }
+}

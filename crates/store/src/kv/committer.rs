@@ -1,0 +1,363 @@
+//! The one thread that writes: groups, the log, checkpoints, and the return from a full disk.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+
+use super::commit::Shared;
+use super::engine::{Checkpoint, Engine};
+use super::home::{Home, open_engine};
+use super::log::{Log, Record, new_nonce};
+use super::queue::{Job, Popped, Queue};
+use super::transaction::Undo;
+use super::{KvConfig, KvError, Transaction};
+use crate::Durability;
+
+/// Updates in one group.
+const GROUP_UPDATES_MAX: usize = 512;
+/// Bytes of log record after which a group takes no more updates.
+const GROUP_BYTES_MAX: usize = 1 << 20;
+/// Free space is asked for at most this often.
+const SPACE_INTERVAL: Duration = Duration::from_millis(50);
+/// The log of [`Durability::Os`] is synced this often.
+const OS_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// How long snapshots are waited for before the database is opened again.
+const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
+/// Groups after which a key space in memory gives freed pages back.
+const MEMORY_CHECKPOINT_GROUPS: u64 = 1024;
+
+/// A key space on a disk.
+struct Durable {
+    home: Home,
+    log: Log,
+    free_bytes: u64,
+    space_asked: Option<Instant>,
+}
+
+pub(super) struct Committer {
+    shared: Arc<Shared>,
+    config: KvConfig,
+    /// `None` while an engine that broke could not be opened again.
+    engine: Option<Arc<Engine>>,
+    durable: Option<Durable>,
+    record: Record,
+    undo: Undo,
+    /// Groups since the last checkpoint.
+    groups: u64,
+    /// When the first unsynced record was written, at [`Durability::Os`].
+    unsynced_since: Option<Instant>,
+}
+
+impl Committer {
+    pub(super) fn open(home: Home, config: KvConfig) -> Result<Self, KvError> {
+        if !home.exists()? {
+            home.create(&config)?;
+        }
+        let mut log = Log::open(&*home.disk, &home.log_path())?;
+        let engine = open_engine(&home, &mut log, &config)?;
+        if let Some(error) = engine.frozen() {
+            return Err(error);
+        }
+        log.preallocate(config.log_bytes)?;
+        let durable = Durable { home, log, free_bytes: u64::MAX, space_asked: None };
+        Ok(Self::new(engine, Some(durable), config))
+    }
+
+    pub(super) fn memory(config: KvConfig) -> Result<Self, KvError> {
+        let engine = Engine::memory(config.cache_bytes)?;
+        engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] })?;
+        Ok(Self::new(engine, None, config))
+    }
+
+    fn new(engine: Arc<Engine>, durable: Option<Durable>, config: KvConfig) -> Self {
+        let shared = Arc::new(Shared {
+            queue: Queue::default(),
+            engine: RwLock::new(Ok(Arc::clone(&engine))),
+            refusal: RwLock::new(None),
+        });
+        Self {
+            shared,
+            config,
+            engine: Some(engine),
+            durable,
+            record: Record::new(),
+            undo: Undo::default(),
+            groups: 0,
+            unsynced_since: None,
+        }
+    }
+
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
+    /// Works until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        let mut jobs = Vec::new();
+        loop {
+            match self.shared.queue.pop(self.deadline()) {
+                Popped::Job(first) => {
+                    let result = self.group(first, &mut jobs);
+                    for job in jobs.drain(..) {
+                        job.acknowledge(result.clone());
+                    }
+                    self.after_group();
+                }
+                Popped::TimedOut => self.housekeep(),
+                Popped::Closed => break,
+            }
+        }
+        self.checkpoint();
+    }
+
+    /// When there is something to do without an update.
+    fn deadline(&self) -> Option<Instant> {
+        let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
+        if self.groups == 0 || is_frozen || self.is_poisoned() {
+            return None;
+        }
+        let idle = Instant::now() + self.config.checkpoint_idle;
+        Some(self.unsynced_since.map_or(idle, |since| idle.min(since + OS_SYNC_INTERVAL)))
+    }
+
+    fn housekeep(&mut self) {
+        if self.unsynced_since.is_some_and(|since| since.elapsed() >= OS_SYNC_INTERVAL) {
+            self.sync_log();
+        } else {
+            self.checkpoint();
+        }
+    }
+
+    fn after_group(&mut self) {
+        let is_due = match &self.durable {
+            Some(durable) => durable.log.bytes() >= self.config.log_bytes,
+            None => self.groups >= MEMORY_CHECKPOINT_GROUPS,
+        };
+        if is_due {
+            self.checkpoint();
+        }
+        if self.unsynced_since.is_some_and(|since| since.elapsed() >= OS_SYNC_INTERVAL) {
+            self.sync_log();
+        }
+    }
+
+    fn sync_log(&mut self) {
+        self.unsynced_since = None;
+        if let Some(Err(error)) = self.durable.as_mut().map(|durable| durable.log.sync()) {
+            self.stop_writing(error);
+        }
+    }
+
+    /// Runs `first` and what waits behind it, and makes it durable. `jobs` are all that ran; an
+    /// error is the answer to every one of them.
+    fn group(&mut self, first: Box<dyn Job>, jobs: &mut Vec<Box<dyn Job>>) -> Result<(), KvError> {
+        if let Err(error) = self.return_to_writing() {
+            jobs.push(first);
+            return Err(error);
+        }
+        let is_tight = self.is_tight();
+        self.set_refusal(is_tight.then_some(KvError::NoSpace));
+        self.record.clear();
+        let Some(engine) = self.engine.clone() else {
+            jobs.push(first);
+            return Err(KvError::Closed);
+        };
+        let result = self.run_group(&engine, first, jobs, is_tight);
+        match result {
+            Ok(true) => self.groups += 1,
+            Ok(false) => {}
+            Err(error) => {
+                self.assess(&engine, &error);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// `Ok(false)` when nothing was written.
+    fn run_group(
+        &mut self,
+        engine: &Engine,
+        first: Box<dyn Job>,
+        jobs: &mut Vec<Box<dyn Job>>,
+        is_tight: bool,
+    ) -> Result<bool, KvError> {
+        jobs.push(first);
+        let group = engine.begin()?;
+        {
+            let table = group.table()?;
+            let mut transaction = Transaction::new(table, &mut self.record, &mut self.undo);
+            loop {
+                if let Some(job) = jobs.last_mut() {
+                    run_job(&mut **job, &mut transaction, is_tight)?;
+                }
+                if jobs.len() >= GROUP_UPDATES_MAX || transaction.record_bytes() >= GROUP_BYTES_MAX
+                {
+                    break;
+                }
+                match self.shared.queue.try_pop() {
+                    Some(job) => jobs.push(job),
+                    None => break,
+                }
+            }
+        }
+        if let Some(error) = engine.frozen() {
+            return Err(error);
+        }
+        if self.record.is_empty() {
+            group.abort()?;
+            return Ok(false);
+        }
+        if let Some(durable) = &mut self.durable {
+            let sync = self.config.durability == Durability::Fsync;
+            durable.log.append(&mut self.record, sync)?;
+            if !sync && self.unsynced_since.is_none() {
+                self.unsynced_since = Some(Instant::now());
+            }
+        }
+        group.commit().inspect_err(|error| {
+            // The log has the group but its clients hear that it failed: only a restart may decide.
+            *self.shared.refusal.write() = Some(KvError::Poisoned { reason: error.to_string() });
+        })?;
+        Ok(true)
+    }
+
+    /// Decides what a failed group means for the next.
+    fn assess(&mut self, engine: &Engine, error: &KvError) {
+        match error {
+            // The log took nothing and the tree is as it was: the next group may try again.
+            KvError::NoSpace if engine.frozen().is_none() => {}
+            _ => self.stop_writing(error.clone()),
+        }
+    }
+
+    /// Refuses updates from now on. [`Committer::return_to_writing`] may end it.
+    fn stop_writing(&mut self, error: KvError) {
+        let refusal = match error {
+            KvError::NoSpace => KvError::NoSpace,
+            KvError::Poisoned { reason } => KvError::Poisoned { reason },
+            other => KvError::Poisoned { reason: other.to_string() },
+        };
+        let mut current = self.shared.refusal.write();
+        if !matches!(&*current, Some(KvError::Poisoned { .. })) {
+            *current = Some(refusal);
+        }
+    }
+
+    fn set_refusal(&self, refusal: Option<KvError>) {
+        // One look under the shared lock is all that a group costs when nothing changes.
+        if self.shared.refusal.read().is_some() != refusal.is_some() {
+            *self.shared.refusal.write() = refusal;
+        }
+    }
+
+    /// Brings the tree up to date, so that the log can start again. A failure shows in the refusal.
+    fn checkpoint(&mut self) {
+        let Some(engine) = self.engine.clone() else { return };
+        if self.groups == 0 || engine.frozen().is_some() || self.is_poisoned() {
+            return;
+        }
+        let result = match &mut self.durable {
+            None => engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] }),
+            Some(durable) => new_nonce().and_then(|nonce| {
+                let number = durable.log.number();
+                engine.checkpoint(&Checkpoint { number, nonce })?;
+                durable.log.start(nonce, number);
+                Ok(())
+            }),
+        };
+        match result {
+            Ok(()) => {
+                self.groups = 0;
+                self.unsynced_since = None;
+            }
+            Err(error) => self.stop_writing(error),
+        }
+    }
+
+    fn is_poisoned(&self) -> bool {
+        matches!(&*self.shared.refusal.read(), Some(KvError::Poisoned { .. }))
+    }
+
+    /// Whether less than the reserve is free.
+    fn is_tight(&mut self) -> bool {
+        let Some(durable) = &mut self.durable else { return false };
+        if durable.space_asked.is_none_or(|asked| asked.elapsed() >= SPACE_INTERVAL) {
+            durable.space_asked = Some(Instant::now());
+            // Not knowing is no reason to refuse: a write says it for certain.
+            durable.free_bytes = durable.home.disk.free_bytes().unwrap_or(u64::MAX);
+        }
+        durable.free_bytes < self.config.reserve_bytes
+    }
+
+    /// Opens the database again if it is frozen for want of space and there is space now.
+    fn return_to_writing(&mut self) -> Result<(), KvError> {
+        if self.is_poisoned() {
+            return self.shared.refusal.read().clone().map_or(Ok(()), Err);
+        }
+        if self.engine.as_ref().is_some_and(|engine| engine.frozen().is_none()) {
+            return Ok(());
+        }
+        let health = self.durable.as_ref().and_then(|it| it.home.disk.health().reason());
+        if let Some(reason) = health.map(str::to_owned) {
+            // Reading what the device lost is for a restart; the frozen engine still has it.
+            self.stop_writing(KvError::Poisoned { reason });
+            return self.shared.refusal.read().clone().map_or(Ok(()), Err);
+        }
+        if self.is_tight() {
+            return Err(KvError::NoSpace);
+        }
+        let Some(durable) = &mut self.durable else { return Err(KvError::Closed) };
+        // No snapshot can begin while this is locked, and those that live must end first: the new
+        // database writes where the frozen one still reads.
+        let shared = Arc::clone(&self.shared);
+        let mut current = shared.engine.write();
+        if let Ok(engine) = &*current {
+            self.engine = None;
+            if !wait_for_snapshots(engine) {
+                self.engine = Some(Arc::clone(engine));
+                return Err(KvError::NoSpace);
+            }
+        }
+        *current = Err(KvError::Closed);
+        *current = open_engine(&durable.home, &mut durable.log, &self.config);
+        match &*current {
+            Ok(engine) => {
+                self.engine = Some(Arc::clone(engine));
+                self.groups = 0;
+                engine.frozen().map_or(Ok(()), Err)
+            }
+            Err(error) => Err(error.clone()),
+        }
+    }
+}
+
+fn wait_for_snapshots(engine: &Arc<Engine>) -> bool {
+    let start = Instant::now();
+    while Arc::strong_count(engine) > 1 {
+        if start.elapsed() >= SNAPSHOTS_WAIT {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+fn run_job(
+    job: &mut dyn Job,
+    transaction: &mut Transaction<'_>,
+    is_tight: bool,
+) -> Result<(), KvError> {
+    if is_tight && !job.frees_space() {
+        job.refuse(KvError::NoSpace);
+        return Ok(());
+    }
+    let mark = transaction.begin();
+    let keep = job.run(transaction);
+    if let Some(error) = transaction.failure() {
+        return Err(error.clone());
+    }
+    if keep { Ok(()) } else { transaction.roll_back(mark) }
+}

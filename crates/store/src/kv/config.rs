@@ -1,0 +1,43 @@
+//! How a key space is opened.
+
+use std::time::Duration;
+
+use crate::Durability;
+
+/// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
+#[derive(Clone, Debug)]
+pub struct KvConfig {
+    /// When an update is acknowledged.
+    ///
+    /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
+    /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
+    ///   `kill -9` included. The log is synced once a second, so a power cut takes at most the last
+    ///   second of updates; it takes whole updates, newest first, and never damages what is older,
+    ///   because the tree behind the log is synced in order at either level.
+    pub durability: Durability,
+    /// Memory for pages of the tree, in bytes. Half of it at most holds changed pages that no
+    /// checkpoint has written yet.
+    pub cache_bytes: usize,
+    /// Free bytes of the device that ordinary updates leave untouched: below it they are refused
+    /// with [`KvError::NoSpace`](super::KvError::NoSpace), while updates that give space back
+    /// ([`Kv::update_freeing`](super::Kv::update_freeing)) still run.
+    pub reserve_bytes: u64,
+    /// Bytes of log after which a checkpoint brings the tree up to date and the log starts again.
+    /// More makes updates cheaper on average; less makes the pause of a checkpoint, and the replay
+    /// after a crash, shorter.
+    pub log_bytes: u64,
+    /// A checkpoint is made after this long without an update.
+    pub checkpoint_idle: Duration,
+}
+
+impl Default for KvConfig {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Fsync,
+            cache_bytes: 64 << 20,
+            reserve_bytes: 64 << 20,
+            log_bytes: 1 << 20,
+            checkpoint_idle: Duration::from_millis(200),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The files of a key space: creating them, and opening them after any end.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use liteio_disk::{Disk, OpenMode};
+
+use super::engine::{Checkpoint, Engine, apply};
+use super::log::{Log, new_nonce};
+use super::{KvConfig, KvError};
+
+/// Where the files of a key space are.
+pub(super) struct Home {
+    pub(super) disk: Arc<dyn Disk>,
+    /// The tree.
+    pub(super) path: String,
+}
+
+impl Home {
+    pub(super) fn log_path(&self) -> String {
+        format!("{}.log", self.path)
+    }
+
+    /// Whether the tree has its name; then the log has, too.
+    pub(super) fn exists(&self) -> Result<bool, KvError> {
+        let exists = |path: &str| match self.disk.open(path, OpenMode::Read) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(KvError::from(error)),
+        };
+        let tree = exists(&self.path)?;
+        if tree && !exists(&self.log_path())? {
+            return Err(KvError::Corrupt(format!("{} is missing", self.log_path())));
+        }
+        Ok(tree)
+    }
+
+    /// Creates both files. The tree gets its name last, so that a creation that did not end is
+    /// begun anew.
+    pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
+        let log = Log::open(&*self.disk, &self.log_path())?;
+        if log.has_records()? {
+            return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
+        }
+        log.preallocate(config.log_bytes)?;
+        let new_path = format!("{}.new", self.path);
+        match self.disk.remove(&new_path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let engine = Engine::open(&*self.disk, &new_path, config.cache_bytes)?;
+        engine.checkpoint(&Checkpoint { number: 0, nonce: new_nonce()? })?;
+        drop(engine);
+        let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.disk.sync_dir(parent)?;
+        self.disk.rename(&new_path, &self.path)?;
+        self.disk.sync_dir(parent)?;
+        Ok(())
+    }
+}
+
+/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen.
+pub(super) fn open_engine(
+    home: &Home,
+    log: &mut Log,
+    config: &KvConfig,
+) -> Result<Arc<Engine>, KvError> {
+    let engine = Engine::open(&*home.disk, &home.path, config.cache_bytes)?;
+    let Some(Checkpoint { number, nonce }) = engine.read_checkpoint()? else {
+        return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
+    };
+    let group = engine.begin()?;
+    {
+        let mut table = group.table()?;
+        log.replay(nonce, number, |operation| apply(&mut table, operation))?;
+    }
+    group.commit()?;
+    // Also when there was nothing to replay: behind a torn record may lie later ones, whole, of a
+    // power cut at `Durability::Os`. Under a new nonce they can never be taken for ours.
+    let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()? };
+    match engine.checkpoint(&checkpoint) {
+        Ok(()) => log.start(checkpoint.nonce, checkpoint.number),
+        // Frozen: the log keeps what the file does not have.
+        Err(_) if engine.frozen().is_some() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(engine)
+}

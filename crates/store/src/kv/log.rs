@@ -1,0 +1,329 @@
+//! The log: what was acknowledged since the last checkpoint.
+//!
+//! A group of updates is one record, appended and synced before the group becomes visible and is
+//! acknowledged. A checkpoint makes the tree durable with the number of the last record in it, and
+//! a new nonce; then the log starts again at its first byte. After a crash the records that verify
+//! under the tree's nonce, from the first byte on, are replayed.
+//!
+//! # Format
+//! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all
+//! that follows (8), number (8), bytes of operations (8), operations. An operation is a tag (1: put,
+//! 2: delete), bytes of the key (4), bytes of the value (4, zero for a delete), key, value.
+//! The nonce is secret, random, and new with every checkpoint: bytes that an earlier round or a
+//! client's value left in the file never verify.
+
+use std::io;
+
+use crc_fast::{CrcAlgorithm, Digest};
+use liteio_disk::{Disk, DiskFile, OpenMode};
+
+use super::KvError;
+
+/// Bytes in front of a record's operations.
+const HEADER_BYTES: usize = 24;
+const OPERATION_HEADER_BYTES: usize = 9;
+/// A log that grew beyond this is cut back to it.
+const SHRINK_BYTES: u64 = 16 << 20;
+const PUT: u8 = 1;
+const DELETE: u8 = 2;
+
+/// Secret of one round of the log.
+pub(super) type Nonce = [u8; 16];
+
+/// A new nonce.
+pub(super) fn new_nonce() -> Result<Nonce, KvError> {
+    let mut nonce = Nonce::default();
+    getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(nonce)
+}
+
+fn checksum(nonce: &Nonce, record: &[u8]) -> u64 {
+    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
+    digest.update(nonce);
+    digest.update(&record[8..]);
+    digest.finalize()
+}
+
+/// The record of one group, while it is being filled.
+#[derive(Debug)]
+pub(super) struct Record {
+    buffer: Vec<u8>,
+}
+
+impl Record {
+    pub(super) fn new() -> Self {
+        Self { buffer: vec![0; HEADER_BYTES] }
+    }
+
+    /// Starts a new record in the same memory.
+    pub(super) fn clear(&mut self) {
+        self.buffer.truncate(HEADER_BYTES);
+        self.buffer.shrink_to(4 << 20);
+    }
+
+    /// Bytes so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffer.len() == HEADER_BYTES
+    }
+
+    /// Cuts back to what `bytes` said earlier.
+    pub(super) fn truncate(&mut self, bytes: usize) {
+        self.buffer.truncate(bytes);
+    }
+
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.operation(PUT, key, value);
+    }
+
+    pub(super) fn delete(&mut self, key: &[u8]) {
+        self.operation(DELETE, key, &[]);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a pair is at most 1 GiB")]
+    fn operation(&mut self, tag: u8, key: &[u8], value: &[u8]) {
+        self.buffer.reserve(OPERATION_HEADER_BYTES + key.len() + value.len());
+        self.buffer.push(tag);
+        self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(value);
+    }
+
+    fn seal(&mut self, nonce: &Nonce, number: u64) -> &[u8] {
+        let operations = (self.buffer.len() - HEADER_BYTES) as u64;
+        self.buffer[8..16].copy_from_slice(&number.to_le_bytes());
+        self.buffer[16..24].copy_from_slice(&operations.to_le_bytes());
+        let checksum = checksum(nonce, &self.buffer);
+        self.buffer[..8].copy_from_slice(&checksum.to_le_bytes());
+        &self.buffer
+    }
+}
+
+/// One write of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation<'a> {
+    Put { key: &'a [u8], value: &'a [u8] },
+    Delete { key: &'a [u8] },
+}
+
+/// The operations of a record that verified.
+fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, KvError>> {
+    std::iter::from_fn(move || {
+        let (header, rest) = bytes.split_at_checked(OPERATION_HEADER_BYTES)?;
+        let parsed = (|| {
+            let key_bytes = u32::from_le_bytes(header[1..5].try_into().ok()?) as usize;
+            let value_bytes = u32::from_le_bytes(header[5..9].try_into().ok()?) as usize;
+            let (key, rest) = rest.split_at_checked(key_bytes)?;
+            let (value, rest) = rest.split_at_checked(value_bytes)?;
+            match header[0] {
+                PUT => Some((Operation::Put { key, value }, rest)),
+                DELETE => Some((Operation::Delete { key }, rest)),
+                _ => None,
+            }
+        })();
+        match parsed {
+            Some((operation, rest)) => {
+                bytes = rest;
+                Some(Ok(operation))
+            }
+            None => {
+                bytes = &[];
+                Some(Err(KvError::Corrupt("a verified log record cannot be read".into())))
+            }
+        }
+    })
+}
+
+/// The log file.
+#[derive(Debug)]
+pub(super) struct Log {
+    file: Box<dyn DiskFile>,
+    nonce: Nonce,
+    /// Number of the last record.
+    number: u64,
+    /// Where the next record goes.
+    position: u64,
+}
+
+impl Log {
+    /// Opens the file, creating it if it is missing; its name is durable after a sync of the
+    /// directory.
+    pub(super) fn open(disk: &dyn Disk, path: &str) -> Result<Self, KvError> {
+        let file = disk.open(path, OpenMode::CreateOrWrite)?;
+        Ok(Self { file, nonce: Nonce::default(), number: 0, position: 0 })
+    }
+
+    /// Whether there are records, current or obsolete.
+    pub(super) fn has_records(&self) -> Result<bool, KvError> {
+        let mut header = [0; HEADER_BYTES];
+        self.file.read_at(&mut header, 0)?;
+        Ok(header != [0; HEADER_BYTES])
+    }
+
+    /// Gives every record that follows on record `number` to `apply`, and stands behind the last.
+    pub(super) fn replay(
+        &mut self,
+        nonce: Nonce,
+        number: u64,
+        mut apply: impl FnMut(Operation<'_>) -> Result<(), KvError>,
+    ) -> Result<(), KvError> {
+        self.start(nonce, number);
+        let end = self.file.len()?;
+        let mut header = [0; HEADER_BYTES];
+        let mut record = Vec::new();
+        while self.position + HEADER_BYTES as u64 <= end {
+            self.read_exactly(&mut header, self.position)?;
+            let field = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
+            let room = end - self.position - HEADER_BYTES as u64;
+            if field(8) != self.number + 1 || field(16) > room {
+                break;
+            }
+            let Ok(bytes) = usize::try_from(field(16)) else { break };
+            record.resize(HEADER_BYTES + bytes, 0);
+            self.read_exactly(&mut record, self.position)?;
+            if checksum(&nonce, &record) != field(0) {
+                break;
+            }
+            for operation in operations(&record[HEADER_BYTES..]) {
+                apply(operation?)?;
+            }
+            self.number += 1;
+            self.position += record.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Starts a round at the first byte. Only after a checkpoint with this nonce and number.
+    pub(super) fn start(&mut self, nonce: Nonce, number: u64) {
+        if self.position > SHRINK_BYTES {
+            // A giant record made the file long. Its space can wait if that fails.
+            let _ = self.file.set_len(SHRINK_BYTES);
+        }
+        self.nonce = nonce;
+        self.number = number;
+        self.position = 0;
+    }
+
+    /// Writes zeros up to `bytes`, so that appending changes no metadata of the file system, which
+    /// makes syncs cheaper, and finds its space already there.
+    pub(super) fn preallocate(&self, bytes: u64) -> Result<(), KvError> {
+        const PIECE: usize = 1 << 18;
+        let zeros = vec![0; PIECE];
+        let mut end = self.file.len()?;
+        if end >= bytes {
+            return Ok(());
+        }
+        while end < bytes {
+            let piece = zeros.len().min(usize::try_from(bytes - end).unwrap_or(PIECE));
+            self.file.write_at(&zeros[..piece], end)?;
+            end += piece as u64;
+        }
+        self.file.sync_data()?;
+        Ok(())
+    }
+
+    /// Appends the record; nothing moves when it fails.
+    pub(super) fn append(&mut self, record: &mut Record, sync: bool) -> Result<(), KvError> {
+        let bytes = record.seal(&self.nonce, self.number + 1);
+        self.file.write_at(bytes, self.position)?;
+        if sync {
+            self.sync()?;
+        }
+        self.number += 1;
+        self.position += record.bytes() as u64;
+        Ok(())
+    }
+
+    pub(super) fn sync(&mut self) -> Result<(), KvError> {
+        self.file.sync_data()?;
+        Ok(())
+    }
+
+    /// Number of the last record.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes of records since the last checkpoint.
+    pub(super) fn bytes(&self) -> u64 {
+        self.position
+    }
+
+    fn read_exactly(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
+        if self.file.read_at(buffer, offset)? == buffer.len() {
+            return Ok(());
+        }
+        Err(KvError::from(io::Error::from(io::ErrorKind::UnexpectedEof)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_disk::SimulatedDisk;
+
+    use super::*;
+
+    fn records(log: &mut Log, count: u8) {
+        let mut record = Record::new();
+        for i in 0..count {
+            record.clear();
+            record.put(&[i], &[i; 30]);
+            record.delete(&[i, i]);
+            log.append(&mut record, true).expect("appends");
+        }
+    }
+
+    fn replay(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Vec<u8> {
+        let mut found = Vec::new();
+        let mut log = Log::open(disk, "log").expect("opens");
+        log.replay(nonce, number, |operation| {
+            match operation {
+                Operation::Put { key, value } => {
+                    assert_eq!(value, &[key[0]; 30]);
+                    found.push(key[0]);
+                }
+                Operation::Delete { key } => assert_eq!(key, &[found[found.len() - 1]; 2]),
+            }
+            Ok(())
+        })
+        .expect("replays");
+        found
+    }
+
+    #[test]
+    fn replays_what_follows_the_checkpoint_under_its_nonce_only() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log").expect("opens");
+        log.start([1; 16], 10);
+        records(&mut log, 5);
+        assert_eq!(replay(&disk, [1; 16], 10), [0, 1, 2, 3, 4]);
+        assert!(replay(&disk, [2; 16], 10).is_empty(), "another nonce");
+        assert!(replay(&disk, [1; 16], 9).is_empty(), "another number");
+        // A new round: what lies behind its end is never taken for its own.
+        log.start([3; 16], 15);
+        records(&mut log, 2);
+        assert_eq!(replay(&disk, [3; 16], 15), [0, 1]);
+        assert!(replay(&disk, [1; 16], 10).is_empty());
+    }
+
+    #[test]
+    fn a_changed_byte_ends_the_replay_before_its_record() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log").expect("opens");
+        log.start([1; 16], 0);
+        records(&mut log, 3);
+        let record_bytes = log.bytes() / 3;
+        for at in 0..log.bytes() {
+            let mut byte = [0];
+            log.file.read_at(&mut byte, at).expect("reads");
+            log.file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
+            let whole: Vec<u8> = (0..(at / record_bytes) as u8).collect();
+            assert_eq!(replay(&disk, [1; 16], 0), whole, "byte {at}");
+            log.file.write_at(&byte, at).expect("writes");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Crashes, faults and full disks, at every operation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use liteio_disk::{Disk, Fault, SimulatedDisk};
+
+use super::{Kv, KvConfig, KvError, Write, pairs};
+use crate::Durability;
+
+const UPDATES: u32 = 24;
+
+fn config(durability: Durability) -> KvConfig {
+    KvConfig {
+        durability,
+        cache_bytes: 1 << 20,
+        reserve_bytes: 0,
+        // Small, so that a run makes several checkpoints.
+        log_bytes: 2 << 10,
+        // Never by time: the same run makes the same operations.
+        checkpoint_idle: Duration::from_secs(3_600),
+    }
+}
+
+fn open(disk: &SimulatedDisk, durability: Durability) -> Result<Kv, KvError> {
+    Kv::open(Arc::new(disk.clone()), "meta.redb", config(durability))
+}
+
+type State = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The writes of update `i`: several keys that must stay together, old ones overwritten and removed.
+fn writes(seed: u64, i: u32) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let mix = (seed ^ u64::from(i)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let length = (mix >> 40) as usize % 700;
+    let mut writes = vec![
+        (b"counter".to_vec(), Some(i.to_be_bytes().to_vec())),
+        (format!("key {}", mix % 7).into_bytes(), Some(vec![i as u8; length])),
+        (format!("only {i}").into_bytes(), Some(vec![i as u8; 40])),
+    ];
+    if i % 3 == 2 {
+        writes.push((format!("only {}", i - 1).into_bytes(), None));
+    }
+    writes
+}
+
+fn update(kv: &Kv, seed: u64, i: u32) -> Result<(), KvError> {
+    kv.update(move |transaction| {
+        for (key, value) in writes(seed, i) {
+            match value {
+                Some(value) => transaction.put(&key, &value)?,
+                None => transaction.delete(&key)?,
+            }
+        }
+        Ok(())
+    })
+    .wait()
+}
+
+fn state_after(seed: u64, updates: &[u32]) -> State {
+    let mut state = State::new();
+    for i in updates {
+        for (key, value) in writes(seed, *i) {
+            match value {
+                Some(value) => drop(state.insert(key, value)),
+                None => drop(state.remove(&key)),
+            }
+        }
+    }
+    state
+}
+
+fn state(kv: &Kv) -> State {
+    pairs(&kv.snapshot().expect("readable")).into_iter().collect()
+}
+
+/// Runs all updates; those that were acknowledged, and those that failed.
+fn work(kv: &Kv, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    (0..UPDATES).partition(|i| update(kv, seed, *i).is_ok())
+}
+
+fn operations_of_a_run(seed: u64, durability: Durability) -> u64 {
+    let disk = SimulatedDisk::new(seed);
+    let kv = open(&disk, durability).expect("opens");
+    let (acknowledged, failed) = work(&kv, seed);
+    assert!(acknowledged.len() == UPDATES as usize && failed.is_empty());
+    drop(kv);
+    disk.operations()
+}
+
+/// After a restart: everything acknowledged, and of the first update that failed all or nothing.
+fn check_restart(disk: &SimulatedDisk, seed: u64, acknowledged: &[u32], failed: &[u32], at: u64) {
+    let kv = open(disk, Durability::Fsync)
+        .unwrap_or_else(|error| panic!("seed {seed}, operation {at}: {error}"));
+    let found = state(&kv);
+    let expected = state_after(seed, acknowledged);
+    if found != expected {
+        let mut with_next = acknowledged.to_vec();
+        with_next.extend(failed.first());
+        assert!(found == state_after(seed, &with_next), "seed {seed}, operation {at}: {found:?}");
+    }
+    // It works again, and once more after another restart.
+    update(&kv, seed, 1_000).unwrap_or_else(|error| panic!("seed {seed}, {at}: {error}"));
+    let after = state(&kv);
+    drop(kv);
+    assert!(state(&open(disk, Durability::Fsync).expect("opens")) == after, "seed {seed}, {at}");
+}
+
+#[test]
+fn a_power_cut_at_any_operation_keeps_what_was_acknowledged() {
+    for seed in 0..6 {
+        for at in 0..operations_of_a_run(seed, Durability::Fsync) {
+            let disk = SimulatedDisk::new(seed ^ (at << 8));
+            disk.set_fault(at, Fault::Crash);
+            let (acknowledged, failed) = open(&disk, Durability::Fsync)
+                .map_or_else(|_| Default::default(), |kv| work(&kv, seed));
+            // Twice: the recovery may be cut, too, and two outcomes of the same cut differ.
+            for _ in 0..2 {
+                let left = disk.crash();
+                left.set_fault(at % 11, Fault::Crash);
+                drop(open(&left, Durability::Fsync));
+                check_restart(&left.crash(), seed, &acknowledged, &failed, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_syncs_a_kill_loses_nothing_and_a_power_cut_only_the_newest() {
+    for seed in 0..4 {
+        for at in (0..operations_of_a_run(seed, Durability::Os)).step_by(3) {
+            let disk = SimulatedDisk::new(seed ^ (at << 8));
+            disk.set_fault(at, Fault::Crash);
+            let (acknowledged, failed) = open(&disk, Durability::Os)
+                .map_or_else(|_| Default::default(), |kv| work(&kv, seed));
+            check_restart(&disk.kill(), seed, &acknowledged, &failed, at);
+            let kv = open(&disk.crash(), Durability::Os)
+                .unwrap_or_else(|error| panic!("seed {seed}, operation {at}: {error}"));
+            let found = state(&kv);
+            let all: Vec<u32> = (0..UPDATES).collect();
+            let is_prefix = (0..=all.len()).any(|end| found == state_after(seed, &all[..end]));
+            assert!(is_prefix, "seed {seed}, operation {at}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_at_any_operation_stops_writing_and_not_reading() {
+    for fault in [Fault::Io, Fault::FailedSync, Fault::ShortWrite] {
+        for seed in 0..2 {
+            for at in 0..operations_of_a_run(seed, Durability::Fsync) {
+                let disk = SimulatedDisk::new(seed);
+                disk.set_fault(at, fault);
+                let Ok(kv) = open(&disk, Durability::Fsync) else { continue };
+                let (acknowledged, failed) = work(&kv, seed);
+                assert_eq!(state(&kv), state_after(seed, &acknowledged), "{fault:?} at {at}");
+                let first_failed = acknowledged.len() as u32;
+                let is_prefix = acknowledged.iter().copied().eq(0..first_failed);
+                assert!(is_prefix, "{fault:?} at {at}: nothing is written after a failure");
+                if !failed.is_empty() {
+                    let error = update(&kv, seed, 0).expect_err("stopped");
+                    assert!(
+                        matches!(error, KvError::Poisoned { .. }),
+                        "{fault:?} at {at}: {error}"
+                    );
+                    assert!(matches!(kv.refusal(), Some(KvError::Poisoned { .. })));
+                }
+                drop(kv);
+                check_restart(&disk.crash(), seed, &acknowledged, &failed, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_and_writing_returns_by_itself() {
+    for seed in 0..3 {
+        for at in 0..operations_of_a_run(seed, Durability::Fsync) {
+            let disk = SimulatedDisk::new(seed);
+            disk.set_fault(at, Fault::NoSpaceFrom);
+            let Ok(kv) = open(&disk, Durability::Fsync) else { continue };
+            let (mut acknowledged, failed) = work(&kv, seed);
+            assert_eq!(state(&kv), state_after(seed, &acknowledged), "seed {seed}, full at {at}");
+            if disk.health().is_poisoned() {
+                continue;
+            }
+            disk.clear_faults();
+            // Free space is asked for every few milliseconds only.
+            let mut next = UPDATES;
+            while let Err(error) = update(&kv, seed, next) {
+                assert!(matches!(error, KvError::NoSpace), "seed {seed}, full at {at}: {error}");
+                assert!(!failed.is_empty());
+                std::thread::yield_now();
+            }
+            acknowledged.push(next);
+            next += 1;
+            update(&kv, seed, next).expect("goes on");
+            acknowledged.push(next);
+            assert_eq!(state(&kv), state_after(seed, &acknowledged), "seed {seed}, full at {at}");
+            drop(kv);
+            check_restart(&disk.crash(), seed, &acknowledged, &[], at);
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_held_over_a_full_disk_keeps_its_view() {
+    let disk = SimulatedDisk::new(1);
+    let kv = open(&disk, Durability::Fsync).expect("opens");
+    update(&kv, 1, 0).expect("update");
+    let held = kv.snapshot().expect("snapshot");
+    // The log has its space already, so the tree runs out, at a checkpoint.
+    disk.set_capacity(0);
+    let mut acknowledged = vec![0];
+    let refused = loop {
+        let next = acknowledged.len() as u32;
+        match update(&kv, 1, next) {
+            Ok(()) => acknowledged.push(next),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, KvError::NoSpace), "{refused}");
+    disk.set_capacity(1 << 30);
+    assert_eq!(pairs(&held).into_iter().collect::<State>(), state_after(1, &[0]));
+    // The tree cannot be opened again under it, and then can.
+    assert!(matches!(update(&kv, 1, 99), Err(KvError::NoSpace)));
+    drop(held);
+    while update(&kv, 1, 99).is_err() {
+        std::thread::yield_now();
+    }
+    acknowledged.push(99);
+    assert_eq!(state(&kv), state_after(1, &acknowledged));
+}
+
+#[test]
+fn below_the_reserve_only_updates_that_free_space_run() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { reserve_bytes: 8 << 20, ..config(Durability::Fsync) };
+    disk.set_capacity(7 << 20);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+    assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
+    assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
+    let freeing = kv.update_freeing::<(), KvError, _>(|transaction| transaction.put(b"a", b"1"));
+    freeing.wait().expect("may use the reserve");
+    disk.set_capacity(1 << 30);
+    while update(&kv, 1, 0).is_err() {
+        std::thread::yield_now();
+    }
+    assert!(kv.refusal().is_none());
+}

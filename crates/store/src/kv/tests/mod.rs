@@ -1,0 +1,263 @@
+//! The contract on every backend, a model, and the directory.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use liteio_disk::{RealDisk, SimulatedDisk};
+use proptest::prelude::*;
+
+use super::contract::{kv_contract, pairs};
+use super::{Kv, KvConfig, KvError, Read, Transaction, Write};
+use crate::Durability;
+
+mod crash;
+
+fn config() -> KvConfig {
+    KvConfig { cache_bytes: 4 << 20, reserve_bytes: 0, log_bytes: 32 << 10, ..KvConfig::default() }
+}
+
+fn open_directory(path: &Path, config: KvConfig) -> Result<Kv, KvError> {
+    Kv::open(Arc::new(RealDisk::open(path).expect("directory")), "meta.redb", config)
+}
+
+#[test]
+fn memory_keeps_the_contract() {
+    kv_contract(|| Kv::memory(config()).expect("opens"));
+}
+
+#[test]
+fn a_directory_keeps_the_contract() {
+    for durability in [Durability::Fsync, Durability::Os] {
+        let mut directories = std::cell::RefCell::new(Vec::new());
+        kv_contract(|| {
+            let directory = tempfile::tempdir().expect("directory");
+            let config = KvConfig { durability, ..config() };
+            let kv = open_directory(directory.path(), config).expect("opens");
+            directories.borrow_mut().push(directory);
+            kv
+        });
+        directories.get_mut().clear();
+    }
+}
+
+#[test]
+fn a_simulated_disk_keeps_the_contract() {
+    kv_contract(|| {
+        Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config()).expect("opens")
+    });
+}
+
+#[test]
+fn reopening_finds_everything_also_without_a_checkpoint() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut expected = Vec::new();
+    for round in 0..4_u32 {
+        let kv = open_directory(directory.path(), config()).expect("opens");
+        assert_eq!(pairs(&kv.snapshot().expect("snapshot")), expected);
+        for i in 0..200_u32 {
+            let key = [round.to_be_bytes(), i.to_be_bytes()].concat();
+            expected.push((key.clone(), vec![round as u8; 90]));
+            drop(kv.update::<(), KvError, _>(move |t| t.put(&key, &[round as u8; 90])));
+        }
+        // Behind all the others, because updates are in order.
+        kv.update::<(), KvError, _>(|_| Ok(())).wait().expect("update");
+    }
+    let kv = open_directory(directory.path(), config()).expect("opens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")), expected);
+}
+
+#[test]
+fn foreign_files_are_refused_and_left_alone() {
+    for (name, content) in [("meta.redb", &b"not a tree"[..]), ("meta.redb.log", b"not a log")] {
+        let directory = tempfile::tempdir().expect("directory");
+        std::fs::write(directory.path().join(name), content).expect("write");
+        let error = open_directory(directory.path(), config()).expect_err("not ours");
+        assert!(matches!(error, KvError::Corrupt(_) | KvError::Io(_)), "{error}");
+        assert_eq!(std::fs::read(directory.path().join(name)).expect("read"), content);
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put(u8, u16),
+    Delete(u8),
+    /// Steps of a cursor over the bounds: forward, backward, or a seek.
+    Walk(Bound<u8>, Bound<u8>, Vec<Walk>),
+}
+
+#[derive(Clone, Debug)]
+enum Walk {
+    Next,
+    Previous,
+    Seek(u8),
+    SeekStart,
+    SeekEnd,
+}
+
+fn bound() -> impl Strategy<Value = Bound<u8>> {
+    prop_oneof![
+        any::<u8>().prop_map(Bound::Included),
+        any::<u8>().prop_map(Bound::Excluded),
+        Just(Bound::Unbounded)
+    ]
+}
+
+fn walk() -> impl Strategy<Value = Walk> {
+    prop_oneof![
+        4 => Just(Walk::Next),
+        4 => Just(Walk::Previous),
+        2 => any::<u8>().prop_map(Walk::Seek),
+        1 => Just(Walk::SeekStart),
+        1 => Just(Walk::SeekEnd),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (any::<u8>(), 0..600_u16).prop_map(|(key, bytes)| Step::Put(key, bytes)),
+        2 => any::<u8>().prop_map(Step::Delete),
+        1 => (bound(), bound(), prop::collection::vec(walk(), 0..30))
+            .prop_map(|(lower, upper, steps)| Step::Walk(lower, upper, steps)),
+    ]
+}
+
+/// An update: its steps, and whether it fails in the end.
+fn updates() -> impl Strategy<Value = Vec<(Vec<Step>, bool)>> {
+    prop::collection::vec((prop::collection::vec(step(), 0..40), prop::bool::weighted(0.3)), 1..12)
+}
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn is_within(key: &[u8], lower: Bound<u8>, upper: Bound<u8>) -> bool {
+    let above = match lower {
+        Bound::Included(bound) => key >= &[bound][..],
+        Bound::Excluded(bound) => key > &[bound][..],
+        Bound::Unbounded => true,
+    };
+    let below = match upper {
+        Bound::Included(bound) => key <= &[bound][..],
+        Bound::Excluded(bound) => key < &[bound][..],
+        Bound::Unbounded => true,
+    };
+    above && below
+}
+
+/// Walks the model as `walk_kv` walks the key space, and says what each step returned.
+fn walk_model(model: &Model, lower: Bound<u8>, upper: Bound<u8>, steps: &[Walk]) -> Vec<Found> {
+    let range: Vec<_> = model.iter().filter(|(key, _)| is_within(key, lower, upper)).collect();
+    let mut place = 0;
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Walk::Next if place < range.len() => {
+                found.push(Some((range[place].0.clone(), range[place].1.clone())));
+                place += 1;
+            }
+            Walk::Previous if place > 0 => {
+                place -= 1;
+                found.push(Some((range[place].0.clone(), range[place].1.clone())));
+            }
+            Walk::Next | Walk::Previous => found.push(None),
+            Walk::Seek(key) => place = range.partition_point(|(at, _)| at.as_slice() < &[*key][..]),
+            Walk::SeekStart => place = 0,
+            Walk::SeekEnd => place = range.len(),
+        }
+    }
+    found
+}
+
+type Found = Option<(Vec<u8>, Vec<u8>)>;
+
+fn walk_kv(
+    from: &impl Read,
+    lower: Bound<u8>,
+    upper: Bound<u8>,
+    steps: &[Walk],
+) -> Result<Vec<Found>, KvError> {
+    let (lower, upper) = (lower.map(|it| [it]), upper.map(|it| [it]));
+    let mut cursor = from
+        .cursor(lower.as_ref().map(|it| it.as_slice()), upper.as_ref().map(|it| it.as_slice()))?;
+    let mut found = Vec::new();
+    for step in steps {
+        let pair = match step {
+            Walk::Next => cursor.next()?,
+            Walk::Previous => cursor.previous()?,
+            Walk::Seek(key) => {
+                cursor.seek(&[*key])?;
+                continue;
+            }
+            Walk::SeekStart => {
+                cursor.seek_start()?;
+                continue;
+            }
+            Walk::SeekEnd => {
+                cursor.seek_end()?;
+                continue;
+            }
+        };
+        found.push(pair.map(|(key, value)| (key.to_vec(), value.to_vec())));
+    }
+    Ok(found)
+}
+
+/// What the cursors of the update found.
+fn run(steps: &[Step], fails: bool, kv: &mut Transaction<'_>) -> Result<Vec<Vec<Found>>, KvError> {
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Step::Put(key, bytes) => kv.put(&[*key], &vec![*key; usize::from(*bytes)])?,
+            Step::Delete(key) => kv.delete(&[*key])?,
+            Step::Walk(lower, upper, steps) => found.push(walk_kv(kv, *lower, *upper, steps)?),
+        }
+    }
+    if fails { Err(KvError::Corrupt("on purpose".into())) } else { Ok(found) }
+}
+
+fn run_model(steps: &[Step], model: &mut Model) -> Vec<Vec<Found>> {
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Step::Put(key, bytes) => {
+                model.insert(vec![*key], vec![*key; usize::from(*bytes)]);
+            }
+            Step::Delete(key) => {
+                model.remove(&[*key][..]);
+            }
+            Step::Walk(lower, upper, steps) => {
+                found.push(walk_model(model, *lower, *upper, steps));
+            }
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn behaves_like_an_ordered_map(updates in updates()) {
+        let kv = Kv::memory(config()).expect("opens");
+        let mut model = Model::new();
+        let pending: Vec<_> = updates
+            .iter()
+            .cloned()
+            .map(|(steps, fails)| kv.update(move |kv| run(&steps, fails, kv)))
+            .collect();
+        for ((steps, fails), pending) in updates.iter().zip(pending) {
+            let mut changed = model.clone();
+            let expected = run_model(steps, &mut changed);
+            match pending.wait() {
+                Ok(found) => {
+                    prop_assert!(!fails);
+                    prop_assert_eq!(found, expected);
+                    model = changed;
+                }
+                Err(error) => prop_assert!(*fails, "{}", error),
+            }
+        }
+        let kept: Model = pairs(&kv.snapshot().expect("snapshot")).into_iter().collect();
+        prop_assert_eq!(kept, model);
+    }
+}

@@ -1,0 +1,144 @@
+//! Writing: the transaction that one update sees.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::ops::{Bound, Range};
+
+use redb::{ReadableTable, Table};
+
+use super::log::Record;
+use super::view::{Bytes, Cursor, Value};
+use super::{KvError, Read, Write};
+
+/// Bytes of a key with its value; the engine itself ends at 3 GiB.
+const PAIR_BYTES_MAX: usize = 1 << 30;
+
+/// What an update reads and writes through.
+///
+/// It sees the writes of all earlier updates of its group and its own. When the update fails, its
+/// own are taken back one by one with the values they replaced.
+pub struct Transaction<'a> {
+    table: Table<'a, Bytes, Bytes>,
+    record: &'a mut Record,
+    undo: &'a mut Undo,
+    /// The first failure of the engine. It fails the group even if the closure swallows it: the
+    /// tree may hold half of a write.
+    failure: OnceCell<KvError>,
+}
+
+impl<'a> Transaction<'a> {
+    pub(super) fn new(
+        table: Table<'a, Bytes, Bytes>,
+        record: &'a mut Record,
+        undo: &'a mut Undo,
+    ) -> Self {
+        Self { table, record, undo, failure: OnceCell::new() }
+    }
+
+    /// Starts an update; the mark is for [`Transaction::roll_back`].
+    pub(super) fn begin(&mut self) -> usize {
+        self.undo.clear();
+        self.record.bytes()
+    }
+
+    /// Takes back everything since `begin` returned `mark`.
+    pub(super) fn roll_back(&mut self, mark: usize) -> Result<(), KvError> {
+        while let Some((key, previous)) = self.undo.entries.pop() {
+            let key = &self.undo.bytes[key];
+            match previous {
+                Some(value) => drop(self.table.insert(key, &self.undo.bytes[value])?),
+                None => drop(self.table.remove(key)?),
+            }
+        }
+        self.undo.clear();
+        self.record.truncate(mark);
+        Ok(())
+    }
+
+    /// Bytes of the group's log record so far.
+    pub(super) fn record_bytes(&self) -> usize {
+        self.record.bytes()
+    }
+
+    pub(super) fn failure(&self) -> Option<&KvError> {
+        self.failure.get()
+    }
+}
+
+impl Read for Transaction<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(keep(&self.failure, self.table.get(key))?.map(Value::new))
+    }
+
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
+        keep(&self.failure, Cursor::new(&self.table, lower, upper))
+    }
+}
+
+impl Write for Transaction<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        let bytes = key.len().saturating_add(value.len());
+        if bytes > PAIR_BYTES_MAX {
+            return Err(KvError::TooLarge { bytes, bytes_max: PAIR_BYTES_MAX });
+        }
+        let previous = keep(&self.failure, self.table.insert(key, value))?;
+        self.undo.push(key, previous.as_ref().map(|value| value.value()));
+        drop(previous);
+        self.record.put(key, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        let Some(previous) = keep(&self.failure, self.table.remove(key))? else { return Ok(()) };
+        self.undo.push(key, Some(previous.value()));
+        drop(previous);
+        self.record.delete(key);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Transaction<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
+
+/// Remembers the first failure.
+fn keep<T, E: Into<KvError>>(
+    failure: &OnceCell<KvError>,
+    result: Result<T, E>,
+) -> Result<T, KvError> {
+    result.map_err(|error| {
+        let error = error.into();
+        failure.get_or_init(|| error.clone());
+        error
+    })
+}
+
+/// The values that one update replaced, in one buffer that all updates share.
+#[derive(Debug, Default)]
+pub(super) struct Undo {
+    bytes: Vec<u8>,
+    /// Key and previous value, as ranges of `bytes`.
+    entries: Vec<(Range<usize>, Option<Range<usize>>)>,
+}
+
+impl Undo {
+    fn push(&mut self, key: &[u8], previous: Option<&[u8]>) {
+        let key = self.store(key);
+        let previous = previous.map(|value| self.store(value));
+        self.entries.push((key, previous));
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(1 << 20);
+        self.entries.clear();
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading: values, cursors and snapshots.
+
+use std::fmt;
+use std::ops::{Bound, Deref};
+use std::sync::Arc;
+
+use redb::{AccessGuard, ReadOnlyTable, ReadableTable, StorageError, Table};
+
+use super::engine::Engine;
+use super::{KvError, Read};
+
+/// What redb stores: bytes to bytes.
+pub(super) type Bytes = &'static [u8];
+type EngineCursor<'a> = redb::Cursor<'a, Bytes, Bytes>;
+
+/// A key or a value, borrowed from the page it lies in.
+pub struct Value<'a>(AccessGuard<'a, Bytes>);
+
+impl<'a> Value<'a> {
+    pub(super) fn new(guard: AccessGuard<'a, Bytes>) -> Self {
+        Self(guard)
+    }
+}
+
+impl Deref for Value<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.value()
+    }
+}
+
+impl AsRef<[u8]> for Value<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.escape_ascii().to_string())
+    }
+}
+
+/// A table of a snapshot or of a transaction, for cursors.
+pub(super) trait Tree {
+    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError>;
+    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError>;
+}
+
+impl Tree for ReadOnlyTable<Bytes, Bytes> {
+    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
+        ReadableTable::lower_bound(self, bound)
+    }
+
+    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
+        ReadableTable::upper_bound(self, bound)
+    }
+}
+
+impl Tree for Table<'_, Bytes, Bytes> {
+    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
+        ReadableTable::lower_bound(self, bound)
+    }
+
+    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
+        ReadableTable::upper_bound(self, bound)
+    }
+}
+
+/// A place between two keys of a range. It starts before the first key.
+///
+/// [`next`](Cursor::next) steps over the key after that place and returns it,
+/// [`previous`](Cursor::previous) the key before, so that one after the other return the same key.
+/// At an end of the range they return `None` and do not move.
+pub struct Cursor<'a> {
+    tree: &'a dyn Tree,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    place: EngineCursor<'a>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(
+        tree: &'a dyn Tree,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<Self, KvError> {
+        let place = tree.lower_bound(lower)?;
+        Ok(Self { tree, lower: lower.map(<[u8]>::to_vec), upper: upper.map(<[u8]>::to_vec), place })
+    }
+
+    /// Steps forward: the next key with its value.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    #[expect(clippy::should_implement_trait, reason = "every step can fail, so it is no iterator")]
+    pub fn next(&mut self) -> Result<Option<(Value<'a>, Value<'a>)>, KvError> {
+        let Some((key, value)) = self.place.next()? else { return Ok(None) };
+        if is_above(key.value(), &self.upper) || is_below(key.value(), &self.lower) {
+            self.place.prev()?;
+            return Ok(None);
+        }
+        Ok(Some((Value::new(key), Value::new(value))))
+    }
+
+    /// Steps backward: the previous key with its value.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    pub fn previous(&mut self) -> Result<Option<(Value<'a>, Value<'a>)>, KvError> {
+        let Some((key, value)) = self.place.prev()? else { return Ok(None) };
+        if is_below(key.value(), &self.lower) || is_above(key.value(), &self.upper) {
+            self.place.next()?;
+            return Ok(None);
+        }
+        Ok(Some((Value::new(key), Value::new(value))))
+    }
+
+    /// Moves before the first key that is not less than `key`, within the range.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    pub fn seek(&mut self, key: &[u8]) -> Result<(), KvError> {
+        if is_below(key, &self.lower) {
+            return self.seek_start();
+        }
+        if is_above(key, &self.upper) {
+            return self.seek_end();
+        }
+        self.place = self.tree.lower_bound(Bound::Included(key))?;
+        Ok(())
+    }
+
+    /// Moves before the first key of the range.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    pub fn seek_start(&mut self) -> Result<(), KvError> {
+        self.place = self.tree.lower_bound(self.lower.as_ref().map(Vec::as_slice))?;
+        Ok(())
+    }
+
+    /// Moves behind the last key of the range.
+    ///
+    /// # Errors
+    /// When the engine cannot read.
+    pub fn seek_end(&mut self) -> Result<(), KvError> {
+        self.place = self.tree.upper_bound(self.upper.as_ref().map(Vec::as_slice))?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Cursor<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut cursor = formatter.debug_struct("Cursor");
+        cursor.field("lower", &self.lower).field("upper", &self.upper).finish_non_exhaustive()
+    }
+}
+
+fn is_below(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
+    match lower {
+        Bound::Included(bound) => key < bound.as_slice(),
+        Bound::Excluded(bound) => key <= bound.as_slice(),
+        Bound::Unbounded => false,
+    }
+}
+
+fn is_above(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
+    match upper {
+        Bound::Included(bound) => key > bound.as_slice(),
+        Bound::Excluded(bound) => key >= bound.as_slice(),
+        Bound::Unbounded => false,
+    }
+}
+
+/// All that was acknowledged when it was taken, and nothing later.
+///
+/// Keep it only for one request: while it lives no page that it can see is used again, and a store
+/// that ran out of space cannot return to writing.
+pub struct Snapshot {
+    table: ReadOnlyTable<Bytes, Bytes>,
+    /// Behind the table, which must be gone before the engine closes its file.
+    _engine: Arc<Engine>,
+}
+
+impl Snapshot {
+    pub(super) fn new(engine: &Arc<Engine>) -> Result<Self, KvError> {
+        Ok(Self { table: engine.begin_read()?, _engine: Arc::clone(engine) })
+    }
+}
+
+impl Read for Snapshot {
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(self.table.get(key)?.map(Value::new))
+    }
+
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
+        Cursor::new(&self.table, lower, upper)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}

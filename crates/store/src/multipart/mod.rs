@@ -1,0 +1,11 @@
+//! Multipart uploads.
+
+mod complete;
+mod list;
+mod part;
+mod upload;
+
+pub use complete::{CompleteOptions, CompletePart};
+pub use list::{ListUploadsQuery, PartPage, UploadEntry, UploadPage};
+pub use part::{CopyPartOptions, CopyPartOutcome, Part};
+pub use upload::{Upload, UploadOptions};

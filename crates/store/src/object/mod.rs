@@ -1,0 +1,76 @@
+//! Objects.
+
+mod body;
+mod copy;
+mod delete;
+mod get;
+mod list;
+mod list_versions;
+mod put;
+mod reader;
+
+use crate::checksum::{ChecksumValue, ObjectChecksum};
+use crate::etag::ETag;
+use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
+
+pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
+pub(crate) use body::StagedBlob;
+pub use body::{BodyOptions, BodyWriter, StagedBody};
+pub use copy::{CopyOptions, CopyOutcome};
+pub use delete::{DeleteOutcome, DeleteTarget};
+pub use get::ReadSelection;
+pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
+pub use list_versions::{
+    ListVersionsQuery, ListedDeleteMarker, ListedVersion, VersionEntry, VersionPage,
+};
+pub use put::PutOptions;
+pub use reader::ObjectReader;
+
+/// One version of an object, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectVersion {
+    /// Its key.
+    pub key: ObjectKey,
+    /// Which version.
+    pub version_id: VersionId,
+    /// Whether it is the current one.
+    pub is_latest: bool,
+    /// Size.
+    pub bytes: u64,
+    /// Entity tag.
+    pub etag: ETag,
+    /// When it was written, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Its checksum, if it has one.
+    pub checksum: Option<ObjectChecksum>,
+    /// What the client said about it.
+    pub metadata: ObjectMetadata,
+    /// Number of parts, of an object that was uploaded in parts.
+    pub part_count: Option<u32>,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+/// Names an object, or one version of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectId {
+    /// Its bucket.
+    pub bucket: BucketName,
+    /// Its key.
+    pub key: ObjectKey,
+    /// Which version; none is the current one.
+    pub version: Option<VersionId>,
+}
+
+/// A part of an object that was uploaded in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// Its position in the object, from 1 without gaps.
+    pub number: PartNumber,
+    /// Size.
+    pub bytes: u64,
+    /// Where it begins in the object.
+    pub offset: u64,
+    /// Its checksum, if it has one.
+    pub checksum: Option<ChecksumValue>,
+}

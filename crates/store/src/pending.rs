@@ -1,0 +1,114 @@
+//! The answer to a write that is on its way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::error::StoreError;
+use crate::kv;
+use crate::object::StagedBlob;
+
+/// Resolves when the write is as durable as the store promises, or has failed. Await it, or
+/// [`wait`](Pending::wait) for it.
+///
+/// Dropping it does not take the write back.
+#[derive(Debug)]
+#[must_use = "a write is acknowledged only when this resolves to Ok"]
+pub struct Pending<T> {
+    state: State<T>,
+    /// The blob that the write would publish. It must outlive the commit, see [`StagedBlob`].
+    blob: Option<StagedBlob>,
+}
+
+#[derive(Debug)]
+enum State<T> {
+    /// Refused before there was anything to write.
+    Refused(Option<StoreError>),
+    Submitted(kv::Pending<Committed<T>, StoreError>),
+}
+
+/// What a transaction gives back, and what must live until it has committed.
+#[derive(Debug)]
+pub(crate) struct Committed<T> {
+    pub(crate) value: T,
+    /// Dropped after the commit and before the acknowledgement.
+    pub(crate) guard: Option<Guard>,
+}
+
+impl<T> Committed<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { value, guard: None }
+    }
+
+    pub(crate) fn with_guard(value: T, guard: impl Send + 'static) -> Self {
+        Self { value, guard: Some(Guard(Box::new(guard))) }
+    }
+}
+
+/// Something whose drop has an effect.
+pub(crate) struct Guard(#[expect(dead_code, reason = "held for its drop")] Box<dyn Send>);
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Guard").finish_non_exhaustive()
+    }
+}
+
+impl<T> Pending<T> {
+    pub(crate) fn submitted(pending: kv::Pending<Committed<T>, StoreError>) -> Self {
+        Self { state: State::Submitted(pending), blob: None }
+    }
+
+    pub(crate) fn with_blob(mut self, blob: Option<StagedBlob>) -> Self {
+        self.blob = blob;
+        self
+    }
+
+    pub(crate) fn refused(error: StoreError) -> Self {
+        Self { state: State::Refused(Some(error)), blob: None }
+    }
+
+    /// Blocks the thread until the write is durable or has failed.
+    ///
+    /// # Errors
+    /// Why the write was refused or failed.
+    pub fn wait(self) -> Result<T, StoreError> {
+        let result = match self.state {
+            State::Refused(error) => return Err(error.unwrap_or(StoreError::Closed)),
+            State::Submitted(pending) => pending.wait(),
+        };
+        finish(result, self.blob)
+    }
+}
+
+fn finish<T>(
+    result: Result<Committed<T>, StoreError>,
+    blob: Option<StagedBlob>,
+) -> Result<T, StoreError> {
+    match result {
+        Ok(committed) => Ok(committed.value),
+        Err(error) => {
+            // The one failure of a commit that certainly left nothing behind.
+            if let (StoreError::NoSpace, Some(blob)) = (&error, &blob) {
+                blob.take_back();
+            }
+            Err(error)
+        }
+    }
+}
+
+impl<T> Unpin for Pending<T> {}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = match &mut self.state {
+            State::Refused(error) => {
+                return Poll::Ready(Err(error.take().unwrap_or(StoreError::Closed)));
+            }
+            State::Submitted(pending) => std::task::ready!(Pin::new(pending).poll(context)),
+        };
+        Poll::Ready(finish(result, self.blob.take()))
+    }
+}

@@ -1,0 +1,252 @@
+//! Conditional requests.
+//!
+//! # Reading
+//! The order of RFC 9110 section 13.2.2, which S3 follows:
+//! 1. `If-Match`, if present, decides alone whether the request goes on; `If-Unmodified-Since` is
+//!    looked at only without it. So a matching tag and a date that has passed give 200.
+//! 2. `If-None-Match`, if present, decides alone whether the client's copy is still good;
+//!    `If-Modified-Since` is looked at only without it. So a tag that matches and a date that says
+//!    "modified since" give 304, and a tag that does not match gives 200 whatever the date.
+//! 3. The first failure answers: 412 for a failed `If-Match` or `If-Unmodified-Since`, 304 for the
+//!    others.
+//!
+//! Dates of HTTP have seconds, so times are compared in whole seconds.
+//!
+//! # Writing
+//! `If-None-Match: *` wants that there is no current object, `If-Match` that there is one with this
+//! tag; the two further conditions of DeleteObject compare its size and its time. All that are given
+//! must hold. A delete marker counts as no object.
+
+use crate::ETag;
+
+/// An entity tag as a client sends it, compared as opaque text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ETagText {
+    text: String,
+    is_weak: bool,
+}
+
+impl ETagText {
+    /// Takes `"text"`, `W/"text"`, or bare `text`, as many clients of S3 send it.
+    #[must_use]
+    pub fn new(raw: &str) -> Self {
+        let raw = raw.trim();
+        let (text, is_weak) = match raw.strip_prefix("W/") {
+            Some(rest) => (rest, true),
+            None => (raw, false),
+        };
+        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        Self { text: quoted.unwrap_or(text).to_owned(), is_weak }
+    }
+
+    /// The tag without quotes and without the mark of a weak one.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it was marked as weak.
+    #[must_use]
+    pub fn is_weak(&self) -> bool {
+        self.is_weak
+    }
+}
+
+/// The value of `If-Match` or `If-None-Match`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EtagCondition {
+    /// `*`: any object.
+    Any,
+    /// An object with one of these tags.
+    Matches(Vec<ETagText>),
+}
+
+impl EtagCondition {
+    /// Parses the value of a header: `*`, or tags separated by commas. Empty elements are skipped.
+    #[must_use]
+    pub fn parse(header: &str) -> Self {
+        if header.trim() == "*" {
+            return Self::Any;
+        }
+        let mut tags = Vec::new();
+        let mut is_quoted = false;
+        // A comma within quotes belongs to the tag.
+        let is_separator = |character: char| {
+            is_quoted ^= character == '"';
+            character == ',' && !is_quoted
+        };
+        for element in header.split(is_separator) {
+            if !element.trim().is_empty() {
+                tags.push(ETagText::new(element));
+            }
+        }
+        Self::Matches(tags)
+    }
+
+    /// For `If-Match`: weak tags never match.
+    fn matches_strongly(&self, etag: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Matches(tags) => tags.iter().any(|tag| !tag.is_weak && tag.text == etag),
+        }
+    }
+
+    /// For `If-None-Match`: the mark of a weak tag is ignored.
+    fn matches_weakly(&self, etag: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Matches(tags) => tags.iter().any(|tag| tag.text == etag),
+        }
+    }
+}
+
+/// Conditions on the object that is read, or copied from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadConditions {
+    /// `If-Match`.
+    pub if_match: Option<EtagCondition>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<EtagCondition>,
+    /// `If-Modified-Since`, in seconds since 1970.
+    pub if_modified_since_s: Option<i64>,
+    /// `If-Unmodified-Since`, in seconds since 1970.
+    pub if_unmodified_since_s: Option<i64>,
+}
+
+/// What conditions say about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionResult {
+    /// Go on.
+    Proceed,
+    /// The client has it already: 304. For a copy, which has no 304, it means 412.
+    NotModified,
+    /// 412.
+    PreconditionFailed,
+}
+
+impl ReadConditions {
+    /// Decides for the object with this tag that was last modified at `modified_ms` since 1970.
+    #[must_use]
+    pub fn check(&self, etag: &ETag, modified_ms: u64) -> ConditionResult {
+        let etag = etag.to_string();
+        let modified_s = seconds(modified_ms);
+        let goes_on = match (&self.if_match, self.if_unmodified_since_s) {
+            (Some(condition), _) => condition.matches_strongly(&etag),
+            (None, Some(since_s)) => modified_s <= since_s,
+            (None, None) => true,
+        };
+        if !goes_on {
+            return ConditionResult::PreconditionFailed;
+        }
+        let is_news = match (&self.if_none_match, self.if_modified_since_s) {
+            (Some(condition), _) => !condition.matches_weakly(&etag),
+            (None, Some(since_s)) => modified_s > since_s,
+            (None, None) => true,
+        };
+        if is_news { ConditionResult::Proceed } else { ConditionResult::NotModified }
+    }
+
+    /// Name of the header that a [`ConditionResult::PreconditionFailed`] of these conditions is due to.
+    #[must_use]
+    pub fn precondition_name(&self) -> &'static str {
+        if self.if_match.is_some() { IF_MATCH } else { "If-Unmodified-Since" }
+    }
+
+    /// Name of the header that a [`ConditionResult::NotModified`] of these conditions is due to.
+    #[must_use]
+    pub fn validator_name(&self) -> &'static str {
+        if self.if_none_match.is_some() { IF_NONE_MATCH } else { "If-Modified-Since" }
+    }
+
+    /// Whether there is nothing to check.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Conditions on the object that is replaced or deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteConditions {
+    /// `If-Match`.
+    pub if_match: Option<EtagCondition>,
+    /// `If-None-Match`. S3 allows only `*`.
+    pub if_none_match: Option<EtagCondition>,
+    /// `x-amz-if-match-size` of DeleteObject, in bytes.
+    pub if_match_size: Option<u64>,
+    /// `x-amz-if-match-last-modified-time` of DeleteObject, in seconds since 1970.
+    pub if_match_modified_s: Option<i64>,
+}
+
+/// What [`WriteConditions`] look at in the current object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CurrentObject<'a> {
+    /// Its tag.
+    pub etag: &'a ETag,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last modified, in milliseconds since 1970.
+    pub modified_ms: u64,
+}
+
+/// What [`WriteConditions`] say about a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteConditionResult {
+    /// Go on.
+    Proceed,
+    /// A condition wants an object, and there is none: 404 for a PUT.
+    NoObject,
+    /// 412.
+    PreconditionFailed {
+        /// Name of the header.
+        condition: &'static str,
+    },
+}
+
+impl WriteConditions {
+    /// Decides for the current object; `None` when there is none, or a delete marker.
+    #[must_use]
+    pub fn check(&self, current: Option<CurrentObject<'_>>) -> WriteConditionResult {
+        let failed = |condition| WriteConditionResult::PreconditionFailed { condition };
+        let wants_object = self.if_match.is_some()
+            || self.if_match_size.is_some()
+            || self.if_match_modified_s.is_some();
+        let Some(current) = current else {
+            return match wants_object {
+                true => WriteConditionResult::NoObject,
+                false => WriteConditionResult::Proceed,
+            };
+        };
+        let etag = current.etag.to_string();
+        if self.if_match.as_ref().is_some_and(|wanted| !wanted.matches_strongly(&etag)) {
+            return failed(IF_MATCH);
+        }
+        if self.if_none_match.as_ref().is_some_and(|unwanted| unwanted.matches_weakly(&etag)) {
+            return failed(IF_NONE_MATCH);
+        }
+        if self.if_match_size.is_some_and(|bytes| bytes != current.bytes) {
+            return failed("x-amz-if-match-size");
+        }
+        if self.if_match_modified_s.is_some_and(|time_s| time_s != seconds(current.modified_ms)) {
+            return failed("x-amz-if-match-last-modified-time");
+        }
+        WriteConditionResult::Proceed
+    }
+
+    /// Whether there is nothing to check.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+const IF_MATCH: &str = "If-Match";
+const IF_NONE_MATCH: &str = "If-None-Match";
+
+fn seconds(time_ms: u64) -> i64 {
+    // Divided by 1,000, it always fits.
+    i64::try_from(time_ms / 1000).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

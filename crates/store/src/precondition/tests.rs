@@ -1,0 +1,132 @@
+use super::*;
+
+const TAG: ETag = ETag::Md5([0xab; 16]);
+const MODIFIED_MS: u64 = 1_700_000_000_999;
+const MODIFIED_S: i64 = 1_700_000_000;
+
+fn good() -> Option<EtagCondition> {
+    Some(EtagCondition::parse(&format!("\"{TAG}\"")))
+}
+
+fn bad() -> Option<EtagCondition> {
+    Some(EtagCondition::parse("\"other\""))
+}
+
+fn check_read(conditions: &ReadConditions, expected: ConditionResult) {
+    assert_eq!(conditions.check(&TAG, MODIFIED_MS), expected, "{conditions:?}");
+}
+
+#[test]
+fn reads_follow_the_precedence_of_rfc_9110() {
+    use ConditionResult::{NotModified, PreconditionFailed, Proceed};
+    let (before, after) = (Some(MODIFIED_S - 1), Some(MODIFIED_S));
+    // If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since.
+    let cases = [
+        (None, None, None, None, Proceed),
+        (good(), None, None, None, Proceed),
+        (bad(), None, None, None, PreconditionFailed),
+        (None, after, None, None, Proceed),
+        (None, before, None, None, PreconditionFailed),
+        // If-Match decides alone.
+        (good(), before, None, None, Proceed),
+        (bad(), after, None, None, PreconditionFailed),
+        (None, None, bad(), None, Proceed),
+        (None, None, good(), None, NotModified),
+        (None, None, None, before, Proceed),
+        (None, None, None, after, NotModified),
+        // If-None-Match decides alone.
+        (None, None, good(), before, NotModified),
+        (None, None, bad(), after, Proceed),
+        // The first of the two questions answers.
+        (bad(), None, good(), None, PreconditionFailed),
+        (good(), None, good(), None, NotModified),
+        (None, before, good(), None, PreconditionFailed),
+        (Some(EtagCondition::Any), None, None, None, Proceed),
+        (None, None, Some(EtagCondition::Any), None, NotModified),
+        (Some(EtagCondition::Matches(Vec::new())), None, None, None, PreconditionFailed),
+    ];
+    for (if_match, if_unmodified_since_s, if_none_match, if_modified_since_s, expected) in cases {
+        let conditions =
+            ReadConditions { if_match, if_none_match, if_modified_since_s, if_unmodified_since_s };
+        check_read(&conditions, expected);
+    }
+}
+
+#[test]
+fn a_refusal_names_its_header() {
+    let both =
+        ReadConditions { if_match: bad(), if_unmodified_since_s: Some(0), ..Default::default() };
+    assert_eq!(both.precondition_name(), "If-Match");
+    let date = ReadConditions { if_unmodified_since_s: Some(0), ..Default::default() };
+    assert_eq!(date.precondition_name(), "If-Unmodified-Since");
+    let tag = ReadConditions { if_none_match: good(), ..Default::default() };
+    assert_eq!(tag.validator_name(), "If-None-Match");
+    assert_eq!(date.validator_name(), "If-Modified-Since");
+    assert!(ReadConditions::default().is_empty() && !tag.is_empty());
+}
+
+#[test]
+fn dates_before_1970_and_far_ahead_are_compared_too() {
+    let conditions = ReadConditions { if_modified_since_s: Some(-1), ..Default::default() };
+    assert_eq!(conditions.check(&TAG, 0), ConditionResult::Proceed);
+    let conditions = ReadConditions { if_modified_since_s: Some(i64::MAX), ..Default::default() };
+    assert_eq!(conditions.check(&TAG, u64::MAX), ConditionResult::NotModified);
+}
+
+#[test]
+fn lists_quotes_and_weak_marks_are_understood() {
+    let tag = TAG.to_string();
+    // Header, matches for If-Match, matches for If-None-Match.
+    for (header, strong, weak) in [
+        ("*".to_owned(), true, true),
+        (" * ".to_owned(), true, true),
+        (tag.clone(), true, true),
+        (format!("\"{tag}\""), true, true),
+        (format!("\"a\", \"{tag}\" ,\"b\""), true, true),
+        (format!("a,{tag}"), true, true),
+        (format!("W/\"{tag}\""), false, true),
+        (format!("\"a,{tag},b\""), false, false),
+        (format!("\"{tag}"), false, false),
+        ("\"*\"".to_owned(), false, false),
+        (tag.to_uppercase(), false, false),
+        (String::new(), false, false),
+        (" , ,".to_owned(), false, false),
+    ] {
+        let condition = EtagCondition::parse(&header);
+        assert_eq!(condition.matches_strongly(&tag), strong, "{header:?}");
+        assert_eq!(condition.matches_weakly(&tag), weak, "{header:?}");
+    }
+    let weak = ETagText::new(" W/\"x\" ");
+    assert_eq!((weak.as_str(), weak.is_weak()), ("x", true));
+}
+
+#[test]
+fn writes_are_decided_by_the_current_object() {
+    use WriteConditionResult::{NoObject, PreconditionFailed, Proceed};
+    let failed = |condition| PreconditionFailed { condition };
+    let none = WriteConditions::default();
+    assert!(none.is_empty());
+    let if_match = WriteConditions { if_match: good(), ..none.clone() };
+    let if_match_other = WriteConditions { if_match: bad(), ..none.clone() };
+    let if_match_any = WriteConditions { if_match: Some(EtagCondition::Any), ..none.clone() };
+    let if_absent = WriteConditions { if_none_match: Some(EtagCondition::Any), ..none.clone() };
+    let size = WriteConditions { if_match_size: Some(5), ..none.clone() };
+    let other_size = WriteConditions { if_match: good(), if_match_size: Some(6), ..none.clone() };
+    let time = WriteConditions { if_match_modified_s: Some(MODIFIED_S), ..none.clone() };
+    let other_time = WriteConditions { if_match_modified_s: Some(0), ..none.clone() };
+    let current = CurrentObject { etag: &TAG, bytes: 5, modified_ms: MODIFIED_MS };
+    for (conditions, with_object, without) in [
+        (none, Proceed, Proceed),
+        (if_match, Proceed, NoObject),
+        (if_match_other, failed("If-Match"), NoObject),
+        (if_match_any, Proceed, NoObject),
+        (if_absent, failed("If-None-Match"), Proceed),
+        (size, Proceed, NoObject),
+        (other_size, failed("x-amz-if-match-size"), NoObject),
+        (time, Proceed, NoObject),
+        (other_time, failed("x-amz-if-match-last-modified-time"), NoObject),
+    ] {
+        assert_eq!(conditions.check(Some(current)), with_object, "{conditions:?}");
+        assert_eq!(conditions.check(None), without, "{conditions:?}");
+    }
+}
