@@ -1,1 +1,2 @@
 //! Server.
+pub mod auth;
