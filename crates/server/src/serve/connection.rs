@@ -51,6 +51,8 @@ impl Service<Request<Incoming>> for FrontService {
 enum Ended {
     /// By itself: closed by either side, or broken.
     Closed,
+    /// By bytes that are no request.
+    Malformed,
     /// Nothing has happened for a while.
     Parked,
     /// A phase has lasted too long.
@@ -85,7 +87,14 @@ pub(crate) async fn serve(stream: TcpStream, front: Arc<Front>, stopping: watch:
         io = returned;
         match ended {
             Ended::Parked => {}
-            Ended::Closed => return Box::pin(close(io, &front, &state)).await,
+            Ended::Closed if state.is_request_unread() => {
+                return Box::pin(linger(io.into_stream(), &front)).await;
+            }
+            Ended::Closed => return,
+            Ended::Malformed => {
+                let error = rejection(io.rejected());
+                return Box::pin(reject(io.into_stream(), &front, &error)).await;
+            }
             Ended::TimedOut(Phase::Head) => {
                 let error = s3_error!(
                     RequestTimeout,
@@ -130,7 +139,8 @@ async fn serve_requests(
                 Poll::Ready(Ok(())) => return Poll::Ready(Ended::Closed),
                 Poll::Ready(Err(error)) => {
                     tracing::debug!(%error, "connection broken");
-                    return Poll::Ready(Ended::Closed);
+                    let malformed = error.is_parse() && !state.is_in_request();
+                    return Poll::Ready(if malformed { Ended::Malformed } else { Ended::Closed });
                 }
                 Poll::Pending => {}
             }
@@ -153,22 +163,11 @@ async fn serve_requests(
     (ended, io)
 }
 
-/// Ends a connection that hyper is done with.
-async fn close(io: ConnectionIo, front: &Front, state: &ConnectionState) {
-    if let Some(status) = io.rejected() {
-        let error = rejection(status);
-        return reject(io.into_stream(), front, &error).await;
-    }
-    if state.is_request_unread() {
-        linger(io.into_stream(), front).await;
-    }
-}
-
 /// hyper's reason, in the words of S3.
-fn rejection(status: u16) -> S3Error {
+fn rejection(status: Option<u16>) -> S3Error {
     match status {
-        414 => check::uri_too_long(),
-        431 => s3_error!(
+        Some(414) => check::uri_too_long(),
+        Some(431) => s3_error!(
             RequestHeaderSectionTooLarge,
             "Your request header and query parameters exceed the maximum allowed size or number."
         ),

@@ -221,7 +221,8 @@ async fn a_slow_head_is_closed_and_a_body_that_stalls_is_a_request_timeout() {
 
 #[tokio::test]
 async fn an_idle_connection_is_parked_then_closed() {
-    let limits = Limits { park_after: SHORT, idle_timeout: 4 * SHORT, ..Limits::default() };
+    let limits =
+        Limits { park_after: SHORT, idle_timeout: Duration::from_secs(1), ..Limits::default() };
     let server = spawn(Server::builder().handler(echo).limits(limits)).await;
     let get = "GET /b/k HTTP/1.1\r\nhost: x\r\n\r\n";
     let mut stream = connect(&server).await;
@@ -254,13 +255,14 @@ async fn a_client_that_takes_nothing_is_cut_off() {
 
 #[tokio::test]
 async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
+    let (entered, mut is_in) = tokio::sync::mpsc::channel(3);
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let waiting = move |request: Request<RequestBody>| {
-        let gate = Arc::clone(&opened);
+        let (entered, gate) = (entered.clone(), Arc::clone(&opened));
         async move {
-            let permit = gate.acquire().await;
-            drop(permit);
+            entered.send(()).await.expect("the test listens");
+            drop(gate.acquire().await);
             echo(request).await
         }
     };
@@ -268,25 +270,14 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
         Limits { body_bytes_max: BODY_WINDOW_BYTES_MAX, requests_max: 3, ..Limits::default() };
     let server = spawn(Server::builder().handler(waiting).limits(limits)).await;
     let body = "x".repeat(1 << 20);
-    let put = format!("PUT /b/k HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", 1 << 20);
-    // Taken in turn: each is told to go on, or refused, before the next one comes.
+    let head = "PUT /b/k HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n\
+                content-length: 1048576\r\n\r\n";
     let mut first = connect(&server).await;
-    let head =
-        "PUT /b/k HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1048576\r\n\r\n";
     send(&mut first, head).await;
+    is_in.recv().await.expect("the first has the budget");
     let mut second = connect(&server).await;
-    loop {
-        // Until the first has taken the budget, the second would be the one to wait.
-        let mut probe = connect(&server).await;
-        send(&mut probe, head).await;
-        let answered = tokio::time::timeout(SHORT, probe.readable()).await;
-        if answered.is_ok() {
-            break;
-        }
-    }
     send(&mut second, head).await;
-    let answer = read_to_end(&mut second).await;
-    assert_s3_error(&answer, 503, "SlowDown");
+    assert_s3_error(&read_to_end(&mut second).await, 503, "SlowDown");
     // Health tells overload from death.
     let mut health = connect(&server).await;
     send(&mut health, "GET /_liteio/health/live HTTP/1.1\r\nhost: x\r\n\r\n").await;
@@ -297,7 +288,9 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     send(&mut first, &body).await;
     assert!(read_answer(&mut first).await.starts_with("HTTP/1.1 200"));
     let mut third = connect(&server).await;
-    send(&mut third, &put).await;
+    send(&mut third, head).await;
+    assert_eq!(read_answer(&mut third).await, "HTTP/1.1 100 Continue\r\n\r\n");
+    send(&mut third, &body).await;
     assert!(read_answer(&mut third).await.starts_with("HTTP/1.1 200"));
 }
 
@@ -359,6 +352,8 @@ async fn stopping_finishes_what_is_in_flight() {
 async fn dropping_the_handle_stops_the_server() {
     let server = spawn(Server::builder().handler(echo)).await;
     let mut stream = connect(&server).await;
+    send(&mut stream, "GET /b/k HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(read_answer(&mut stream).await.starts_with("HTTP/1.1 200"));
     drop(server);
     assert_eq!(read_to_end(&mut stream).await, "");
 }
