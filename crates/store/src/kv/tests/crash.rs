@@ -18,6 +18,7 @@ fn config(durability: Durability) -> KvConfig {
         reserve_bytes: 0,
         // Small, so that a run makes several checkpoints.
         log_bytes: 2 << 10,
+        log_writes: u64::MAX,
         // Never by time: the same run makes the same operations.
         checkpoint_idle: Duration::from_secs(3_600),
     }
