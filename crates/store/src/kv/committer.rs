@@ -336,7 +336,7 @@ fn wait_for_snapshots(engine: &Arc<Engine>) -> bool {
         if start.elapsed() >= SNAPSHOTS_WAIT {
             return false;
         }
-        thread::sleep(Duration::from_millis(1));
+        thread::park_timeout(Duration::from_millis(1));
     }
     true
 }

@@ -46,6 +46,12 @@ fn writes(seed: u64, i: u32) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
 }
 
 fn update(kv: &Kv, seed: u64, i: u32) -> Result<(), KvError> {
+    // Often of the same group: nothing of it may come back with the log.
+    drop(kv.update::<(), KvError, _>(|transaction| {
+        transaction.put(b"never kept", b"1")?;
+        transaction.delete(b"counter")?;
+        Err(KvError::Corrupt("on purpose".into()))
+    }));
     kv.update(move |transaction| {
         for (key, value) in writes(seed, i) {
             match value {
