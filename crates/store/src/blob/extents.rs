@@ -82,7 +82,6 @@ impl ExtentReader {
     ///
     /// # Errors
     /// As [`ExtentReader::next`].
-    #[expect(clippy::option_option, reason = "to wait and to end are different answers")]
     pub(crate) fn try_next(&mut self) -> Result<Option<Option<Bytes>>, BlobError> {
         let Some(extent) = self.rest.front() else { return Ok(Some(None)) };
         let Some(reader) = &self.reader else { return Ok(None) };

@@ -10,8 +10,9 @@ use super::footer::{self, BLOCK_BYTES, Footer};
 use super::{BlobError, BlobId, BlobWriter, SealedBlob, file_path};
 use crate::Durability;
 
-/// Bytes after which the kernel is asked to start writing, so that the final sync has less to do.
-const WRITEBACK_BYTES: u64 = 4 << 20;
+/// Bytes after which the kernel is asked to start writing, so that the device works while the next
+/// bytes are received and hashed, and the final sync has less to do.
+const WRITEBACK_BYTES: u64 = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
 

@@ -24,8 +24,10 @@ use super::{BlobError, BlobId};
 
 /// Bytes that share a checksum.
 ///
-/// Whatever is read must be verified in whole blocks, so small blocks make small reads cheap; and
-/// the smaller they are, the longer is the table (64 KiB: 320 KiB of table for 5 GiB).
+/// Whatever is read must be verified in whole blocks, so small blocks make small reads cheap: 4 KiB
+/// out of an open blob in the page cache take 2.5 µs with blocks of 16 KiB, 3.8 µs with 64 KiB, and
+/// 14.6 µs with 256 KiB, while reading whole blobs is the same with all three. Smaller blocks make a
+/// longer table, which is read and kept with an open blob (64 KiB: 80 KiB of table for 1.25 GiB).
 pub(super) const BLOCK_BYTES: u32 = 64 << 10;
 
 /// Format version written.

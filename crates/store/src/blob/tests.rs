@@ -1,10 +1,8 @@
 //! The contract on every blob store, and what only files can suffer: damage, faults and crashes.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use liteio_disk::{Disk, DiskFile, Fault, OpenMode, RealDisk, SimulatedDisk};
 
@@ -289,7 +287,7 @@ fn whatever_happens_during_a_seal_an_acknowledged_blob_is_whole() {
 }
 
 #[test]
-fn opening_again_finds_everything_and_a_newer_store_still_starts() {
+fn opening_again_finds_everything_and_skips_foreign_files() {
     let disk = Arc::new(SimulatedDisk::new(1));
     let store = open(&disk, Durability::Fsync);
     let sealed: Vec<_> = (0..5).map(|seed| seal(&store, seed, &[seed; 1000])).collect();
@@ -311,86 +309,4 @@ fn leftovers_of_a_former_process_are_removed() {
     store.clean_temporary().expect("cleaned");
     assert_eq!(disk.list("tmp").expect("listed"), []);
     check_sound(&store, sealed, b"kept");
-}
-
-/// Counts the syncs of directories and holds each until others are waiting for the next.
-#[derive(Debug)]
-struct SlowSyncDisk {
-    disk: SimulatedDisk,
-    syncs: AtomicU64,
-    links: AtomicU64,
-    /// Links that the first sync waits for, before it ends.
-    links_awaited: u64,
-}
-
-impl Disk for SlowSyncDisk {
-    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        self.disk.open(path, mode)
-    }
-    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-        self.disk.create_temporary()
-    }
-    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
-        self.disk.link(file, path)?;
-        self.links.fetch_add(1, Ordering::SeqCst);
-        Ok(())
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-    fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.disk.create_dir(path)
-    }
-    fn sync_dir(&self, path: &str) -> io::Result<()> {
-        if self.links.load(Ordering::SeqCst) == 0 {
-            // Opening the store.
-            return self.disk.sync_dir(path);
-        }
-        // What was linked by now is covered; what comes while this waits is not.
-        self.disk.sync_dir(path)?;
-        if self.syncs.fetch_add(1, Ordering::SeqCst) == 0 {
-            while self.links.load(Ordering::SeqCst) < self.links_awaited {
-                thread::yield_now();
-            }
-        }
-        Ok(())
-    }
-    fn list(&self, path: &str) -> io::Result<Vec<liteio_disk::DirEntry>> {
-        self.disk.list(path)
-    }
-    fn free_bytes(&self) -> io::Result<u64> {
-        self.disk.free_bytes()
-    }
-    fn health(&self) -> &liteio_disk::Health {
-        self.disk.health()
-    }
-}
-
-#[test]
-fn seals_at_the_same_time_share_a_sync_that_begins_after_their_link() {
-    const WRITERS: u8 = 16;
-    let disk = Arc::new(SlowSyncDisk {
-        disk: SimulatedDisk::new(1),
-        syncs: AtomicU64::new(0),
-        links: AtomicU64::new(0),
-        links_awaited: u64::from(WRITERS),
-    });
-    let store = open(&disk, Durability::Fsync);
-    let sealed: Vec<SealedBlob> = thread::scope(|scope| {
-        let store = &store;
-        let run = |seed: u8| scope.spawn(move || seal(store, seed, &[seed; 10]));
-        let writers: Vec<_> = (0..WRITERS).map(run).collect();
-        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
-    });
-    let syncs = disk.syncs.load(Ordering::SeqCst);
-    // The first serves those that were linked before it began; all others share the second, or, for
-    // one that was about to ask while the second began, the third.
-    assert!((2..=u64::from(WRITERS) / 2).contains(&syncs), "{syncs} syncs");
-    let after = open(&Arc::new(disk.disk.crash()), Durability::Fsync);
-    for sealed in sealed {
-        check_sound(&after, sealed, &[sealed.id.0[1]; 10]);
-    }
 }

@@ -1,5 +1,7 @@
 //! Checksums of bodies: the five algorithms of S3, and MD5 for the ETag.
 
+mod crc_combine;
+
 use md5::Md5;
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
@@ -182,7 +184,7 @@ impl ObjectChecksum {
 #[derive(Clone, Debug)]
 pub struct CrcCombiner {
     algorithm: ChecksumAlgorithm,
-    crc: crc_fast::CrcAlgorithm,
+    appender: crc_combine::Appender,
     combined: u64,
 }
 
@@ -191,7 +193,7 @@ impl CrcCombiner {
     #[must_use]
     pub fn new(algorithm: ChecksumAlgorithm) -> Option<Self> {
         // The CRC of nothing is zero for all three.
-        Some(Self { algorithm, crc: algorithm.crc()?, combined: 0 })
+        Some(Self { algorithm, appender: crc_combine::Appender::new(algorithm)?, combined: 0 })
     }
 
     /// Adds the next part, of `bytes` bytes. Returns `false`, and adds nothing, when its checksum is of
@@ -201,11 +203,7 @@ impl CrcCombiner {
         if part.algorithm != self.algorithm {
             return false;
         }
-        // Combining with nothing changes nothing; the library's answer for it is not relied on.
-        if bytes > 0 {
-            let (first, second) = (self.combined, part.to_number());
-            self.combined = crc_fast::checksum_combine(self.crc, first, second, bytes);
-        }
+        self.combined = self.appender.append(self.combined, part.to_number(), bytes);
         true
     }
 

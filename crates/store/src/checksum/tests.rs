@@ -99,6 +99,33 @@ fn combined_parts_have_the_crc_of_the_whole() {
 }
 
 #[test]
+fn combining_knows_lengths_beyond_memory() {
+    // A run of zeros twice as long is two runs; the CRC of 2^40 zero bytes from that of one.
+    for algorithm in [ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Crc64Nvme] {
+        let mut doubled = value_of(algorithm, &[0]);
+        for power in 0..40 {
+            let mut combiner = CrcCombiner::new(algorithm).expect("a CRC");
+            assert!(combiner.add(&doubled, 1 << power) && combiner.add(&doubled, 1 << power));
+            doubled = combiner.finish();
+            if power < 20 {
+                assert_eq!(doubled, value_of(algorithm, &vec![0; 2 << power]), "{power}");
+            }
+        }
+        // The same in other steps: 2^40 = 1 + (2^40 - 1), the latter from shorter runs.
+        let mut combiner = CrcCombiner::new(algorithm).expect("a CRC");
+        let mut run = value_of(algorithm, &[0]);
+        assert!(combiner.add(&run, 1));
+        for power in 0..40_u64 {
+            assert!(combiner.add(&run, 1 << power));
+            let mut twice = CrcCombiner::new(algorithm).expect("a CRC");
+            assert!(twice.add(&run, 1 << power) && twice.add(&run, 1 << power));
+            run = twice.finish();
+        }
+        assert_eq!(combiner.finish(), doubled, "{algorithm:?}");
+    }
+}
+
+#[test]
 fn a_composite_is_the_checksum_of_the_checksums() {
     for algorithm in ChecksumAlgorithm::ALL {
         let parts = [value_of(algorithm, b"a"), value_of(algorithm, b"bc")];

@@ -46,8 +46,8 @@ impl Kv {
         Self::start(Committer::open(Home { disk, path: path.to_owned() }, config)?)
     }
 
-    /// Creates a key space in memory; it ends with its last handle. Of `config` only `cache_bytes`
-    /// matters.
+    /// Creates a key space in memory; it ends with its last handle. Of `config` only
+    /// `cache_bytes` and `log_writes` matter.
     ///
     /// # Errors
     /// When the engine cannot begin, or no thread can be started.

@@ -25,8 +25,6 @@ const SPACE_INTERVAL: Duration = Duration::from_millis(50);
 const OS_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 /// How long snapshots are waited for before the database is opened again.
 const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
-/// Groups after which a key space in memory gives freed pages back.
-const MEMORY_CHECKPOINT_GROUPS: u64 = 1024;
 
 /// A key space on a disk.
 struct Durable {
@@ -44,8 +42,8 @@ pub(super) struct Committer {
     durable: Option<Durable>,
     record: Record,
     undo: Undo,
-    /// Groups since the last checkpoint.
-    groups: u64,
+    /// Puts and deletes since the last checkpoint.
+    writes: u64,
     /// When the first unsynced record was written, at [`Durability::Os`].
     unsynced_since: Option<Instant>,
 }
@@ -60,7 +58,6 @@ impl Committer {
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
-        log.preallocate(config.log_bytes)?;
         let durable = Durable { home, log, free_bytes: u64::MAX, space_asked: None };
         Ok(Self::new(engine, Some(durable), config))
     }
@@ -84,7 +81,7 @@ impl Committer {
             durable,
             record: Record::new(),
             undo: Undo::default(),
-            groups: 0,
+            writes: 0,
             unsynced_since: None,
         }
     }
@@ -115,7 +112,7 @@ impl Committer {
     /// When there is something to do without an update.
     fn deadline(&self) -> Option<Instant> {
         let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
-        if self.groups == 0 || is_frozen || self.is_poisoned() {
+        if self.writes == 0 || is_frozen || self.is_poisoned() {
             return None;
         }
         let idle = Instant::now() + self.config.checkpoint_idle;
@@ -127,15 +124,27 @@ impl Committer {
             self.sync_log();
         } else {
             self.checkpoint();
+            self.extend_log();
+        }
+    }
+
+    /// Writes the rest of the log in advance, while nobody waits: records in space that is already
+    /// there are synced faster.
+    fn extend_log(&mut self) {
+        let Some(durable) = self.durable.as_ref().filter(|_| self.writes == 0) else { return };
+        match durable.log.preallocate(self.config.log_bytes) {
+            // Without the space the log goes on with what it has.
+            Ok(()) | Err(KvError::NoSpace) => {}
+            Err(error) => self.stop_writing(error),
         }
     }
 
     fn after_group(&mut self) {
         let is_due = match &self.durable {
             Some(durable) => durable.log.bytes() >= self.config.log_bytes,
-            None => self.groups >= MEMORY_CHECKPOINT_GROUPS,
+            None => false,
         };
-        if is_due {
+        if is_due || self.writes >= self.config.log_writes {
             self.checkpoint();
         }
         if self.unsynced_since.is_some_and(|since| since.elapsed() >= OS_SYNC_INTERVAL) {
@@ -166,8 +175,7 @@ impl Committer {
         };
         let result = self.run_group(&engine, first, jobs, is_tight);
         match result {
-            Ok(true) => self.groups += 1,
-            Ok(false) => {}
+            Ok(()) => self.writes += self.record.operations(),
             Err(error) => {
                 self.assess(&engine, &error);
                 return Err(error);
@@ -176,14 +184,14 @@ impl Committer {
         Ok(())
     }
 
-    /// `Ok(false)` when nothing was written.
+    /// Leaves in `record` what was written.
     fn run_group(
         &mut self,
         engine: &Engine,
         first: Box<dyn Job>,
         jobs: &mut Vec<Box<dyn Job>>,
         is_tight: bool,
-    ) -> Result<bool, KvError> {
+    ) -> Result<(), KvError> {
         jobs.push(first);
         let group = engine.begin()?;
         {
@@ -206,9 +214,9 @@ impl Committer {
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
-        if self.record.is_empty() {
+        if self.record.operations() == 0 {
             group.abort()?;
-            return Ok(false);
+            return Ok(());
         }
         if let Some(durable) = &mut self.durable {
             let sync = self.config.durability == Durability::Fsync;
@@ -221,7 +229,7 @@ impl Committer {
             // The log has the group but its clients hear that it failed: only a restart may decide.
             *self.shared.refusal.write() = Some(KvError::Poisoned { reason: error.to_string() });
         })?;
-        Ok(true)
+        Ok(())
     }
 
     /// Decides what a failed group means for the next.
@@ -256,7 +264,7 @@ impl Committer {
     /// Brings the tree up to date, so that the log can start again. A failure shows in the refusal.
     fn checkpoint(&mut self) {
         let Some(engine) = self.engine.clone() else { return };
-        if self.groups == 0 || engine.frozen().is_some() || self.is_poisoned() {
+        if self.writes == 0 || engine.frozen().is_some() || self.is_poisoned() {
             return;
         }
         let result = match &mut self.durable {
@@ -270,7 +278,7 @@ impl Committer {
         };
         match result {
             Ok(()) => {
-                self.groups = 0;
+                self.writes = 0;
                 self.unsynced_since = None;
             }
             Err(error) => self.stop_writing(error),
@@ -326,7 +334,7 @@ impl Committer {
         match &*current {
             Ok(engine) => {
                 self.engine = Some(Arc::clone(engine));
-                self.groups = 0;
+                self.writes = 0;
                 engine.frozen().map_or(Ok(()), Err)
             }
             Err(error) => Err(error.clone()),
@@ -340,7 +348,7 @@ fn wait_for_snapshots(engine: &Arc<Engine>) -> bool {
         if start.elapsed() >= SNAPSHOTS_WAIT {
             return false;
         }
-        thread::sleep(Duration::from_millis(1));
+        thread::park_timeout(Duration::from_millis(1));
     }
     true
 }

@@ -26,6 +26,9 @@ pub struct KvConfig {
     /// More makes updates cheaper on average; less makes the pause of a checkpoint, and the replay
     /// after a crash, shorter.
     pub log_bytes: u64,
+    /// Puts and deletes after which a checkpoint is made whatever their bytes: each may have
+    /// changed a page of its own.
+    pub log_writes: u64,
     /// A checkpoint is made after this long without an update.
     pub checkpoint_idle: Duration,
 }
@@ -36,7 +39,8 @@ impl Default for KvConfig {
             durability: Durability::Fsync,
             cache_bytes: 64 << 20,
             reserve_bytes: 64 << 20,
-            log_bytes: 1 << 20,
+            log_bytes: 8 << 20,
+            log_writes: 5_000,
             checkpoint_idle: Duration::from_millis(200),
         }
     }

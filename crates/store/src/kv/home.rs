@@ -9,6 +9,10 @@ use super::engine::{Checkpoint, Engine, apply};
 use super::log::{Log, new_nonce};
 use super::{KvConfig, KvError};
 
+/// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
+/// first start slower.
+const PREALLOCATED_BYTES: u64 = 1 << 20;
+
 /// Where the files of a key space are.
 pub(super) struct Home {
     pub(super) disk: Arc<dyn Disk>,
@@ -42,7 +46,7 @@ impl Home {
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
-        log.preallocate(config.log_bytes)?;
+        log.preallocate(config.log_bytes.min(PREALLOCATED_BYTES))?;
         let new_path = format!("{}.new", self.path);
         match self.disk.remove(&new_path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),

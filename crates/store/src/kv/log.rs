@@ -48,17 +48,26 @@ fn checksum(nonce: &Nonce, record: &[u8]) -> u64 {
 #[derive(Debug)]
 pub(super) struct Record {
     buffer: Vec<u8>,
+    operations: u64,
+}
+
+/// How far a record was filled, to cut it back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordMark {
+    bytes: usize,
+    operations: u64,
 }
 
 impl Record {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; HEADER_BYTES] }
+        Self { buffer: vec![0; HEADER_BYTES], operations: 0 }
     }
 
     /// Starts a new record in the same memory.
     pub(super) fn clear(&mut self) {
         self.buffer.truncate(HEADER_BYTES);
         self.buffer.shrink_to(4 << 20);
+        self.operations = 0;
     }
 
     /// Bytes so far.
@@ -66,13 +75,18 @@ impl Record {
         self.buffer.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.buffer.len() == HEADER_BYTES
+    /// Puts and deletes so far.
+    pub(super) fn operations(&self) -> u64 {
+        self.operations
     }
 
-    /// Cuts back to what `bytes` said earlier.
-    pub(super) fn truncate(&mut self, bytes: usize) {
-        self.buffer.truncate(bytes);
+    pub(super) fn mark(&self) -> RecordMark {
+        RecordMark { bytes: self.buffer.len(), operations: self.operations }
+    }
+
+    pub(super) fn truncate(&mut self, mark: RecordMark) {
+        self.buffer.truncate(mark.bytes);
+        self.operations = mark.operations;
     }
 
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
@@ -85,6 +99,7 @@ impl Record {
 
     #[expect(clippy::cast_possible_truncation, reason = "a pair is at most 1 GiB")]
     fn operation(&mut self, tag: u8, key: &[u8], value: &[u8]) {
+        self.operations += 1;
         self.buffer.reserve(OPERATION_HEADER_BYTES + key.len() + value.len());
         self.buffer.push(tag);
         self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());

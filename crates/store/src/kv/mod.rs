@@ -3,6 +3,15 @@
 //! Everything but the bytes of large objects stands on [`Kv`]: keys and values are bytes, keys are
 //! ordered byte by byte. The embedded engine is redb, on a [`Disk`](liteio_disk::Disk) or in memory.
 //!
+//! # How an update becomes durable
+//! One thread commits. It takes all updates that wait, runs them one after the other in one redb
+//! transaction, appends their writes to the log as one record, syncs that, and only then makes the
+//! transaction visible and answers: one sync for any number of updates. redb itself, with its
+//! two-phase commit and the state that makes opening quick, is synced at checkpoints, some thousand
+//! writes apart and when the store is idle. Opening replays the log since the last checkpoint.
+//! Alone, redb needs 2 to 4 times as long for the update of one client, and without a sync it
+//! survives neither `kill -9` nor, if its syncs are left out, a power cut.
+//!
 //! # The contract
 //! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,
 //!   and must be short-lived: an old snapshot keeps every page alive that was replaced since.

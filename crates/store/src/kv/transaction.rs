@@ -6,7 +6,7 @@ use std::ops::{Bound, Range};
 
 use redb::{ReadableTable, Table};
 
-use super::log::Record;
+use super::log::{Record, RecordMark};
 use super::view::{Bytes, Cursor, Value};
 use super::{KvError, Read, Write};
 
@@ -36,13 +36,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// Starts an update; the mark is for [`Transaction::roll_back`].
-    pub(super) fn begin(&mut self) -> usize {
+    pub(super) fn begin(&mut self) -> RecordMark {
         self.undo.clear();
-        self.record.bytes()
+        self.record.mark()
     }
 
     /// Takes back everything since `begin` returned `mark`.
-    pub(super) fn roll_back(&mut self, mark: usize) -> Result<(), KvError> {
+    pub(super) fn roll_back(&mut self, mark: RecordMark) -> Result<(), KvError> {
         while let Some((key, previous)) = self.undo.entries.pop() {
             let key = &self.undo.bytes[key];
             match previous {

@@ -69,6 +69,22 @@ fn reopening_finds_everything_also_without_a_checkpoint() {
 }
 
 #[test]
+fn an_idle_store_makes_a_checkpoint_by_itself() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { checkpoint_idle: std::time::Duration::from_millis(1), ..config() };
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+    let before = disk.operations();
+    kv.update::<(), KvError, _>(|transaction| transaction.put(b"a", b"1")).wait().expect("put");
+    // Its log record alone takes two operations.
+    while disk.operations() < before + 8 {
+        std::thread::yield_now();
+    }
+    kv.update::<(), KvError, _>(|transaction| transaction.put(b"b", b"2")).wait().expect("put");
+    let after = Kv::open(Arc::new(disk.crash()), "meta.redb", self::config()).expect("opens");
+    assert_eq!(pairs(&after.snapshot().expect("snapshot")).len(), 2);
+}
+
+#[test]
 fn foreign_files_are_refused_and_left_alone() {
     for (name, content) in [("meta.redb", &b"not a tree"[..]), ("meta.redb.log", b"not a log")] {
         let directory = tempfile::tempdir().expect("directory");

@@ -1,0 +1,261 @@
+//! The canonical request of Signature Version 4, written into one buffer.
+
+use http::{HeaderMap, Method, Uri};
+
+/// How the path of a request is brought into its canonical form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathForm {
+    /// S3: decoded once and encoded again; nothing is normalised.
+    Once,
+    /// S3, for signers that keep the path exactly as they send it.
+    AsSent,
+    /// Every other service: what was sent is encoded once more.
+    Twice,
+}
+
+/// What goes into a canonical request besides the request line and the headers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Canonical<'a> {
+    pub(super) path_form: PathForm,
+    /// The names as the signer listed them, joined by semicolons.
+    pub(super) signed_headers: &'a str,
+    pub(super) payload_hash: &'a str,
+}
+
+impl Canonical<'_> {
+    /// The canonical request of this head.
+    pub(super) fn write(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Vec<u8> {
+        let query = uri.query().unwrap_or_default();
+        let mut out = Vec::with_capacity(512 + uri.path().len() + query.len() * 2);
+        out.extend_from_slice(method.as_str().as_bytes());
+        out.push(b'\n');
+        self.push_path(&mut out, uri.path());
+        out.push(b'\n');
+        push_query(&mut out, query);
+        out.push(b'\n');
+        for name in self.signed_headers.split(';') {
+            push_header(&mut out, headers, uri, name);
+        }
+        out.push(b'\n');
+        out.extend_from_slice(self.signed_headers.as_bytes());
+        out.push(b'\n');
+        out.extend_from_slice(self.payload_hash.as_bytes());
+        out
+    }
+
+    fn push_path(&self, out: &mut Vec<u8>, path: &str) {
+        // The path of an absolute URI may be empty.
+        let path = if path.is_empty() { "/" } else { path };
+        match self.path_form {
+            PathForm::AsSent => out.extend_from_slice(path.as_bytes()),
+            PathForm::Once => push_encoded(out, Decoded::path(path), true),
+            PathForm::Twice => push_encoded(out, path.bytes(), true),
+        }
+    }
+}
+
+/// One line `name:value`, the values of a repeated header joined by commas. A header that is not
+/// there counts as empty, so that a signer who listed it must have signed it so.
+fn push_header(out: &mut Vec<u8>, headers: &HeaderMap, uri: &Uri, name: &str) {
+    out.extend_from_slice(name.as_bytes());
+    out.push(b':');
+    let mut count = 0;
+    for value in headers.get_all(name) {
+        if count > 0 {
+            out.push(b',');
+        }
+        push_collapsed(out, value.as_bytes());
+        count += 1;
+    }
+    if count == 0 && name == "host" {
+        // An absolute-form request without a Host header names its host in the request line.
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        out.extend_from_slice(authority.as_bytes());
+    }
+    out.push(b'\n');
+}
+
+/// The value without outer spaces, runs of inner spaces as one.
+fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
+    let value = value.trim_ascii();
+    if !value.windows(2).any(|pair| pair == b"  ") {
+        return out.extend_from_slice(value);
+    }
+    let mut after_space = false;
+    for &byte in value {
+        if !(byte == b' ' && after_space) {
+            out.push(byte);
+        }
+        after_space = byte == b' ';
+    }
+}
+
+/// The parameters encoded and sorted by name, then value, without the signature itself.
+fn push_query(out: &mut Vec<u8>, query: &str) {
+    if query.is_empty() {
+        return;
+    }
+    // Every parameter encoded into `encoded`; `places` says where its name and value lie.
+    let mut encoded = Vec::with_capacity(query.len() * 2);
+    let mut places = Vec::with_capacity(16);
+    for (name, value) in query_pairs(query) {
+        if name == "X-Amz-Signature" {
+            continue;
+        }
+        let start = encoded.len();
+        push_encoded(&mut encoded, Decoded::query(name), false);
+        let middle = encoded.len();
+        push_encoded(&mut encoded, Decoded::query(value), false);
+        places.push((start, middle, encoded.len()));
+    }
+    let pair = |&(start, middle, end): &(usize, usize, usize)| {
+        (&encoded[start..middle], &encoded[middle..end])
+    };
+    places.sort_by(|left, right| pair(left).cmp(&pair(right)));
+    for (index, place) in places.iter().enumerate() {
+        if index > 0 {
+            out.push(b'&');
+        }
+        let (name, value) = pair(place);
+        out.extend_from_slice(name);
+        out.push(b'=');
+        out.extend_from_slice(value);
+    }
+}
+
+/// The parameters of a query as they were sent; one without `=` has an empty value.
+pub(super) fn query_pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// Percent-encodes all but unreserved bytes, and slashes where they separate.
+pub(super) fn push_encoded(
+    out: &mut Vec<u8>,
+    bytes: impl Iterator<Item = u8>,
+    slash_separates: bool,
+) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in bytes {
+        if is_unreserved(byte) || (byte == b'/' && slash_separates) {
+            out.push(byte);
+        } else {
+            let digits = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+            out.extend_from_slice(&[b'%', digits[0], digits[1]]);
+        }
+    }
+}
+
+/// Percent-decoded bytes. A `%` that two digits do not follow stands for itself.
+struct Decoded<'a> {
+    rest: &'a [u8],
+    plus_is_space: bool,
+}
+
+impl<'a> Decoded<'a> {
+    fn path(path: &'a str) -> Self {
+        Decoded { rest: path.as_bytes(), plus_is_space: false }
+    }
+
+    fn query(text: &'a str) -> Self {
+        Decoded { rest: text.as_bytes(), plus_is_space: true }
+    }
+}
+
+impl Iterator for Decoded<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        let (&first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        match first {
+            b'+' if self.plus_is_space => Some(b' '),
+            b'%' => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|value| value as u8);
+                let pair = rest.first().and_then(digit).zip(rest.get(1).and_then(digit));
+                if let Some((high, low)) = pair {
+                    self.rest = &rest[2..];
+                    return Some(high << 4 | low);
+                }
+                Some(first)
+            }
+            _ => Some(first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(form: PathForm, path: &str) -> String {
+        let canonical = Canonical { path_form: form, signed_headers: "", payload_hash: "" };
+        let mut out = Vec::new();
+        canonical.push_path(&mut out, path);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    fn query(query: &str) -> String {
+        let mut out = Vec::new();
+        push_query(&mut out, query);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn paths_keep_their_shape() {
+        for (sent, once) in [
+            ("/", "/"),
+            ("", "/"),
+            ("/b/a//b/../c", "/b/a//b/../c"),
+            ("/b/k%20k", "/b/k%20k"),
+            ("/b/a+b=c@d(e)", "/b/a%2Bb%3Dc%40d%28e%29"),
+            ("/b/%e4%B8%AD", "/b/%E4%B8%AD"),
+            ("/b/%41%7e", "/b/A~"),
+            ("/b/100%", "/b/100%25"),
+            ("/b/%zz%4", "/b/%25zz%254"),
+            ("/b/%2525", "/b/%2525"),
+        ] {
+            assert_eq!(path(PathForm::Once, sent), once, "{sent}");
+        }
+        assert_eq!(path(PathForm::Twice, "/tags/arn%3Aaws"), "/tags/arn%253Aaws");
+        assert_eq!(path(PathForm::AsSent, "/b/a%2Fb"), "/b/a%2Fb");
+    }
+
+    #[test]
+    fn queries_are_sorted_after_encoding() {
+        for (sent, canonical) in [
+            ("", ""),
+            ("lifecycle", "lifecycle="),
+            ("prefix=J&max-keys=2", "max-keys=2&prefix=J"),
+            ("b=2&a=2&a=1&a", "a=&a=1&a=2&b=2"),
+            ("a=b+c&&d=%2f%20", "a=b%20c&d=%2F%20"),
+            ("a=x=y", "a=x%3Dy"),
+            ("X-Amz-Signature=00&x=1", "x=1"),
+            // `~` sorts after `%` only in its encoded neighbours: order is by encoded bytes.
+            ("%C3%A9=1&z=2&%7Ea=3", "%C3%A9=1&z=2&~a=3"),
+        ] {
+            assert_eq!(query(sent), canonical, "{sent}");
+        }
+    }
+
+    #[test]
+    fn header_values_are_trimmed_collapsed_and_joined() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-amz-meta-a", "  one   two ".parse().expect("value"));
+        headers.append("x-amz-meta-a", "three".parse().expect("value"));
+        headers.append("host", "example.com:9000".parse().expect("value"));
+        let uri = Uri::from_static("/");
+        let mut out = Vec::new();
+        for name in ["host", "missing", "x-amz-meta-a"] {
+            push_header(&mut out, &headers, &uri, name);
+        }
+        let lines = String::from_utf8(out).expect("ASCII");
+        assert_eq!(lines, "host:example.com:9000\nmissing:\nx-amz-meta-a:one two,three\n");
+    }
+}

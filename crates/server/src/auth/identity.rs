@@ -1,0 +1,26 @@
+//! Who asks.
+
+use std::sync::Arc;
+
+use super::credentials::User;
+
+/// Who sent a request, as its signature proves. Every request leaves the authentication layer with
+/// one in its extensions.
+#[derive(Debug, Clone)]
+pub enum Identity {
+    /// The request carried no signature.
+    Anonymous,
+    /// The request was signed with this user's secret key.
+    User(Arc<User>),
+}
+
+impl Identity {
+    /// The user, unless anonymous.
+    #[must_use]
+    pub fn user(&self) -> Option<&Arc<User>> {
+        match self {
+            Identity::Anonymous => None,
+            Identity::User(user) => Some(user),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The authentication layer: every request passes it before anything else looks at it.
+//!
+//! It knows Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
+//! browser forms, and requests without any signature. A request leaves it with its [`Identity`] in
+//! its extensions, without signature or payload framing, and with a plain body that verifies itself
+//! while it streams ([`AuthBody`]). What it refuses, it refuses before the body is read, so before
+//! `100 Continue` is sent; forms and bodies that must be hashed first are the exceptions.
+//!
+//! It does not decide what an identity may do.
+
+mod amz_date;
+mod body;
+mod canonical;
+mod chunked;
+mod credentials;
+mod error;
+mod head;
+mod identity;
+mod limits;
+mod payload;
+mod post_file;
+mod post_form;
+mod post_object;
+mod post_policy;
+mod post_tagging;
+mod presigned;
+mod signing_key;
+mod sigv4;
+#[cfg(test)]
+mod tests;
+mod trailer;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::Request;
+use http::request::Parts;
+use http_body::Body;
+use s3s::S3ErrorCode;
+use sha2::{Digest, Sha256};
+
+pub use self::body::{AuthBody, AuthBodyError, BodyFault};
+pub use self::credentials::{Credentials, CredentialsError, SecretKey, User};
+pub use self::error::{AuthError, SignatureDiagnostics};
+pub use self::identity::Identity;
+pub use self::post_object::PostForm;
+pub use self::sigv4::Service;
+pub use self::trailer::TrailerHandle;
+
+use self::body::{BoxError, ENTITY_TOO_LARGE, Source, Verifier};
+use self::chunked::{ChunkChain, ChunkedDecoder};
+use self::head::{SecurityHeaders, strip_headers};
+use self::limits::HASHED_BODY_BYTES_MAX;
+use self::payload::{ChunkedPayload, EMPTY_SHA256, Payload, UNSIGNED_PAYLOAD};
+use self::presigned::{QueryAuthentication, strip_query};
+use self::signing_key::{Signature, SigningKeyCache, hex_digest};
+use self::sigv4::Claim;
+use self::trailer::TrailerBlock;
+
+/// What time it is.
+pub type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// The bucket that a host names (`bucket.s3.example.com:9000`), if it names one.
+pub type HostBucketFn = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Authenticates requests against a table of users.
+pub struct Authenticator {
+    credentials: Credentials,
+    region: String,
+    clock: ClockFn,
+    host_bucket: HostBucketFn,
+    keys: SigningKeyCache,
+}
+
+/// How a head was authenticated.
+enum Outcome<'a> {
+    /// Fully, with the way its body is to be read.
+    Done(Verified),
+    /// But for its signature, which covers the hash of a body that nobody has declared.
+    NeedsBodyHash(Claim<'a>),
+}
+
+struct Verified {
+    identity: Identity,
+    service: Option<Service>,
+    payload: Payload,
+    /// Of signed chunks.
+    chain: Option<ChunkChain>,
+}
+
+impl Authenticator {
+    /// An authenticator for one region, whose hosts name no buckets.
+    #[must_use]
+    pub fn new(credentials: Credentials, region: String, clock: ClockFn) -> Self {
+        let host_bucket: HostBucketFn = Arc::new(|_| None);
+        Authenticator { credentials, region, clock, host_bucket, keys: SigningKeyCache::default() }
+    }
+
+    /// The same, with hosts that name buckets.
+    #[must_use]
+    pub fn with_host_bucket(self, host_bucket: HostBucketFn) -> Self {
+        Authenticator { host_bucket, ..self }
+    }
+
+    /// The users that can sign.
+    #[must_use]
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    fn now_unix_seconds(&self) -> i64 {
+        amz_date::unix_seconds((self.clock)())
+    }
+
+    /// Finds out who sent a request, and takes signature and payload framing off it.
+    ///
+    /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
+    /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
+    /// [`PostForm`] when the request came as a form and is now a PUT.
+    ///
+    /// # Errors
+    /// [`AuthError`], with the code, status and message of AWS.
+    pub async fn authenticate<B>(&self, request: Request<B>) -> Result<Request<AuthBody>, AuthError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (parts, body) = request.into_parts();
+        let mut source = Source::new(body);
+        if let Some(target) = self.form_target(&parts)? {
+            return self.authenticate_form(parts, source, target).await;
+        }
+        let found = SecurityHeaders::scan(&parts.headers)?;
+        let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
+        let mut content_length = found.content_length;
+        let verified = match self.check_head(&parts, &found, &query)? {
+            Outcome::Done(verified) => verified,
+            Outcome::NeedsBodyHash(claim) => {
+                if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
+                    return Err(AuthError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE));
+                }
+                let data = source.collect(HASHED_BODY_BYTES_MAX).await?;
+                let hash = hex_digest(&Sha256::digest(&data));
+                claim.verify(&parts, std::str::from_utf8(&hash).unwrap_or_default())?;
+                content_length = Some(data.len() as u64);
+                source = Source::buffered(data);
+                Verified::signed(&claim, Payload::Unsigned)
+            }
+        };
+        let stripped_uri = match query {
+            QueryAuthentication::Version4(_) => Some(strip_query(&parts.uri)?),
+            QueryAuthentication::None | QueryAuthentication::Version2 => None,
+        };
+        finish(parts, stripped_uri, verified, source, content_length)
+    }
+
+    /// Everything that can be known before the body is read.
+    fn check_head<'a>(
+        &'a self,
+        parts: &'a Parts,
+        found: &SecurityHeaders<'a>,
+        query: &'a QueryAuthentication<'a>,
+    ) -> Result<Outcome<'a>, AuthError> {
+        if found.has_security_token {
+            return Err(AuthError::invalid_token());
+        }
+        let (claim, presigned) = match (found.authorization, query) {
+            (None, QueryAuthentication::None) => {
+                return Verified::anonymous(found).map(Outcome::Done);
+            }
+            (None, QueryAuthentication::Version2) => return Err(AuthError::signature_version_2()),
+            (None, QueryAuthentication::Version4(query)) => {
+                (self.claim_of_query(parts, query)?, Some(query))
+            }
+            (Some(authorization), QueryAuthentication::None) => {
+                (self.claim_of_header(parts, found, authorization)?, None)
+            }
+            (Some(_), _) => return Err(AuthError::only_one_mechanism()),
+        };
+        let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
+        let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
+            (Some(content_sha256), _) => content_sha256,
+            (None, Service::S3Vectors | Service::Sts) => return Ok(Outcome::NeedsBodyHash(claim)),
+            (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
+            (None, Service::S3) => {
+                return Err(AuthError::invalid_request(
+                    "Missing required header for this request: x-amz-content-sha256",
+                ));
+            }
+        };
+        let payload = Payload::parse(content_sha256, found)?;
+        claim.verify(parts, content_sha256)?;
+        Ok(Outcome::Done(Verified::signed(&claim, payload)))
+    }
+}
+
+impl Verified {
+    fn anonymous(found: &SecurityHeaders<'_>) -> Result<Verified, AuthError> {
+        let payload = match found.content_sha256 {
+            None => Payload::Unsigned,
+            Some(content_sha256) => Payload::parse(content_sha256, found)?,
+        };
+        if matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. })) {
+            return Err(AuthError::invalid_request(
+                "A payload with signed chunks needs a signed request.",
+            ));
+        }
+        Ok(Verified { identity: Identity::Anonymous, service: None, payload, chain: None })
+    }
+
+    /// After the signature of the claim was verified.
+    fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
+        let is_chain = matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. }));
+        let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
+        let chain =
+            seed.map(|seed| ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed));
+        let identity = Identity::User(Arc::clone(claim.user));
+        Verified { identity, service: Some(claim.scope.service), payload, chain }
+    }
+}
+
+/// The request as everything behind this layer sees it.
+fn finish(
+    mut parts: Parts,
+    stripped_uri: Option<http::Uri>,
+    verified: Verified,
+    source: Source,
+    content_length: Option<u64>,
+) -> Result<Request<AuthBody>, AuthError> {
+    if let Some(uri) = stripped_uri {
+        parts.uri = uri;
+    }
+    let has_body = source.has_data();
+    let Verified { identity, service, payload, chain } = verified;
+    let mut decoded_length = None;
+    let verifier = match payload {
+        Payload::Unsigned => Verifier::Plain { remaining: content_length },
+        Payload::Hashed(expected) => {
+            // A reader might never ask an empty body for its end.
+            let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
+            if is_empty && expected != *EMPTY_SHA256 {
+                return Err(AuthError::content_sha256_mismatch());
+            }
+            Verifier::Hashed { remaining: content_length, hasher: Sha256::new(), expected }
+        }
+        Payload::Chunked(chunked) => {
+            decoded_length = Some(chunked.decoded_length);
+            let trailer = chunked.trailers.map(|declared| {
+                let handle = TrailerHandle::new(declared);
+                parts.extensions.insert(handle.clone());
+                TrailerBlock::new(handle, chunked.signed)
+            });
+            let decoder = ChunkedDecoder::new(chunked.decoded_length, chain, trailer);
+            Verifier::Chunked(Box::new(decoder))
+        }
+    };
+    strip_headers(&mut parts.headers, decoded_length);
+    let body = AuthBody::new(source, verifier);
+    parts.extensions.insert(identity);
+    if let Some(service) = service {
+        parts.extensions.insert(service);
+    }
+    if has_body {
+        parts.extensions.insert(body.fault());
+    }
+    Ok(Request::from_parts(parts, body))
+}

@@ -1,0 +1,196 @@
+//! Signature Version 4 in query parameters: presigned URLs.
+
+use std::borrow::Cow;
+
+use http::Uri;
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use s3s::S3ErrorCode;
+
+use super::Authenticator;
+use super::amz_date::{AmzDate, display_time};
+use super::canonical::query_pairs;
+use super::error::AuthError;
+use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
+use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
+
+/// The parameters of a presigned URL, decoded.
+#[derive(Debug, Default)]
+pub(super) struct PresignedQuery<'a> {
+    algorithm: Option<Cow<'a, str>>,
+    credential: Option<Cow<'a, str>>,
+    date: Option<Cow<'a, str>>,
+    expires: Option<Cow<'a, str>>,
+    signed_headers: Option<Cow<'a, str>>,
+    signature: Option<Cow<'a, str>>,
+    pub(super) content_sha256: Option<Cow<'a, str>>,
+    has_security_token: bool,
+}
+
+/// What a query says about how its request is signed.
+pub(super) enum QueryAuthentication<'a> {
+    None,
+    Version2,
+    Version4(Box<PresignedQuery<'a>>),
+}
+
+fn parameters_error(message: impl Into<Cow<'static, str>>) -> AuthError {
+    AuthError::new(S3ErrorCode::AuthorizationQueryParametersError, message)
+}
+
+impl<'a> QueryAuthentication<'a> {
+    /// # Errors
+    /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
+    pub(super) fn scan(query: &'a str) -> Result<Self, AuthError> {
+        let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
+        for (name, value) in query_pairs(query) {
+            if matches!(name, "Signature" | "AWSAccessKeyId") {
+                return Ok(QueryAuthentication::Version2);
+            }
+            let Some(place) = presigned.place(name) else { continue };
+            let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
+            let decoded = decoded.map_err(|_| parameters_error(format!("{name} is not UTF-8")))?;
+            if place.replace(decoded).is_some() {
+                return Err(parameters_error(format!("{name} is given more than once")));
+            }
+            is_version_4 |=
+                matches!(name, "X-Amz-Algorithm" | "X-Amz-Credential") || name == "X-Amz-Signature";
+        }
+        presigned.has_security_token =
+            query_pairs(query).any(|(name, _)| name == "X-Amz-Security-Token");
+        match is_version_4 {
+            true => Ok(QueryAuthentication::Version4(Box::new(presigned))),
+            false => Ok(QueryAuthentication::None),
+        }
+    }
+}
+
+impl<'a> PresignedQuery<'a> {
+    fn place(&mut self, name: &str) -> Option<&mut Option<Cow<'a, str>>> {
+        match name.strip_prefix("X-Amz-")? {
+            "Algorithm" => Some(&mut self.algorithm),
+            "Credential" => Some(&mut self.credential),
+            "Date" => Some(&mut self.date),
+            "Expires" => Some(&mut self.expires),
+            "SignedHeaders" => Some(&mut self.signed_headers),
+            "Signature" => Some(&mut self.signature),
+            "Content-Sha256" => Some(&mut self.content_sha256),
+            _ => None,
+        }
+    }
+}
+
+fn is_signature_parameter(name: &str) -> bool {
+    matches!(
+        name,
+        "X-Amz-Algorithm"
+            | "X-Amz-Credential"
+            | "X-Amz-Date"
+            | "X-Amz-Expires"
+            | "X-Amz-SignedHeaders"
+            | "X-Amz-Signature"
+            | "X-Amz-Content-Sha256"
+            | "X-Amz-Security-Token"
+    )
+}
+
+/// The URI without the parameters of its signature.
+pub(super) fn strip_query(uri: &Uri) -> Result<Uri, AuthError> {
+    let mut kept = uri.path().to_owned();
+    let mut separator = '?';
+    let query = uri.query().unwrap_or_default();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+        if !is_signature_parameter(name) {
+            kept.push(separator);
+            kept.push_str(pair);
+            separator = '&';
+        }
+    }
+    let mut parts = uri.clone().into_parts();
+    let invalid = |_| AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
+    parts.path_and_query = Some(PathAndQuery::from_maybe_shared(kept).map_err(invalid)?);
+    Uri::from_parts(parts)
+        .map_err(|_| AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI."))
+}
+
+impl Authenticator {
+    /// Reads the query of a presigned URL.
+    pub(super) fn claim_of_query<'a>(
+        &'a self,
+        parts: &'a Parts,
+        query: &'a PresignedQuery<'a>,
+    ) -> Result<Claim<'a>, AuthError> {
+        match query.algorithm.as_deref() {
+            Some(ALGORITHM) => {}
+            Some(ALGORITHM_ASYMMETRIC) => return Err(AuthError::signature_version_4a()),
+            Some(_) => {
+                let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
+                return Err(parameters_error(message));
+            }
+            None => return Err(missing_parameters()),
+        }
+        if query.has_security_token {
+            return Err(AuthError::invalid_token());
+        }
+        let required =
+            |value: &'a Option<Cow<'a, str>>| value.as_deref().ok_or_else(missing_parameters);
+        let credential = required(&query.credential)?;
+        let date = required(&query.date)?;
+        let expires = required(&query.expires)?;
+        let signed_headers = required(&query.signed_headers)?;
+        let signature = required(&query.signature)?;
+        let date = AmzDate::parse(date).ok_or_else(|| {
+            parameters_error(
+                "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
+            )
+        })?;
+        let expires_seconds = parse_expires(expires)?;
+        let scope = Scope::parse(credential, Place::Query, &self.region, &date)?;
+        self.check_life(&date, expires_seconds)?;
+        let (user, key) = self.signer(&scope)?;
+        check_all_signed(parts, signed_headers, Place::Query)?;
+        Ok(Claim { user, scope, date, signed_headers, signature, key })
+    }
+
+    fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), AuthError> {
+        let now = self.now_unix_seconds();
+        if date.unix_seconds() > now.saturating_add(CLOCK_SKEW_SECONDS_MAX) {
+            return Err(AuthError::access_denied("Request is not valid yet")
+                .with("X-Amz-Date", date.as_str())
+                .with("ServerTime", display_time(now)));
+        }
+        let end = date.unix_seconds().saturating_add(expires_seconds);
+        if now > end {
+            return Err(AuthError::access_denied("Request has expired")
+                .with("X-Amz-Expires", expires_seconds.to_string())
+                .with("Expires", display_time(end))
+                .with("ServerTime", display_time(now)));
+        }
+        Ok(())
+    }
+}
+
+fn missing_parameters() -> AuthError {
+    parameters_error(
+        "Query-string authentication version 4 requires the X-Amz-Algorithm, X-Amz-Credential, \
+         X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters.",
+    )
+}
+
+fn parse_expires(text: &str) -> Result<i64, AuthError> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(parameters_error("X-Amz-Expires should be a number"));
+    }
+    if digits.len() < text.len() {
+        return Err(parameters_error("X-Amz-Expires must be non-negative"));
+    }
+    match digits.parse() {
+        Ok(seconds) if seconds <= PRESIGNED_EXPIRY_SECONDS_MAX => Ok(seconds),
+        _ => Err(parameters_error(
+            "X-Amz-Expires must be less than a week (in seconds); that is, the given \
+             X-Amz-Expires must be less than 604800 seconds",
+        )),
+    }
+}

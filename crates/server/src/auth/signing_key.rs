@@ -1,0 +1,116 @@
+//! Keys derived from a secret, and a bounded cache of them.
+
+use std::collections::HashMap;
+
+use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::RwLock;
+use sha2::Sha256;
+
+use super::limits::SIGNING_KEYS_MAX;
+use super::sigv4::Service;
+
+/// The key of one user for one day, region and service, ready to sign.
+#[derive(Clone)]
+pub(super) struct SigningKey(Hmac<Sha256>);
+
+/// Anything may be a key of an HMAC, so that this cannot fail; the empty key stands for the
+/// impossible.
+fn hmac(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()))
+}
+
+impl SigningKey {
+    pub(super) fn derive(secret: &str, day: &str, region: &str, service: Service) -> SigningKey {
+        let mut prefixed = Vec::with_capacity(4 + secret.len());
+        prefixed.extend_from_slice(b"AWS4");
+        prefixed.extend_from_slice(secret.as_bytes());
+        let next = |key: &[u8], data: &str| hmac(key).chain_update(data).finalize().into_bytes();
+        let day_key = next(&prefixed, day);
+        let region_key = next(&day_key, region);
+        let service_key = next(&region_key, service.name());
+        SigningKey(hmac(&next(&service_key, "aws4_request")))
+    }
+
+    /// The signature of the parts, joined, in lower-case hexadecimal digits.
+    pub(super) fn sign(&self, parts: &[&[u8]]) -> Signature {
+        let mut mac = self.0.clone();
+        for part in parts {
+            mac.update(part);
+        }
+        hex_digest(&mac.finalize().into_bytes())
+    }
+}
+
+/// A signature or digest: 64 lower-case hexadecimal digits.
+pub(super) type Signature = [u8; 64];
+
+/// A 32-byte digest in lower-case hexadecimal digits.
+pub(super) fn hex_digest(digest: &[u8]) -> Signature {
+    let mut text = [0; 64];
+    let encoded = hex_simd::Out::from_slice(&mut text);
+    let _ = hex_simd::encode(digest, encoded, hex_simd::AsciiCase::Lower);
+    text
+}
+
+/// Signing keys by user, day and service; the region is the server's own.
+///
+/// Deriving one costs five HMACs, more than all the rest of checking a signature.
+#[derive(Default)]
+pub(super) struct SigningKeyCache {
+    keys: RwLock<HashMap<(u32, [u8; 8], Service), SigningKey>>,
+}
+
+impl SigningKeyCache {
+    pub(super) fn get_or_derive(
+        &self,
+        user_index: u32,
+        day: [u8; 8],
+        service: Service,
+        derive: impl FnOnce() -> SigningKey,
+    ) -> SigningKey {
+        let id = (user_index, day, service);
+        if let Some(key) = self.keys.read().get(&id) {
+            return key.clone();
+        }
+        let key = derive();
+        let mut keys = self.keys.write();
+        if keys.len() >= SIGNING_KEYS_MAX {
+            // Old days go first; if all are of this day, everything goes and is derived anew.
+            keys.retain(|(_, other, _), _| *other == day);
+            if keys.len() >= SIGNING_KEYS_MAX {
+                keys.clear();
+            }
+        }
+        keys.insert(id, key.clone());
+        key
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.keys.read().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_serves_one_service_only() {
+        let derive = |service| SigningKey::derive("secret", "20150830", "us-east-1", service);
+        let (s3, vectors) = (derive(Service::S3), derive(Service::S3Vectors));
+        assert_eq!(s3.sign(&[b"a", b"b"]), s3.sign(&[b"ab"]));
+        assert_ne!(s3.sign(&[b"ab"]), vectors.sign(&[b"ab"]));
+    }
+
+    #[test]
+    fn the_cache_never_grows_past_its_limit() {
+        let cache = SigningKeyCache::default();
+        for user in 0..2 * SIGNING_KEYS_MAX as u32 + 7 {
+            let derive = || SigningKey(hmac(&user.to_be_bytes()));
+            let key = cache.get_or_derive(user, *b"20130524", Service::S3, derive);
+            assert_eq!(key.sign(&[b"x"]), SigningKey(hmac(&user.to_be_bytes())).sign(&[b"x"]));
+            assert!(cache.len() <= SIGNING_KEYS_MAX);
+        }
+    }
+}

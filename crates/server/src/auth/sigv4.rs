@@ -1,0 +1,334 @@
+//! Signature Version 4 in the Authorization header, and the check that headers, query parameters
+//! and forms share.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use s3s::S3ErrorCode;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::Authenticator;
+use super::amz_date::{AmzDate, display_time};
+use super::canonical::{Canonical, PathForm};
+use super::credentials::User;
+use super::error::{AuthError, SignatureDiagnostics};
+use super::head::{SecurityHeaders, signed_date};
+use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
+use super::signing_key::{SigningKey, hex_digest};
+
+pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
+const SCOPE_END: &str = "aws4_request";
+
+/// The service that a request was signed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// Objects and buckets.
+    S3,
+    /// Vector buckets and indexes.
+    S3Vectors,
+    /// The security token service.
+    Sts,
+}
+
+impl Service {
+    /// The name in a credential scope.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Service::S3 => "s3",
+            Service::S3Vectors => "s3vectors",
+            Service::Sts => "sts",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Service> {
+        [Service::S3, Service::S3Vectors, Service::Sts].into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// Where a signature stands, for the words of its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Header,
+    Query,
+    Form,
+}
+
+impl Place {
+    /// The error of a credential or signature that cannot be read.
+    pub(super) fn malformed(self, detail: &str) -> AuthError {
+        let (code, prefix) = match self {
+            Place::Header => (
+                S3ErrorCode::AuthorizationHeaderMalformed,
+                "The authorization header is malformed; ",
+            ),
+            Place::Query => (
+                S3ErrorCode::AuthorizationQueryParametersError,
+                "Error parsing the X-Amz-Credential parameter; ",
+            ),
+            Place::Form => (
+                S3ErrorCode::AuthorizationHeaderMalformed,
+                "Error parsing the X-Amz-Credential form field; ",
+            ),
+        };
+        AuthError::new(code, format!("{prefix}{detail}"))
+    }
+}
+
+/// A credential scope of this region: `ACCESS_KEY/20130524/us-east-1/s3/aws4_request`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) access_key: &'a str,
+    pub(super) day: &'a str,
+    pub(super) service: Service,
+    /// All but the access key.
+    pub(super) text: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    /// # Errors
+    /// A scope of another region, service or day than the request's, or none at all.
+    pub(super) fn parse(
+        credential: &'a str,
+        place: Place,
+        region: &str,
+        date: &AmzDate,
+    ) -> Result<Scope<'a>, AuthError> {
+        let malformed = || {
+            place.malformed(
+                "the Credential is mal-formed; expecting \
+                 \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
+            )
+        };
+        let (access_key, text) = credential.split_once('/').ok_or_else(malformed)?;
+        let mut fields = text.split('/');
+        let mut next = || fields.next().ok_or_else(malformed);
+        let (day, scope_region, service, end) = (next()?, next()?, next()?, next()?);
+        if fields.next().is_some() || access_key.is_empty() {
+            return Err(malformed());
+        }
+        if end != SCOPE_END {
+            let detail =
+                format!("incorrect terminal \"{end}\". This endpoint uses \"{SCOPE_END}\".");
+            return Err(place.malformed(&detail));
+        }
+        let Some(service) = Service::parse(service) else {
+            let detail =
+                format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
+            return Err(place.malformed(&detail));
+        };
+        if scope_region != region {
+            let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
+            return Err(place.malformed(&detail).with("Region", region));
+        }
+        if day != date.day() {
+            let detail = format!(
+                "Invalid credential date \"{day}\". This date is not the same as X-Amz-Date: \
+                 \"{}\".",
+                date.day()
+            );
+            return Err(place.malformed(&detail));
+        }
+        Ok(Scope { access_key, day, service, text })
+    }
+}
+
+/// A signed request of a known user: everything is checked but the signature itself.
+pub(super) struct Claim<'a> {
+    pub(super) user: &'a Arc<User>,
+    pub(super) scope: Scope<'a>,
+    pub(super) date: AmzDate,
+    pub(super) signed_headers: &'a str,
+    pub(super) signature: &'a str,
+    pub(super) key: SigningKey,
+}
+
+impl Claim<'_> {
+    /// # Errors
+    /// `SignatureDoesNotMatch`, with what the signer should compare.
+    pub(super) fn verify(&self, parts: &Parts, payload_hash: &str) -> Result<(), AuthError> {
+        let path_form = match self.scope.service {
+            Service::S3 => PathForm::Once,
+            Service::S3Vectors | Service::Sts => PathForm::Twice,
+        };
+        let signed_headers = self.signed_headers;
+        let mut canonical = Canonical { path_form, signed_headers, payload_hash };
+        let request = canonical.write(&parts.method, &parts.uri, &parts.headers);
+        let request_hash = hex_digest(&Sha256::digest(&request));
+        if self.matches(&request_hash) {
+            return Ok(());
+        }
+        // Some signers keep in the path what AWS would encode, or encode what it would not.
+        if path_form == PathForm::Once {
+            canonical.path_form = PathForm::AsSent;
+            let as_sent = canonical.write(&parts.method, &parts.uri, &parts.headers);
+            if as_sent != request && self.matches(&hex_digest(&Sha256::digest(&as_sent))) {
+                return Ok(());
+            }
+        }
+        let string_to_sign = format!(
+            "{ALGORITHM}\n{}\n{}\n{}",
+            self.date.as_str(),
+            self.scope.text,
+            String::from_utf8_lossy(&request_hash)
+        );
+        Err(AuthError::signature_does_not_match(SignatureDiagnostics {
+            access_key_id: self.scope.access_key.to_owned(),
+            string_to_sign,
+            signature_provided: self.signature.to_owned(),
+            canonical_request: Some(String::from_utf8_lossy(&request).into_owned()),
+        }))
+    }
+
+    fn matches(&self, request_hash: &[u8]) -> bool {
+        let expected = self.key.sign(&[
+            ALGORITHM.as_bytes(),
+            b"\n",
+            self.date.as_str().as_bytes(),
+            b"\n",
+            self.scope.text.as_bytes(),
+            b"\n",
+            request_hash,
+        ]);
+        same_signature(&expected, self.signature)
+    }
+}
+
+/// Compares in constant time.
+pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
+    expected.ct_eq(provided.as_bytes()).into()
+}
+
+impl Authenticator {
+    /// The user and the signing key of a scope.
+    pub(super) fn signer(&self, scope: &Scope<'_>) -> Result<(&Arc<User>, SigningKey), AuthError> {
+        let Some((index, user)) = self.credentials.find_indexed(scope.access_key) else {
+            return Err(AuthError::invalid_access_key_id(scope.access_key));
+        };
+        let derive = || {
+            let secret = user.secret_key.expose();
+            SigningKey::derive(secret, scope.day, &self.region, scope.service)
+        };
+        // A scope's day equals that of a parsed date, so that it has eight digits.
+        let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
+            Ok(day) => self.keys.get_or_derive(index, day, scope.service, derive),
+            Err(_) => derive(),
+        };
+        Ok((user, key))
+    }
+
+    /// Reads an Authorization header.
+    pub(super) fn claim_of_header<'a>(
+        &'a self,
+        parts: &'a Parts,
+        found: &SecurityHeaders<'a>,
+        authorization: &'a str,
+    ) -> Result<Claim<'a>, AuthError> {
+        let fields = AuthorizationFields::parse(authorization)?;
+        let date = signed_date(found).ok_or_else(|| {
+            AuthError::access_denied(
+                "AWS authentication requires a valid Date or x-amz-date header",
+            )
+        })?;
+        let scope = Scope::parse(fields.credential, Place::Header, &self.region, &date)?;
+        self.check_skew(&date)?;
+        let (user, key) = self.signer(&scope)?;
+        check_all_signed(parts, fields.signed_headers, Place::Header)?;
+        let AuthorizationFields { signed_headers, signature, .. } = fields;
+        Ok(Claim { user, scope, date, signed_headers, signature, key })
+    }
+
+    fn check_skew(&self, date: &AmzDate) -> Result<(), AuthError> {
+        let now = self.now_unix_seconds();
+        let skew = now.saturating_sub(date.unix_seconds()).saturating_abs();
+        if skew <= CLOCK_SKEW_SECONDS_MAX {
+            return Ok(());
+        }
+        let error = AuthError::new(
+            S3ErrorCode::RequestTimeTooSkewed,
+            "The difference between the request time and the current time is too large.",
+        );
+        Err(error
+            .with("RequestTime", date.as_str())
+            .with("ServerTime", display_time(now))
+            .with("MaxAllowedSkewMilliseconds", (CLOCK_SKEW_SECONDS_MAX * 1000).to_string()))
+    }
+}
+
+/// The three fields of `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`.
+struct AuthorizationFields<'a> {
+    credential: &'a str,
+    signed_headers: &'a str,
+    signature: &'a str,
+}
+
+impl<'a> AuthorizationFields<'a> {
+    fn parse(authorization: &'a str) -> Result<Self, AuthError> {
+        let (scheme, rest) = authorization.split_once(' ').unwrap_or((authorization, ""));
+        match scheme {
+            ALGORITHM => {}
+            ALGORITHM_ASYMMETRIC => return Err(AuthError::signature_version_4a()),
+            "AWS" => return Err(AuthError::signature_version_2()),
+            "" => return Err(AuthError::access_denied("The Authorization header is empty.")),
+            _ => {
+                return Err(AuthError::invalid_argument("Unsupported Authorization Type")
+                    .with("ArgumentName", "Authorization"));
+            }
+        }
+        let (mut credential, mut signed_headers, mut signature) = (None, None, None);
+        let malformed = || {
+            Place::Header.malformed(
+                "the authorization header requires three components: Credential, SignedHeaders, \
+                 and Signature.",
+            )
+        };
+        for field in rest.split(',') {
+            let (name, value) = field.trim().split_once('=').ok_or_else(malformed)?;
+            let place = match name {
+                "Credential" => &mut credential,
+                "SignedHeaders" => &mut signed_headers,
+                "Signature" => &mut signature,
+                _ => return Err(malformed()),
+            };
+            if place.replace(value).is_some() {
+                return Err(malformed());
+            }
+        }
+        match (credential, signed_headers, signature) {
+            (Some(credential), Some(signed_headers), Some(signature)) => {
+                Ok(AuthorizationFields { credential, signed_headers, signature })
+            }
+            _ => Err(malformed()),
+        }
+    }
+}
+
+/// Host and every `x-amz-*` header must be signed: what is not could be added by anyone who holds
+/// the signature, a copy source for example.
+pub(super) fn check_all_signed(
+    parts: &Parts,
+    signed_headers: &str,
+    place: Place,
+) -> Result<(), AuthError> {
+    if signed_headers.bytes().filter(|byte| *byte == b';').count() >= SIGNED_HEADERS_MAX {
+        return Err(place.malformed("SignedHeaders names too many headers."));
+    }
+    let is_signed = |name: &str| signed_headers.split(';').any(|signed| signed == name);
+    let mut unsigned = Vec::new();
+    if !is_signed("host") {
+        unsigned.push("host");
+    }
+    for name in parts.headers.keys() {
+        let name = name.as_str();
+        if name.starts_with("x-amz-") && !is_signed(name) {
+            unsigned.push(name);
+        }
+    }
+    if unsigned.is_empty() {
+        return Ok(());
+    }
+    let message = "There were headers present in the request which were not signed";
+    Err(AuthError::access_denied(message).with("HeadersNotSigned", unsigned.join(", ")))
+}

@@ -1,0 +1,129 @@
+//! The command line: every setting once, with its flag, its variable and its help. The values stay
+//! raw; [`Config::resolve`](crate::config::Config::resolve) is their only reader.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+/// An object store that speaks Amazon S3: durable by default, one static binary.
+#[derive(Debug, Parser)]
+#[command(name = "liteio", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve S3; the same as no command.
+    Server(ServerArgs),
+    /// Ask a running server whether it is ready: exit code 0 if so, else 1.
+    Health(HealthArgs),
+    /// Check every blob and record of a data directory that no server uses; exit code 1 if any is
+    /// damaged.
+    Verify(VerifyArgs),
+}
+
+/// The settings of the server, as they were given.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ServerArgs {
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:9000].
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
+    pub address: Option<String>,
+    /// Where everything is kept; created if missing [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Keep everything in memory: nothing survives the process.
+    #[arg(long, env = "LITEIO_MEMORY", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub memory: bool,
+    /// What a 200 survives: "fsync" a power cut, "os" only the end of the process [default: fsync].
+    #[arg(long, value_name = "LEVEL", env = "LITEIO_DURABILITY")]
+    pub durability: Option<String>,
+    /// Access key of the one user, 3 to 128 characters [default: liteio].
+    #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
+    pub access_key: Option<String>,
+    /// Secret key of the one user, 8 to 128 characters [default: liteio123].
+    #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true)]
+    pub secret_key: Option<String>,
+    /// TOML file with any number of users, instead of the one.
+    #[arg(long, value_name = "FILE", env = "LITEIO_CREDENTIALS_FILE")]
+    pub credentials_file: Option<PathBuf>,
+    /// The region that requests are signed for [default: us-east-1].
+    #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
+    pub region: Option<String>,
+    /// A domain for BUCKET.NAME addressing, repeatable; localhost and s3.localhost always are.
+    #[arg(long, value_name = "NAME", env = "LITEIO_DOMAIN", value_delimiter = ',')]
+    pub domain: Vec<String>,
+    /// What to log, such as "info", "warn" or "info,liteio::access=off" [default: info].
+    #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
+    pub log: Option<String>,
+    /// "text" or "json" [default: text].
+    #[arg(long, value_name = "FORMAT", env = "LITEIO_LOG_FORMAT")]
+    pub log_format: Option<String>,
+    /// Serve the default credentials to other machines too.
+    #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub allow_default_credentials: bool,
+}
+
+/// The arguments of `liteio health`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct HealthArgs {
+    /// http://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+    /// The address of the server, when no URL is given.
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
+    pub address: Option<String>,
+}
+
+/// The arguments of `liteio verify`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct VerifyArgs {
+    /// The data directory [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub enum Stop {
+    /// Help or the version was asked for: print it, exit code 0.
+    Help(String),
+    /// The arguments make no sense: print this one line, exit code 2.
+    Usage(String),
+}
+
+/// Reads the arguments (the first is the program) and the environment.
+///
+/// # Errors
+/// What to print instead of running.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
+    match Cli::try_parse_from(arguments) {
+        Ok(Cli { command: Some(command), .. }) => Ok(command),
+        Ok(Cli { command: None, server }) => Ok(Command::Server(server)),
+        Err(error) => Err(match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Stop::Help(error.render().to_string())
+            }
+            _ => Stop::Usage(one_line(&error.render().to_string())),
+        }),
+    }
+}
+
+/// clap's message without its usage block, in one line.
+fn one_line(message: &str) -> String {
+    let lines = message.lines().map(str::trim);
+    let wanted = lines
+        .take_while(|line| !line.starts_with("Usage:"))
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let line = wanted.collect::<Vec<_>>().join("; ");
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}

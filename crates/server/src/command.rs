@@ -1,0 +1,129 @@
+//! What the command does, down to its exit code.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use crate::banner::banner;
+use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
+use crate::config::{Config, resolve_health_url};
+use crate::server::{Server, ServerError};
+use crate::{health, telemetry, verify};
+
+/// The server cannot start, is not ready, or its data is damaged.
+const FAILED: u8 = 1;
+/// The arguments make no sense.
+const USAGE: u8 = 2;
+
+/// Runs the command with these arguments, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match cli::parse(arguments) {
+        Ok(Command::Server(arguments)) => serve(&arguments),
+        Ok(Command::Health(arguments)) => ask_health(&arguments),
+        Ok(Command::Verify(arguments)) => match verify::run(&arguments) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(FAILED),
+            Err(reason) => fail(FAILED, &reason),
+        },
+        Err(Stop::Help(text)) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Usage(line)) => fail(USAGE, &line),
+    }
+}
+
+/// One line on standard error.
+fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
+    // When even standard error is gone there is the exit code.
+    let _ = writeln!(io::stderr(), "liteio: {reason}");
+    ExitCode::from(code)
+}
+
+fn print(text: &str) {
+    // Whoever closed standard output does not want to know.
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn ask_health(arguments: &HealthArgs) -> ExitCode {
+    let url = match resolve_health_url(arguments) {
+        Ok(url) => url,
+        Err(error) => return fail(USAGE, &error),
+    };
+    match health::check(&url) {
+        Ok(answer) => {
+            print(&format!("{answer}\n"));
+            ExitCode::SUCCESS
+        }
+        Err(reason) => fail(FAILED, &reason),
+    }
+}
+
+fn serve(arguments: &ServerArgs) -> ExitCode {
+    let config = match Config::resolve(arguments) {
+        Ok(config) => config,
+        Err(error) => return fail(USAGE, &error),
+    };
+    if let Err(reason) = telemetry::init(&config.log, config.log_format) {
+        return fail(FAILED, &reason);
+    }
+    raise_file_limit();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
+    };
+    match runtime.block_on(serve_until_told(config)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(ServerError::Config(error)) => fail(USAGE, &error),
+        Err(error) => fail(FAILED, &error),
+    }
+}
+
+async fn serve_until_told(config: Config) -> Result<(), ServerError> {
+    let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
+    // Before the start, so that a signal during it is not lost.
+    let stop_signal = stop_signal().map_err(signal)?;
+    let server = Server::spawn(config.clone()).await?;
+    print(&banner(&config, server.address()));
+    let name = stop_signal.await;
+    tracing::info!(signal = name, "stopping");
+    server.stop().await;
+    Ok(())
+}
+
+/// Ends with the name of the signal.
+#[cfg(unix)]
+fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        }
+    })
+}
+
+/// Ends with the name of the signal.
+#[cfg(not(unix))]
+fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
+    Ok(async {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => "Ctrl-C",
+            Err(_) => std::future::pending().await,
+        }
+    })
+}
+
+/// Every connection and every open blob is a file: 1,024, the usual limit, would be spent long
+/// before our own limits are.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit on open files stays as it is");
+    }
+}

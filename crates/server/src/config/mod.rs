@@ -1,0 +1,389 @@
+//! The settings, checked together before a file or a socket is touched.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
+
+use crate::cli::{HealthArgs, ServerArgs};
+use crate::telemetry::{self, LogFormat};
+
+/// The access key when none is given.
+pub const DEFAULT_ACCESS_KEY: &str = "liteio";
+/// The secret key when none is given.
+pub const DEFAULT_SECRET_KEY: &str = "liteio123";
+const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
+const DEFAULT_DATA_DIR: &str = "./data";
+const DEFAULT_REGION: &str = "us-east-1";
+const DEFAULT_LOG: &str = "info";
+
+/// Virtual-host domains that need no setting: browsers and resolvers map them to this machine.
+const ALWAYS_DOMAINS: [&str; 2] = ["localhost", "s3.localhost"];
+
+/// Characters of an access key.
+const ACCESS_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=128;
+/// Characters of a secret key.
+const SECRET_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 8..=128;
+const REGION_BYTES_MAX: usize = 63;
+const DOMAIN_BYTES_MAX: usize = 253;
+const DOMAIN_LABEL_BYTES_MAX: usize = 63;
+
+/// A setting that makes no sense, alone or with the others: one line that says what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+fn error<T>(message: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError(message.into()))
+}
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// An IP address without brackets, or a host name.
+    pub host: String,
+    /// 0 takes a free one.
+    pub port: u16,
+}
+
+impl ListenAddress {
+    /// Reads `HOST:PORT`; IPv6 addresses stand in brackets, no host means every interface.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when it is neither an IP address nor a host name, or has no port.
+    pub fn parse(text: &str) -> Result<ListenAddress, ConfigError> {
+        let advice = || {
+            ConfigError(format!(
+                "the address {text:?} makes no sense: give --address HOST:PORT, such as \
+                 {DEFAULT_ADDRESS}"
+            ))
+        };
+        let (host, port) = text.rsplit_once(':').ok_or_else(advice)?;
+        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits).ok_or_else(advice)?;
+        let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let valid = match bracketed {
+            Some(host) => host.parse::<Ipv6Addr>().is_ok(),
+            None => host.is_empty() || host.parse::<IpAddr>().is_ok() || is_host_name(host),
+        };
+        // Without brackets a colon could belong to the port or the address.
+        if !valid || (bracketed.is_none() && host.contains(':')) {
+            return Err(advice());
+        }
+        let host = if host.is_empty() { "0.0.0.0" } else { bracketed.unwrap_or(host) };
+        Ok(ListenAddress { host: host.to_owned(), port })
+    }
+
+    /// Whether only this machine can connect.
+    pub fn is_loopback(&self) -> bool {
+        let ip = self.host.parse::<IpAddr>().map(|ip| ip.to_canonical());
+        ip.map_or(self.host.eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(formatter, "[{}]:{}", self.host, self.port),
+            false => write!(formatter, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// What a 200 to a write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut.
+    #[default]
+    Fsync,
+    /// The end of the process, however it ends; a power cut may take the last second.
+    Os,
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Durability::Fsync => "fsync",
+            Durability::Os => "os",
+        })
+    }
+}
+
+/// Where everything is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// In this process.
+    Memory,
+    /// In a directory.
+    Directory {
+        /// The directory; created if missing.
+        path: PathBuf,
+        /// What a 200 survives.
+        durability: Durability,
+    },
+}
+
+/// Who may sign requests.
+#[derive(Clone, PartialEq, Eq)]
+pub enum CredentialsSource {
+    /// One user.
+    Pair {
+        /// The access key.
+        access_key: String,
+        /// The secret key.
+        secret_key: String,
+    },
+    /// The users of a TOML file.
+    File(PathBuf),
+}
+
+impl CredentialsSource {
+    /// `liteio` and `liteio123`, which everybody knows.
+    pub fn well_known() -> CredentialsSource {
+        CredentialsSource::Pair {
+            access_key: DEFAULT_ACCESS_KEY.to_owned(),
+            secret_key: DEFAULT_SECRET_KEY.to_owned(),
+        }
+    }
+
+    /// Whether these are the credentials that everybody knows.
+    pub fn is_well_known(&self) -> bool {
+        *self == CredentialsSource::well_known()
+    }
+}
+
+// Never shows a secret.
+impl fmt::Debug for CredentialsSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CredentialsSource::Pair { access_key, .. } => {
+                formatter.debug_struct("Pair").field("access_key", access_key).finish()
+            }
+            CredentialsSource::File(path) => formatter.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+/// A server's settings, complete and consistent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where to listen.
+    pub address: ListenAddress,
+    /// Where everything is kept.
+    pub storage: Storage,
+    /// Who may sign requests.
+    pub credentials: CredentialsSource,
+    /// The region that requests are signed for.
+    pub region: String,
+    /// Virtual-host domains, in lower case, without a port.
+    pub domains: Vec<String>,
+    /// What to log.
+    pub log: String,
+    /// How to write it.
+    pub log_format: LogFormat,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            address: ListenAddress { host: "127.0.0.1".to_owned(), port: 9000 },
+            storage: Storage::Directory {
+                path: DEFAULT_DATA_DIR.into(),
+                durability: Durability::Fsync,
+            },
+            credentials: CredentialsSource::well_known(),
+            region: DEFAULT_REGION.to_owned(),
+            domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
+            log: DEFAULT_LOG.to_owned(),
+            log_format: LogFormat::Text,
+        }
+    }
+}
+
+impl Config {
+    /// Checks the arguments, each and all together. Touches no file and no socket.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with what to change.
+    pub fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
+        let address = arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS);
+        let config = Config {
+            address: ListenAddress::parse(address)?,
+            storage: resolve_storage(arguments)?,
+            credentials: resolve_credentials(arguments)?,
+            region: resolve_region(arguments.region.as_deref().unwrap_or(DEFAULT_REGION))?,
+            domains: resolve_domains(&arguments.domain)?,
+            log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
+            log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
+        };
+        let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
+        if exposed && !arguments.allow_default_credentials {
+            return error(format!(
+                "{} is open to other machines, and everybody knows the default credentials: set \
+                 LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)",
+                config.address
+            ));
+        }
+        Ok(config)
+    }
+}
+
+fn resolve_storage(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
+    let durability = match arguments.durability.as_deref() {
+        None => None,
+        Some("fsync") => Some(Durability::Fsync),
+        Some("os") => Some(Durability::Os),
+        Some(other) => {
+            return error(format!("the durability {other:?} is unknown: give fsync or os"));
+        }
+    };
+    match (arguments.memory, &arguments.data_dir, durability) {
+        (true, Some(_), _) => error(
+            "--memory and --data-dir (LITEIO_DATA_DIR) contradict each other: remove one of them",
+        ),
+        (true, None, Some(_)) => error(
+            "--memory and --durability (LITEIO_DURABILITY) contradict each other: remove one of \
+             them",
+        ),
+        (true, None, None) => Ok(Storage::Memory),
+        (false, Some(path), _) if path.as_os_str().is_empty() => {
+            error("the data directory is empty: give --data-dir DIR")
+        }
+        (false, path, durability) => Ok(Storage::Directory {
+            path: path.clone().unwrap_or_else(|| DEFAULT_DATA_DIR.into()),
+            durability: durability.unwrap_or_default(),
+        }),
+    }
+}
+
+fn resolve_credentials(arguments: &ServerArgs) -> Result<CredentialsSource, ConfigError> {
+    let pair = match (&arguments.access_key, &arguments.secret_key) {
+        (None, None) => None,
+        (Some(access_key), Some(secret_key)) => Some((access_key, secret_key)),
+        (Some(_), None) => {
+            return error(
+                "--access-key needs --secret-key (LITEIO_SECRET_KEY): set both or neither",
+            );
+        }
+        (None, Some(_)) => {
+            return error(
+                "--secret-key needs --access-key (LITEIO_ACCESS_KEY): set both or neither",
+            );
+        }
+    };
+    match (&arguments.credentials_file, pair) {
+        (Some(_), Some(_)) => error(
+            "--credentials-file and --access-key contradict each other: move the key into the \
+             file or remove one of them",
+        ),
+        (Some(path), None) if path.as_os_str().is_empty() => {
+            error("the credentials file is empty: give --credentials-file FILE")
+        }
+        (Some(path), None) => Ok(CredentialsSource::File(path.clone())),
+        (None, None) => Ok(CredentialsSource::well_known()),
+        (None, Some((access_key, secret_key))) => {
+            check_key("access key", access_key, ACCESS_KEY_CHARACTERS)?;
+            check_key("secret key", secret_key, SECRET_KEY_CHARACTERS)?;
+            // These end an access key within a signature's scope or a header.
+            if access_key.chars().any(|character| matches!(character, '/' | ',' | '=' | ' ')) {
+                return error("the access key must not contain '/', ',', '=' or a space");
+            }
+            Ok(CredentialsSource::Pair {
+                access_key: access_key.clone(),
+                secret_key: secret_key.clone(),
+            })
+        }
+    }
+}
+
+fn check_key(
+    what: &str,
+    key: &str,
+    characters: std::ops::RangeInclusive<usize>,
+) -> Result<(), ConfigError> {
+    if !characters.contains(&key.chars().count()) {
+        let (least, most) = characters.into_inner();
+        return error(format!("the {what} must have {least} to {most} characters"));
+    }
+    if key.chars().any(char::is_control) {
+        return error(format!("the {what} must not contain control characters"));
+    }
+    Ok(())
+}
+
+fn resolve_region(region: &str) -> Result<String, ConfigError> {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if region.is_empty() || region.len() > REGION_BYTES_MAX || !region.bytes().all(allowed) {
+        return error(format!(
+            "the region {region:?} makes no sense: give 1 to {REGION_BYTES_MAX} of a-z, 0-9 and -, \
+             such as {DEFAULT_REGION}"
+        ));
+    }
+    Ok(region.to_owned())
+}
+
+fn resolve_domains(names: &[String]) -> Result<Vec<String>, ConfigError> {
+    let mut domains = ALWAYS_DOMAINS.map(str::to_owned).to_vec();
+    for name in names {
+        if !is_host_name(name) || name.parse::<IpAddr>().is_ok() {
+            return error(format!(
+                "the domain {name:?} makes no sense: give --domain a host name without scheme or \
+                 port, such as s3.example.com"
+            ));
+        }
+        let name = name.to_ascii_lowercase();
+        if !domains.contains(&name) {
+            domains.push(name);
+        }
+    }
+    Ok(domains)
+}
+
+fn is_host_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=DOMAIN_LABEL_BYTES_MAX).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= DOMAIN_BYTES_MAX && name.split('.').all(is_label)
+}
+
+fn resolve_log(filter: &str) -> Result<String, ConfigError> {
+    match telemetry::check_filter(filter) {
+        Ok(()) => Ok(filter.to_owned()),
+        Err(reason) => error(format!(
+            "the log filter {filter:?} makes no sense ({reason}): give --log LEVEL or \
+             --log TARGET=LEVEL,…"
+        )),
+    }
+}
+
+fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
+    match format {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        other => error(format!("the log format {other:?} is unknown: give text or json")),
+    }
+}
+
+/// The URL that `liteio health` asks: the one given, or that of the address.
+///
+/// # Errors
+/// [`ConfigError`] when the address makes no sense.
+pub fn resolve_health_url(arguments: &HealthArgs) -> Result<String, ConfigError> {
+    if let Some(url) = &arguments.url {
+        return Ok(url.clone());
+    }
+    let mut address =
+        ListenAddress::parse(arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS))?;
+    // A server that listens on every interface is asked on this machine's own.
+    match address.host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) if ip.is_unspecified() => address.host = "127.0.0.1".to_owned(),
+        Ok(IpAddr::V6(ip)) if ip.is_unspecified() => address.host = "::1".to_owned(),
+        _ => {}
+    }
+    Ok(format!("http://{address}"))
+}
+
+#[cfg(test)]
+mod tests;

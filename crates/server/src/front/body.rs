@@ -1,0 +1,169 @@
+//! The body of a request on its way in: counted, bounded, and given up when the client stalls.
+
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use s3s::{S3Error, S3ErrorCode};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::exchange::Exchange;
+use super::limits::BODY_BYTES_MAX;
+
+/// Why a body ended before its end. What was received must not become an object.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// The client sent nothing for so long.
+    #[error("the client sent nothing for {} ms", .0.as_millis())]
+    Stalled(Duration),
+    /// The connection ended, or its framing broke.
+    #[error("the body broke off")]
+    BrokenOff(#[source] hyper::Error),
+    /// More than any request may send.
+    #[error("the body is longer than {BODY_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+impl BodyError {
+    /// The code that AWS answers.
+    pub fn code(&self) -> S3ErrorCode {
+        match self {
+            BodyError::Stalled(_) => S3ErrorCode::RequestTimeout,
+            BodyError::BrokenOff(_) => S3ErrorCode::IncompleteBody,
+            BodyError::TooLong => S3ErrorCode::EntityTooLarge,
+        }
+    }
+}
+
+impl From<BodyError> for S3Error {
+    fn from(error: BodyError) -> S3Error {
+        let message = match &error {
+            BodyError::Stalled(_) => {
+                "Your socket connection to the server was not read from or written to within the \
+                 timeout period. Idle connections will be closed."
+            }
+            BodyError::BrokenOff(_) => {
+                "You did not provide the number of bytes specified by the Content-Length HTTP \
+                 header."
+            }
+            BodyError::TooLong => "Your proposed upload exceeds the maximum allowed object size.",
+        };
+        let mut answer = S3Error::with_message(error.code(), message);
+        answer.set_source(Box::new(error));
+        answer
+    }
+}
+
+/// The body that a handler reads.
+pub struct RequestBody {
+    incoming: Incoming,
+    exchange: Arc<Exchange>,
+    stall_timeout: Duration,
+    /// Since when the client is waited for.
+    waiting_since: Option<Instant>,
+    /// Armed at the first wait and from then on only when it fires, so that a body that flows never
+    /// touches the timer.
+    alarm: Option<Pin<Box<Sleep>>>,
+    ended: bool,
+}
+
+impl RequestBody {
+    pub(crate) fn new(
+        incoming: Incoming,
+        exchange: Arc<Exchange>,
+        stall_timeout: Duration,
+    ) -> RequestBody {
+        let ended = incoming.is_end_stream();
+        if ended {
+            exchange.connection.request_ended();
+        }
+        RequestBody { incoming, exchange, stall_timeout, waiting_since: None, alarm: None, ended }
+    }
+
+    fn end(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            self.exchange.connection.request_ended();
+        }
+    }
+
+    /// Called when there is nothing to read: ready once the client has been silent for too long.
+    fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let deadline = since + self.stall_timeout;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        while alarm.as_mut().poll(context).is_ready() {
+            if Instant::now() >= deadline {
+                return Poll::Ready(BodyError::Stalled(self.stall_timeout));
+            }
+            alarm.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let frame = match Pin::new(&mut self.incoming).poll_frame(context) {
+            Poll::Pending => {
+                let stalled = std::task::ready!(self.poll_stalled(context));
+                return Poll::Ready(Some(Err(stalled)));
+            }
+            Poll::Ready(None) => {
+                self.end();
+                return Poll::Ready(None);
+            }
+            Poll::Ready(Some(Err(error))) => {
+                return Poll::Ready(Some(Err(BodyError::BrokenOff(error))));
+            }
+            Poll::Ready(Some(Ok(frame))) => frame,
+        };
+        self.waiting_since = None;
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        if self.exchange.add_bytes_in(bytes) > BODY_BYTES_MAX {
+            return Poll::Ready(Some(Err(BodyError::TooLong)));
+        }
+        if self.incoming.is_end_stream() {
+            self.end();
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.exchange.connection.request_abandoned();
+        }
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.exchange.ids.request_id();
+        formatter.debug_struct("RequestBody").field("id", &id).field("ended", &self.ended).finish()
+    }
+}

@@ -1,0 +1,151 @@
+//! One request with its answer: what both bodies share, and the line in the access log.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{HOST, HeaderMap};
+use http::{HeaderValue, Method, StatusCode, Uri};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use s3s::{Body, StdError};
+use tokio::time::Instant;
+
+use super::limits::Share;
+use super::request_id::RequestIds;
+use super::target::Target;
+use crate::serve::ConnectionState;
+
+/// The target of the access log's lines.
+pub(crate) const ACCESS_LOG: &str = "liteio::access";
+
+/// Lives until both bodies are done with; then its share of the budget is given back and its line
+/// is written, also when the client went away half-way.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) ids: RequestIds,
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) connection: Arc<ConnectionState>,
+    host: Option<HeaderValue>,
+    domains: Arc<[String]>,
+    started: Instant,
+    status: AtomicU16,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    _share: Option<Share>,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        ids: RequestIds,
+        (method, uri, headers): (&Method, &Uri, &HeaderMap),
+        connection: Arc<ConnectionState>,
+        domains: Arc<[String]>,
+        share: Option<Share>,
+    ) -> Exchange {
+        Exchange {
+            ids,
+            method: method.clone(),
+            uri: uri.clone(),
+            connection,
+            host: headers.get(HOST).cloned(),
+            domains,
+            started: Instant::now(),
+            status: AtomicU16::new(0),
+            bytes_in: AtomicU64::new(0),
+            bytes_out: AtomicU64::new(0),
+            _share: share,
+        }
+    }
+
+    pub(crate) fn target(&self) -> Target<'_> {
+        let host = self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default();
+        Target::of(host, self.uri.path(), &self.domains)
+    }
+
+    pub(crate) fn set_status(&self, status: StatusCode) {
+        self.status.store(status.as_u16(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_bytes_in(&self, bytes: usize) -> u64 {
+        self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64)
+    }
+
+    fn add_bytes_out(&self, bytes: usize) {
+        self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
+            return;
+        }
+        let target = self.target();
+        // Status 0: the client went away before there was an answer.
+        tracing::info!(
+            target: ACCESS_LOG,
+            id = %self.ids.request_id(),
+            method = %self.method,
+            bucket = target.bucket,
+            key = &*target.key,
+            status = self.status.load(Ordering::Relaxed),
+            bytes_in = self.bytes_in.load(Ordering::Relaxed),
+            bytes_out = self.bytes_out.load(Ordering::Relaxed),
+            milliseconds = self.started.elapsed().as_micros() as f64 / 1000.0,
+        );
+    }
+}
+
+/// The body of an answer, counted.
+#[derive(Debug)]
+pub(crate) struct ResponseBody {
+    body: Body,
+    exchange: Arc<Exchange>,
+}
+
+impl ResponseBody {
+    pub(crate) fn new(body: Body, exchange: Arc<Exchange>) -> ResponseBody {
+        ResponseBody { body, exchange }
+    }
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = StdError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.exchange.add_bytes_out(frame.data_ref().map_or(0, Bytes::len));
+            }
+            Poll::Ready(Some(Err(error))) => {
+                // The status line is long gone: all that is left is to cut the connection.
+                let id = self.exchange.ids.request_id();
+                tracing::error!(id, error = %error, "answer broken off");
+            }
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        self.exchange.connection.response_ended();
+    }
+}

@@ -1,0 +1,133 @@
+//! What one connection, one request and all of them together may take. Everything above is refused
+//! with an answer, never queued without bound.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Headers of one request.
+pub const HEADERS_MAX: usize = 100;
+/// Request line and headers together. AWS allows 8 KiB of each; presigned URLs with long session
+/// tokens come near.
+pub const HEAD_BYTES_MAX: usize = 32 << 10;
+/// The request target. A key of 1,024 bytes is 3,072 when every byte is escaped.
+pub const URI_BYTES_MAX: usize = 16 << 10;
+/// A body as it travels: the largest part (5 GiB) with the framing of signed chunks.
+pub const BODY_BYTES_MAX: u64 = 6 << 30;
+/// What hyper may read ahead, or gather before it writes, on one connection.
+pub const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
+/// What a body of unknown or great length is counted as: about what is in memory of it at a time.
+pub const BODY_WINDOW_BYTES_MAX: u64 = 512 << 10;
+/// What a rejected request may still send before the connection is cut. Read and thrown away, so
+/// that the client sees the answer rather than a reset.
+pub const LINGER_BYTES_MAX: usize = 16 << 20;
+
+const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
+const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);
+
+/// The limits of a running server. Tests shorten them; the server uses [`Limits::default`].
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Open connections. One more is answered 503 `SlowDown` and closed.
+    pub connections_max: usize,
+    /// Connections that are being told `SlowDown`. One more is closed without a word.
+    pub rejections_max: usize,
+    /// Requests at work. One more is answered 503 `SlowDown`.
+    pub requests_max: usize,
+    /// Bytes of request bodies in memory, all requests together, each counted by its window.
+    pub body_bytes_max: u64,
+    /// From the first byte of a request to the end of its headers.
+    pub header_timeout: Duration,
+    /// Without a request, between requests too. Longer than the pools of the usual SDKs (60 s), so
+    /// that it is the client who closes.
+    pub idle_timeout: Duration,
+    /// After so long without a request the buffers of a connection are given back.
+    pub park_after: Duration,
+    /// The client sends nothing of a body that is waited for.
+    pub body_stall_timeout: Duration,
+    /// The client takes nothing of an answer.
+    pub response_stall_timeout: Duration,
+    /// How long a rejected request may go on sending.
+    pub linger_timeout: Duration,
+    /// How long requests in flight may take at shutdown.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 16_384,
+            rejections_max: 256,
+            requests_max: 4_096,
+            body_bytes_max: 512 << 20,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            park_after: Duration::from_secs(2),
+            body_stall_timeout: Duration::from_secs(60),
+            response_stall_timeout: Duration::from_secs(120),
+            linger_timeout: Duration::from_secs(2),
+            shutdown_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The budget that all requests of a server share.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    requests: Arc<Semaphore>,
+    body_kib: Arc<Semaphore>,
+}
+
+/// The share of one request, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    _request: OwnedSemaphorePermit,
+    _body: Option<OwnedSemaphorePermit>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Budget {
+        let body_kib = usize::try_from(limits.body_bytes_max >> 10).unwrap_or(usize::MAX);
+        Budget {
+            requests: Arc::new(Semaphore::new(limits.requests_max)),
+            body_kib: Arc::new(Semaphore::new(body_kib.min(Semaphore::MAX_PERMITS))),
+        }
+    }
+
+    /// The share of a request whose body has at most `body_bytes` (`None`: unknown), or `None` when
+    /// there is none left. Never waits: a queue would only move the load into memory.
+    pub(crate) fn try_share(&self, body_bytes: Option<u64>) -> Option<Share> {
+        let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
+        let bytes = body_bytes.unwrap_or(u64::MAX).min(BODY_WINDOW_BYTES_MAX);
+        let body = match u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX) {
+            0 => None,
+            kib => Some(Arc::clone(&self.body_kib).try_acquire_many_owned(kib).ok()?),
+        };
+        Some(Share { _request: request, _body: body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_refuses_and_recovers_at_once() {
+        let limits = Limits {
+            requests_max: 3,
+            body_bytes_max: 2 * BODY_WINDOW_BYTES_MAX,
+            ..Limits::default()
+        };
+        let budget = Budget::new(&limits);
+        let first = budget.try_share(None).expect("one window");
+        let second = budget.try_share(Some(u64::MAX)).expect("the other window");
+        assert!(budget.try_share(Some(1)).is_none(), "no body bytes are left");
+        let third = budget.try_share(Some(0)).expect("a request without a body costs no bytes");
+        assert!(budget.try_share(Some(0)).is_none(), "three requests are at work");
+        drop((second, third));
+        assert!(budget.try_share(Some(1)).is_some());
+        drop(first);
+        assert!(budget.try_share(None).is_some());
+    }
+}

@@ -1,0 +1,190 @@
+//! What stands before the S3 layer: ids on every response, limits, checks of the head, the way to
+//! the operational routes, and error bodies with everything S3 puts into them.
+
+pub mod body;
+pub(crate) mod check;
+pub mod error_body;
+pub(crate) mod exchange;
+pub mod lenient;
+pub mod limits;
+pub mod request_id;
+pub(crate) mod target;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::header::{CONNECTION, HeaderValue, SERVER};
+use http::{Method, Request, Response};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use s3s::{Body, S3Error, s3_error};
+
+use self::body::RequestBody;
+use self::exchange::{Exchange, ResponseBody};
+use self::limits::{Budget, Limits};
+use self::request_id::{RequestIdSource, RequestIds};
+use crate::health::Readiness;
+use crate::router::{self, Route};
+use crate::serve::ConnectionState;
+
+/// What [`S3Handler::call`] returns.
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+/// The S3 service behind the front: authentication, then the operations.
+///
+/// The request has passed the checks of its head; its [`RequestIds`] are among its extensions. Error
+/// bodies need neither Resource nor ids: the front completes them.
+pub trait S3Handler: Send + Sync + 'static {
+    /// Answers one request.
+    fn call(&self, request: Request<RequestBody>) -> HandlerFuture;
+
+    /// Whether requests can be served, for `/_liteio/health/ready`.
+    fn readiness(&self) -> Readiness {
+        Readiness::Ready
+    }
+
+    /// Called once, after the last request: makes everything durable and closes it.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl<F, Answer> S3Handler for F
+where
+    F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Response<Body>> + Send + 'static,
+{
+    fn call(&self, request: Request<RequestBody>) -> HandlerFuture {
+        Box::pin(self(request))
+    }
+}
+
+/// The front of one server.
+pub(crate) struct Front {
+    pub(crate) limits: Limits,
+    pub(crate) handler: Arc<dyn S3Handler>,
+    ids: RequestIdSource,
+    budget: Budget,
+    domains: Arc<[String]>,
+    stopping: AtomicBool,
+}
+
+impl Front {
+    pub(crate) fn new(
+        limits: Limits,
+        domains: Vec<String>,
+        seed: [u8; 24],
+        handler: Arc<dyn S3Handler>,
+    ) -> Front {
+        Front {
+            limits,
+            handler,
+            ids: RequestIdSource::new(seed),
+            budget: Budget::new(&limits),
+            domains: domains.into(),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on the server says that it is not ready.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Answers one request of a connection.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        connection: Arc<ConnectionState>,
+    ) -> Result<Response<ResponseBody>, Infallible> {
+        connection.request_started();
+        let (mut parts, incoming) = request.into_parts();
+        let ids = self.ids.next();
+        let share = self.budget.try_share(incoming.size_hint().upper());
+        let overloaded = share.is_none();
+        let exchange = Arc::new(Exchange::new(
+            ids.clone(),
+            (&parts.method, &parts.uri, &parts.headers),
+            connection,
+            Arc::clone(&self.domains),
+            share,
+        ));
+        let body =
+            RequestBody::new(incoming, Arc::clone(&exchange), self.limits.body_stall_timeout);
+        let head = parts.method == Method::HEAD;
+        let rejection = match check::check_head(&parts) {
+            Ok(()) if overloaded => Err(slow_down()),
+            checked => checked,
+        };
+        let route = router::route(&exchange.target(), parts.uri.path());
+        let response = match (rejection, route) {
+            // Health must tell an overloaded server from a dead one.
+            (_, Route::Operational(operation)) => {
+                let readiness = match self.stopping.load(Ordering::Relaxed) {
+                    true => Readiness::NotReady("stopping".into()),
+                    false => self.handler.readiness(),
+                };
+                drop(body);
+                router::answer(operation, &parts.method, readiness, parts.uri.path(), &ids)
+            }
+            (Err(error), Route::S3) => {
+                drop(body);
+                error_body::error_response(&error, parts.uri.path(), &ids, head)
+            }
+            (Ok(()), Route::S3) => {
+                parts.extensions.insert(ids.clone());
+                let response = self.handler.call(Request::from_parts(parts, body)).await;
+                error_body::complete(response, exchange.uri.path(), &ids, head).await
+            }
+        };
+        Ok(finish(response, &ids, exchange))
+    }
+
+    /// An answer to bytes that never became a request: a whole response, ready to be written.
+    pub(crate) fn reject(&self, error: &S3Error) -> Vec<u8> {
+        let ids = self.ids.next();
+        let status = error.status_code().unwrap_or(http::StatusCode::BAD_REQUEST);
+        let (code, message) = (error.code().as_str(), error.message().unwrap_or_default());
+        tracing::info!(
+            target: exchange::ACCESS_LOG,
+            id = %ids.request_id(),
+            status = status.as_u16(),
+            code,
+            "rejected before it was a request"
+        );
+        let xml = error_body::error_xml(code, message, &[], "/", &ids);
+        format!(
+            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n\
+             content-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{xml}",
+            ids.request_id(),
+            ids.host_id(),
+            xml.len()
+        )
+        .into_bytes()
+    }
+}
+
+/// The answer when the budget is spent.
+pub(crate) fn slow_down() -> S3Error {
+    s3_error!(SlowDown, "Please reduce your request rate.")
+}
+
+fn finish(
+    mut response: Response<Body>,
+    ids: &RequestIds,
+    exchange: Arc<Exchange>,
+) -> Response<ResponseBody> {
+    exchange.set_status(response.status());
+    let headers = response.headers_mut();
+    ids.insert_into(headers);
+    headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
+    if exchange.connection.is_request_unread() {
+        // The rest of the body is not worth reading; the client should know before it reuses the
+        // connection.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response.map(|body| ResponseBody::new(body, exchange))
+}

@@ -1,0 +1,138 @@
+//! The bytes of one connection, between the socket and hyper.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, Bytes};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::state::ConnectionState;
+
+/// The most of a status line that is looked at: `HTTP/1.1 400`.
+const STATUS_BYTES: usize = 12;
+
+/// A socket that tells the connection's state what it does.
+///
+/// hyper answers a head it cannot parse by itself, without ids and without a body. Nothing else is
+/// ever written while no request is at work, so such an answer is caught here, and the driver writes
+/// a proper one in its place.
+pub(crate) struct ConnectionIo {
+    stream: TokioIo<TcpStream>,
+    state: Arc<ConnectionState>,
+    /// Bytes that an earlier hyper connection had read and not used.
+    unused: Bytes,
+    rejected: Option<u16>,
+}
+
+impl ConnectionIo {
+    pub(crate) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> ConnectionIo {
+        ConnectionIo { stream: TokioIo::new(stream), state, unused: Bytes::new(), rejected: None }
+    }
+
+    /// Puts back bytes that were read and not used.
+    pub(crate) fn unread(&mut self, bytes: Bytes) {
+        self.unused = bytes;
+    }
+
+    pub(crate) fn has_unused(&self) -> bool {
+        !self.unused.is_empty()
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.stream.inner()
+    }
+
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream.into_inner()
+    }
+
+    /// The status of hyper's own answer, if it gave one.
+    pub(crate) fn rejected(&self) -> Option<u16> {
+        self.rejected
+    }
+
+    /// Whether `bytes` are hyper's own answer and have been caught.
+    fn catch(&mut self, bytes: &[u8]) -> bool {
+        if self.state.is_in_request() {
+            return false;
+        }
+        if self.rejected.is_none() {
+            let line = bytes.get(..STATUS_BYTES).and_then(|line| std::str::from_utf8(line).ok());
+            let status = line.and_then(|line| line.rsplit(' ').next()?.parse().ok());
+            self.rejected = Some(status.unwrap_or(400));
+        }
+        true
+    }
+
+    fn note_write(&self, polled: &Poll<io::Result<usize>>) {
+        match polled {
+            Poll::Pending => self.state.write_blocked(),
+            Poll::Ready(_) => self.state.bytes_written(),
+        }
+    }
+}
+
+impl Read for ConnectionIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut cursor: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.has_unused() {
+            let bytes = self.unused.len().min(cursor.remaining());
+            cursor.put_slice(&self.unused[..bytes]);
+            self.unused.advance(bytes);
+        } else {
+            ready!(Pin::new(&mut self.stream).poll_read(context, cursor))?;
+        }
+        // The end of the stream counts as bytes too: it costs nothing, the connection is over.
+        self.state.bytes_read();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for ConnectionIo {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.catch(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note_write(&polled);
+        polled
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.catch(slices.first().map_or(&[], |slice| slice)) {
+            return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note_write(&polled);
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.state.flushed();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

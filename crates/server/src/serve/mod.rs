@@ -1,0 +1,79 @@
+//! From the listening socket to the front: accepting, the budget of connections, and stopping.
+
+mod connection;
+mod io;
+mod state;
+#[cfg(test)]
+mod tests;
+mod watchdog;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+pub(crate) use self::state::ConnectionState;
+use crate::front::{Front, slow_down};
+
+/// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
+/// to be noticed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Accepts and serves until `stopping` turns true; then finishes what is in flight, within its
+/// limit, and closes the handler.
+pub(crate) async fn run(listener: TcpListener, front: Arc<Front>, stopping: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    accept(&listener, &front, &stopping, &mut connections).await;
+    front.stop();
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
+        tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
+        connections.shutdown().await;
+    }
+    front.handler.close().await;
+}
+
+async fn accept(
+    listener: &TcpListener,
+    front: &Arc<Front>,
+    stopping: &watch::Receiver<bool>,
+    connections: &mut JoinSet<()>,
+) {
+    let budget = Arc::new(Semaphore::new(front.limits.connections_max));
+    let rejections = Arc::new(Semaphore::new(front.limits.rejections_max));
+    let mut stop = stopping.clone();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            // An error means that whoever could stop the server is gone.
+            _ = stop.wait_for(|stopping| *stopping) => return,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let stream: TcpStream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "no connection accepted");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let front = Arc::clone(front);
+        if let Ok(permit) = Arc::clone(&budget).try_acquire_owned() {
+            let stopping = stopping.clone();
+            connections.spawn(async move {
+                connection::serve(stream, front, stopping).await;
+                drop(permit);
+            });
+        } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
+            connections.spawn(async move {
+                connection::reject(stream, &front, &slow_down()).await;
+                drop(permit);
+            });
+        }
+    }
+}

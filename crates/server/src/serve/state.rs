@@ -1,0 +1,125 @@
+//! What the bytes, the bodies and the driver of one connection tell each other.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+/// A request is at work.
+const REQUEST: u8 = 1;
+/// Its body has not been read to its end.
+const BODY_UNREAD: u8 = 1 << 1;
+/// Its answer has not been handed over to its end.
+const RESPONSE_OPEN: u8 = 1 << 2;
+/// Bytes of the next request have come.
+const HEAD: u8 = 1 << 3;
+/// Bytes of an answer wait for the client to take them.
+const WRITE_BLOCKED: u8 = 1 << 4;
+/// A body was given up before its end: more of it may be on its way.
+const ABANDONED: u8 = 1 << 5;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing: between requests, or before the first.
+    Idle,
+    /// Receiving the head of a request.
+    Head,
+    /// Serving a request.
+    Request,
+    /// Waiting for the client to take more of the answer.
+    Blocked,
+}
+
+/// The flags of one connection. They order nothing else, so relaxed operations do.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionState {
+    flags: AtomicU8,
+    /// Counts whatever moves: a phase that is the same but has moved on starts its time anew.
+    progress: AtomicU32,
+}
+
+impl ConnectionState {
+    fn load(&self) -> u8 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    fn clear(&self, flags: u8) {
+        self.flags.fetch_and(!flags, Ordering::Relaxed);
+    }
+
+    fn set(&self, flags: u8) {
+        self.flags.fetch_or(flags, Ordering::Relaxed);
+    }
+
+    fn count(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The head of a request is complete.
+    pub(crate) fn request_started(&self) {
+        self.count();
+        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN, Ordering::Relaxed);
+    }
+
+    /// The body of the request has been read to its end.
+    pub(crate) fn request_ended(&self) {
+        self.clear(BODY_UNREAD);
+    }
+
+    /// Nobody will read the rest of the body.
+    pub(crate) fn request_abandoned(&self) {
+        self.set(ABANDONED);
+        self.clear(BODY_UNREAD);
+    }
+
+    /// Whether some of the body is, or may be, still to come.
+    pub(crate) fn is_request_unread(&self) -> bool {
+        self.load() & (BODY_UNREAD | ABANDONED) != 0
+    }
+
+    /// The answer has been handed over to its end, or given up.
+    pub(crate) fn response_ended(&self) {
+        self.clear(RESPONSE_OPEN);
+    }
+
+    pub(crate) fn bytes_read(&self) {
+        if self.load() & (REQUEST | HEAD) == 0 {
+            self.set(HEAD);
+            self.count();
+        }
+    }
+
+    pub(crate) fn bytes_written(&self) {
+        if self.load() & WRITE_BLOCKED != 0 {
+            self.clear(WRITE_BLOCKED);
+            self.count();
+        }
+    }
+
+    pub(crate) fn write_blocked(&self) {
+        self.set(WRITE_BLOCKED);
+    }
+
+    /// Everything that was to be written has been: a request that is over is over now.
+    pub(crate) fn flushed(&self) {
+        if self.load() & (REQUEST | BODY_UNREAD | RESPONSE_OPEN | WRITE_BLOCKED) == REQUEST {
+            self.clear(REQUEST | HEAD);
+            self.count();
+        }
+    }
+
+    /// Whether a request is at work.
+    pub(crate) fn is_in_request(&self) -> bool {
+        self.load() & REQUEST != 0
+    }
+
+    /// The phase, and a number that changes when it has moved on.
+    pub(crate) fn phase(&self) -> (Phase, u32) {
+        let flags = self.load();
+        let phase = match flags {
+            _ if flags & WRITE_BLOCKED != 0 => Phase::Blocked,
+            _ if flags & REQUEST != 0 => Phase::Request,
+            _ if flags & HEAD != 0 => Phase::Head,
+            _ => Phase::Idle,
+        };
+        (phase, self.progress.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,74 @@
+//! The clock of one connection.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::state::{ConnectionState, Phase};
+use crate::front::limits::Limits;
+
+/// Times the phases of a connection. The timer is armed for the earliest moment at which something
+/// could be due and looks again when it fires, so that a busy connection never touches it.
+pub(crate) struct Watchdog<'a> {
+    limits: &'a Limits,
+    seen: (Phase, u32),
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
+    armed: bool,
+}
+
+impl Watchdog<'_> {
+    /// `state` has just started to do something.
+    pub(crate) fn new<'a>(limits: &'a Limits, state: &ConnectionState) -> Watchdog<'a> {
+        let since = Instant::now();
+        let timer = Box::pin(sleep_until(since + limits.header_timeout));
+        Watchdog { limits, seen: state.phase(), since, timer, armed: true }
+    }
+
+    /// How long a phase may last. A request may take its time: its body has a clock of its own.
+    fn timeout(&self, phase: Phase) -> Option<Duration> {
+        match phase {
+            Phase::Idle => Some(self.limits.park_after),
+            Phase::Head => Some(self.limits.header_timeout),
+            Phase::Request => None,
+            Phase::Blocked => Some(self.limits.response_stall_timeout),
+        }
+    }
+
+    /// Ready with the phase that has lasted too long. Call it after every look at the connection.
+    pub(crate) fn poll(
+        &mut self,
+        state: &ConnectionState,
+        context: &mut Context<'_>,
+    ) -> Poll<Phase> {
+        // Whoever gave up a body after its answer was out has had no flush to notice.
+        state.flushed();
+        let seen = state.phase();
+        if seen != self.seen {
+            self.seen = seen;
+            self.since = Instant::now();
+        }
+        let (phase, _) = seen;
+        let Some(timeout) = self.timeout(phase) else {
+            if self.armed && self.timer.as_mut().poll(context).is_ready() {
+                self.armed = false;
+            }
+            return Poll::Pending;
+        };
+        let deadline = self.since + timeout;
+        if !self.armed || self.timer.deadline() > deadline {
+            self.timer.as_mut().reset(deadline);
+            self.armed = true;
+        }
+        loop {
+            ready!(self.timer.as_mut().poll(context));
+            if Instant::now() >= deadline {
+                return Poll::Ready(phase);
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A running server, for the command, for tests and for whoever embeds one.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app;
+use crate::banner;
+use crate::config::{Config, ConfigError, CredentialsSource, Durability, ListenAddress, Storage};
+use crate::front::limits::Limits;
+use crate::front::{Front, S3Handler};
+use crate::serve;
+
+/// Why a server did not start. Nothing has been changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// A setting makes no sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; choose another with --address HOST:PORT")]
+    Listen {
+        /// The address.
+        address: ListenAddress,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system has no randomness to give.
+    #[error("cannot read random bytes from the system: {0}")]
+    Random(getrandom::Error),
+    /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
+    #[error("{0}")]
+    Open(String),
+}
+
+/// Starts servers.
+#[derive(Clone, Copy, Debug)]
+pub struct Server;
+
+impl Server {
+    /// A server with its data in memory, on a free port of 127.0.0.1, with the default credentials,
+    /// until the builder is told otherwise.
+    pub fn builder() -> ServerBuilder {
+        let address = ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
+        ServerBuilder {
+            config: Config { address, storage: Storage::Memory, ..Config::default() },
+            address: None,
+            limits: Limits::default(),
+            handler: None,
+        }
+    }
+
+    /// Starts a server with these settings.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing is left running.
+    pub async fn spawn(config: Config) -> Result<ServerHandle, ServerError> {
+        spawn(config, Limits::default(), None).await
+    }
+}
+
+/// The settings of a server that is to be started.
+#[derive(Clone)]
+#[must_use = "a builder does nothing until it is spawned"]
+pub struct ServerBuilder {
+    config: Config,
+    address: Option<String>,
+    limits: Limits,
+    handler: Option<Arc<dyn S3Handler>>,
+}
+
+impl ServerBuilder {
+    /// Keeps everything in memory.
+    pub fn memory(mut self) -> ServerBuilder {
+        self.config.storage = Storage::Memory;
+        self
+    }
+
+    /// Keeps everything in a directory, created if missing.
+    pub fn data_dir(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
+        let durability = match self.config.storage {
+            Storage::Directory { durability, .. } => durability,
+            Storage::Memory => Durability::Fsync,
+        };
+        self.config.storage = Storage::Directory { path: path.into(), durability };
+        self
+    }
+
+    /// What a 200 survives. Without effect on a server in memory; call it after
+    /// [`ServerBuilder::data_dir`].
+    pub fn durability(mut self, level: Durability) -> ServerBuilder {
+        if let Storage::Directory { durability, .. } = &mut self.config.storage {
+            *durability = level;
+        }
+        self
+    }
+
+    /// Where to listen, `HOST:PORT`; port 0 takes a free one.
+    pub fn address(mut self, address: impl Into<String>) -> ServerBuilder {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// The one user.
+    pub fn credentials(
+        mut self,
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+    ) -> ServerBuilder {
+        let (access_key, secret_key) = (access_key.into(), secret_key.into());
+        self.config.credentials = CredentialsSource::Pair { access_key, secret_key };
+        self
+    }
+
+    /// The users of a TOML file.
+    pub fn credentials_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
+        self.config.credentials = CredentialsSource::File(path.into());
+        self
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(mut self, region: impl Into<String>) -> ServerBuilder {
+        self.config.region = region.into();
+        self
+    }
+
+    /// One more virtual-host domain, beside `localhost` and `s3.localhost`.
+    pub fn domain(mut self, name: &str) -> ServerBuilder {
+        self.config.domains.push(name.to_ascii_lowercase());
+        self
+    }
+
+    /// Limits other than the usual.
+    pub fn limits(mut self, limits: Limits) -> ServerBuilder {
+        self.limits = limits;
+        self
+    }
+
+    /// Answers with `handler` instead of the S3 service; nothing is opened then.
+    pub fn handler(mut self, handler: impl S3Handler) -> ServerBuilder {
+        self.handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Starts the server on the current tokio runtime and returns once it accepts requests.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing is left running.
+    pub async fn spawn(mut self) -> Result<ServerHandle, ServerError> {
+        if let Some(address) = self.address {
+            self.config.address = ListenAddress::parse(&address)?;
+        }
+        spawn(self.config, self.limits, self.handler).await
+    }
+}
+
+async fn spawn(
+    config: Config,
+    limits: Limits,
+    handler: Option<Arc<dyn S3Handler>>,
+) -> Result<ServerHandle, ServerError> {
+    // The socket first: if the port is taken, no data directory is created. Clients that connect
+    // while the data is being opened wait in the backlog.
+    let listen = |source| ServerError::Listen { address: config.address.clone(), source };
+    let host = (&*config.address.host, config.address.port);
+    let listener = TcpListener::bind(host).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let mut seed = [0; 24];
+    getrandom::fill(&mut seed).map_err(ServerError::Random)?;
+    let handler = match handler {
+        Some(handler) => handler,
+        None => app::open(&config).await?,
+    };
+    let front = Arc::new(Front::new(limits, config.domains, seed, handler));
+    let (stop, stopping) = watch::channel(false);
+    let task = tokio::spawn(serve::run(listener, front, stopping));
+    Ok(ServerHandle { address, stop, task: Some(task) })
+}
+
+/// A running server. Dropping it stops the server too, without waiting for it.
+#[derive(Debug)]
+#[must_use = "dropping the handle stops the server"]
+pub struct ServerHandle {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl ServerHandle {
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL to give to an S3 client on this machine.
+    pub fn endpoint(&self) -> String {
+        banner::endpoint(self.address)
+    }
+
+    /// Stops accepting, finishes the requests in flight (for 30 seconds at most), closes the data.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(true);
+        if let Some(task) = self.task.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the server did not stop cleanly");
+        }
+    }
+}
+
+impl Drop for ServerHandle {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}

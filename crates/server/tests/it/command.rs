@@ -1,0 +1,228 @@
+//! The command `liteio`: exit codes, messages, the start block, signals, health.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+
+/// The binary, in an empty directory of its own and without any setting from outside.
+fn liteio(directory: &tempfile::TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_liteio"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LITEIO_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(directory.path()).stdin(Stdio::null());
+    command
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("messages are text")
+}
+
+/// A server that is killed when the test ends.
+struct Running {
+    child: Child,
+    block: String,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Running {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut block = String::new();
+        // The last line is the one to paste, with an empty one after it.
+        while !block.contains("aws --endpoint-url") {
+            match lines.next() {
+                Some(line) => block.push_str(&(line.expect("text") + "\n")),
+                None => panic!("the server ended after {block:?}"),
+            }
+        }
+        Running { child, block }
+    }
+
+    fn endpoint(&self) -> &str {
+        let line = self.block.lines().find_map(|line| line.trim().strip_prefix("Endpoint"));
+        line.expect("the block names the endpoint").trim()
+    }
+
+    /// Sends a signal, waits for the end, returns the exit code and what was logged.
+    fn signal(mut self, name: &str) -> (Option<i32>, String) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+        let status = self.child.wait().expect("it ends");
+        let mut log = String::new();
+        let mut stderr = self.child.stderr.take().expect("a pipe");
+        stderr.read_to_string(&mut log).expect("text");
+        (status.code(), log)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
+    let rows: [(&[&str], &[(&str, &str)], &str); 12] = [
+        (&["--memory", "--data-dir", "d"], &[], "--data-dir"),
+        (&["server", "--memory", "--durability", "os"], &[], "--durability"),
+        (&["--access-key", "alice"], &[], "LITEIO_SECRET_KEY"),
+        (&["--address", "0.0.0.0:0"], &[], "LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY"),
+        (&["--address", "nonsense"], &[], "--address"),
+        (&["--region", "Moon"], &[], "region"),
+        (&["--no-such-flag"], &[], "--no-such-flag"),
+        (&["no-such-command"], &[], "no-such-command"),
+        (&["--data-dir"], &[], "--data-dir"),
+        (&[], &[("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "short")], "secret key"),
+        (&[], &[("LITEIO_MEMORY", "perhaps")], "perhaps"),
+        (&["health"], &[("LITEIO_ADDRESS", "nonsense")], "--address"),
+    ];
+    for (arguments, environment, expected) in rows {
+        let directory = directory();
+        let mut command = liteio(&directory);
+        command.args(arguments).envs(environment.iter().copied());
+        let output = command.output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+        assert_eq!(message.lines().count(), 1, "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let left = std::fs::read_dir(directory.path()).expect("the directory").count();
+        assert_eq!(left, 0, "{arguments:?} has touched the directory");
+    }
+}
+
+#[test]
+fn help_names_every_variable_and_shows_no_secret() {
+    let directory = directory();
+    let mut command = liteio(&directory);
+    let output = command.arg("--help").env("LITEIO_SECRET_KEY", "a secret").output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    let help = String::from_utf8(output.stdout).expect("text");
+    let names = [
+        "ADDRESS",
+        "DATA_DIR",
+        "MEMORY",
+        "DURABILITY",
+        "ACCESS_KEY",
+        "SECRET_KEY",
+        "CREDENTIALS_FILE",
+        "REGION",
+        "DOMAIN",
+        "LOG",
+        "LOG_FORMAT",
+        "ALLOW_DEFAULT_CREDENTIALS",
+    ];
+    for name in names {
+        assert!(help.contains(&format!("LITEIO_{name}")), "{name} is not in {help}");
+    }
+    assert!(help.contains("health") && help.contains("verify"), "{help}");
+    assert!(!help.contains("a secret"), "{help}");
+}
+
+#[test]
+fn an_address_in_use_is_one_line_and_exit_code_1() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let directory = directory();
+    let output = liteio(&directory).args(["--address", &address]).output().expect("it runs");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(&address) && message.contains("--address"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let left = std::fs::read_dir(directory.path()).expect("the directory").count();
+    assert_eq!(left, 0, "the directory has been touched");
+}
+
+#[test]
+fn it_starts_without_settings_says_how_to_use_it_and_stops_on_signals() {
+    for (command, signal) in [("server", "TERM"), ("", "INT")] {
+        let directory = directory();
+        let mut liteio_command = liteio(&directory);
+        liteio_command.args([command].iter().filter(|word| !word.is_empty()));
+        let server = Running::start(liteio_command.args(["--memory", "--address", "127.0.0.1:0"]));
+        let endpoint = server.endpoint().to_owned();
+        assert!(!endpoint.ends_with(":0"), "the real port: {endpoint}");
+        for part in ["us-east-1", "liteio / liteio123", "in memory", &*endpoint] {
+            assert!(server.block.contains(part), "{part} is not in {}", server.block);
+        }
+
+        let healthy = liteio(&directory).args(["health", &endpoint]).output().expect("it runs");
+        assert_eq!(healthy.status.code(), Some(0), "{}", stderr(&healthy));
+        let address = endpoint.strip_prefix("http://").expect("a URL");
+        let by_variable = liteio(&directory).arg("health").env("LITEIO_ADDRESS", address).output();
+        assert_eq!(by_variable.expect("it runs").status.code(), Some(0));
+
+        let (code, log) = server.signal(signal);
+        assert_eq!(code, Some(0), "{log}");
+        let gone = liteio(&directory).args(["health", &endpoint]).output().expect("it runs");
+        assert_eq!(gone.status.code(), Some(1));
+        assert_eq!(stderr(&gone).lines().count(), 1, "{}", stderr(&gone));
+    }
+}
+
+#[test]
+fn flags_mix_with_variables_and_a_set_secret_is_never_shown() {
+    let directory = directory();
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--access-key", "alice"])
+            .env("LITEIO_SECRET_KEY", "correct horse")
+            .env("LITEIO_MEMORY", "yes")
+            .env("LITEIO_ADDRESS", "127.0.0.1:0"),
+    );
+    assert!(server.block.contains("alice") && server.block.contains("in memory"));
+    assert!(!server.block.contains("correct horse"), "{}", server.block);
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0));
+    assert!(!log.contains("correct horse"), "{log}");
+}
+
+#[test]
+fn every_request_is_one_line_in_the_log() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args([
+        "--memory",
+        "--address",
+        "127.0.0.1:0",
+        "--log-format",
+        "json",
+    ]));
+    let address = server.endpoint().strip_prefix("http://").expect("a URL").to_owned();
+    let mut stream = TcpStream::connect(address).expect("it accepts");
+    let request = "PUT /bucket/a%20key%0a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+                   content-length: 0\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    let id = answer.lines().find_map(|line| line.strip_prefix("x-amz-request-id: "));
+    let id = id.expect("every answer has an id");
+    let (_, log) = server.signal("TERM");
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
+        .filter(|line: &serde_json::Value| line["target"] == "liteio::access")
+        .collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    let line = &lines[0];
+    assert_eq!(line["id"], id);
+    assert_eq!(line["method"], "PUT");
+    assert_eq!(line["bucket"], "bucket");
+    assert_eq!(line["key"], "a key\n");
+    let status: u64 = answer.split(' ').nth(1).expect("a status").parse().expect("a number");
+    assert_eq!(line["status"], status);
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    assert_eq!((&line["bytes_in"], &line["bytes_out"]), (&0.into(), &body.len().into()));
+    assert!(line["milliseconds"].as_f64().is_some_and(|milliseconds| milliseconds >= 0.0));
+}

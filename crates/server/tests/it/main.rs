@@ -1,0 +1,3 @@
+//! The binary and the server, as their users see them.
+
+mod command;
