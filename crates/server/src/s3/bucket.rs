@@ -1,0 +1,185 @@
+//! Buckets: create, look, delete, list, and where they are.
+
+use http::header::LOCATION;
+use liteio_store::{ListBuckets, StoreError};
+use s3s::dto::*;
+use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+
+use super::convert::{bucket_name, header_value, page_size, requester, xml_response};
+use super::page_token::{name_of_token, token_after};
+use super::xml::XmlWriter;
+use super::{Req, Resp, blocking, error, unsupported};
+use crate::app::App;
+
+/// The region whose buckets have no location constraint, and where creating a bucket of one's own
+/// again succeeds.
+const US_EAST_1: &str = "us-east-1";
+
+pub(super) async fn create_bucket(
+    app: &App,
+    request: Req<CreateBucketInput>,
+) -> Resp<CreateBucketOutput> {
+    unsupported::check_create_bucket(&request.headers)?;
+    check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
+    let owner = requester(&request.extensions)?;
+    let name = bucket_name(request.input.bucket)?;
+    let location = header_value(&format!("/{name}"))?;
+    match app.store.create_bucket(name, owner, app.region.clone()).await {
+        Ok(_) => {}
+        Err(StoreError::BucketAlreadyOwnedByYou { .. }) if app.region == US_EAST_1 => {}
+        Err(error) => return Err(error::from_store(error)),
+    }
+    let mut response = S3Response::new(CreateBucketOutput::default());
+    response.headers.insert(LOCATION, location);
+    Ok(response)
+}
+
+/// A server is one region: a bucket is created there or not at all.
+fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
+    if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
+        return Err(s3_error!(
+            NotImplemented,
+            "Directory buckets are not implemented by LiteIO yet."
+        ));
+    }
+    let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
+    match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
+        None if region == US_EAST_1 => Ok(()),
+        None => Err(illegal_location("unspecified")),
+        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location()),
+        Some(constraint) if constraint == region => Ok(()),
+        Some("EU") if region == "eu-west-1" => Ok(()),
+        Some(constraint) if is_region(constraint) => Err(illegal_location(constraint)),
+        Some(_) => Err(invalid_location()),
+    }
+}
+
+/// Whether text has the form of a region's name, such as `ap-southeast-2`.
+fn is_region(text: &str) -> bool {
+    let mut words = text.split('-');
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase());
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit());
+    text == "EU"
+        || (words.next_back().is_some_and(is_number)
+            && words.clone().count() >= 2
+            && words.all(is_word))
+}
+
+fn invalid_location() -> S3Error {
+    s3_error!(InvalidLocationConstraint, "The specified location-constraint is not valid")
+}
+
+fn illegal_location(constraint: &str) -> S3Error {
+    S3Error::with_message(
+        S3ErrorCode::IllegalLocationConstraintException,
+        format!(
+            "The {constraint} location constraint is incompatible for the region specific endpoint \
+             this request was sent to."
+        ),
+    )
+}
+
+pub(super) async fn head_bucket(
+    app: &App,
+    request: Req<HeadBucketInput>,
+) -> Resp<HeadBucketOutput> {
+    let bucket = app.store.bucket(&bucket_name(request.input.bucket)?);
+    let bucket = bucket.map_err(error::from_store)?;
+    Ok(S3Response::new(HeadBucketOutput {
+        bucket_region: Some(bucket.region.clone()),
+        access_point_alias: Some(false),
+        ..HeadBucketOutput::default()
+    }))
+}
+
+pub(super) async fn delete_bucket(
+    app: &App,
+    request: Req<DeleteBucketInput>,
+) -> Resp<DeleteBucketOutput> {
+    let name = bucket_name(request.input.bucket)?;
+    app.store.delete_bucket(name).await.map_err(error::from_store)?;
+    Ok(S3Response::new(DeleteBucketOutput::default()))
+}
+
+pub(super) async fn get_bucket_location(
+    app: &App,
+    request: Req<GetBucketLocationInput>,
+) -> Resp<GetBucketLocationOutput> {
+    let bucket = app.store.bucket(&bucket_name(request.input.bucket)?);
+    let bucket = bucket.map_err(error::from_store)?;
+    let mut xml = XmlWriter::new("LocationConstraint", 0);
+    if bucket.region != US_EAST_1 {
+        xml.content(&bucket.region);
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+pub(super) async fn list_buckets(
+    app: &App,
+    request: Req<ListBucketsInput>,
+) -> Resp<ListBucketsOutput> {
+    let owner = requester(&request.extensions)?;
+    let ListBucketsInput { bucket_region, continuation_token, max_buckets, prefix } = request.input;
+    let limit = liteio_store::limits::LIST_BUCKETS_MAX;
+    if max_buckets == Some(0) {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Argument max-buckets must be an integer between 1 and 10000"
+        ));
+    }
+    let query = ListBuckets {
+        prefix: prefix.clone(),
+        after: continuation_token.as_deref().map(name_of_token).transpose()?,
+        owner_id: Some(owner.id.clone()),
+        max: page_size("max-buckets", max_buckets, limit)?,
+    };
+    let store = app.store.clone();
+    let page = blocking(app, move || store.list_buckets(&query)).await?;
+    let mut xml = XmlWriter::new("ListAllMyBucketsResult", 160 * page.buckets.len());
+    xml.owner("Owner", &owner);
+    xml.open("Buckets");
+    let is_wanted = |region: &str| bucket_region.as_deref().is_none_or(|wanted| wanted == region);
+    for bucket in page.buckets.iter().filter(|bucket| is_wanted(&bucket.region)) {
+        xml.open("Bucket");
+        xml.text("Name", bucket.name.as_str());
+        xml.date("CreationDate", bucket.created_ms);
+        xml.text("BucketRegion", &bucket.region);
+        xml.close("Bucket");
+    }
+    xml.close("Buckets");
+    xml.optional_text("ContinuationToken", page.next.as_deref().map(token_after).as_deref());
+    xml.optional_text("Prefix", prefix.as_deref());
+    Ok(xml_response(xml.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_created_in_the_region_of_the_server() {
+        let rows = [
+            ("us-east-1", None, None),
+            ("us-east-1", Some(""), None),
+            ("us-east-1", Some("us-east-1"), Some("InvalidLocationConstraint")),
+            ("us-east-1", Some("eu-west-1"), Some("IllegalLocationConstraintException")),
+            ("us-east-1", Some("EU"), Some("IllegalLocationConstraintException")),
+            ("us-east-1", Some("nowhere"), Some("InvalidLocationConstraint")),
+            ("us-east-1", Some("a-1"), Some("InvalidLocationConstraint")),
+            ("eu-west-1", None, Some("IllegalLocationConstraintException")),
+            ("eu-west-1", Some("eu-west-1"), None),
+            ("eu-west-1", Some("EU"), None),
+            ("eu-west-1", Some("us-east-1"), Some("IllegalLocationConstraintException")),
+            ("home", Some("home"), None),
+        ];
+        for (region, constraint, expected) in rows {
+            let configuration = constraint.map(|constraint| CreateBucketConfiguration {
+                location_constraint: Some(constraint.to_owned().into()),
+                ..CreateBucketConfiguration::default()
+            });
+            let checked = check_location(region, configuration.as_ref());
+            let code = checked.err().map(|error| error.code().as_str().to_owned());
+            assert_eq!(code.as_deref(), expected, "{region} {constraint:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Parts of requests and responses that many operations share.
+
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use jiff::Timestamp;
+use liteio_store::{BucketName, ETag, ObjectKey, Owner, PartNumber, UploadId, VersionId};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::error;
+use super::service::Answer;
+use crate::auth::Identity;
+
+pub(super) fn bucket_name(name: String) -> S3Result<BucketName> {
+    BucketName::try_from(name).map_err(error::from_store)
+}
+
+pub(super) fn object_key(key: String) -> S3Result<ObjectKey> {
+    ObjectKey::try_from(key).map_err(error::from_store)
+}
+
+pub(super) fn upload_id(id: &str) -> S3Result<UploadId> {
+    UploadId::parse(id).map_err(error::from_store)
+}
+
+/// The `versionId` of a request.
+pub(super) fn version_id(version: Option<String>) -> S3Result<Option<VersionId>> {
+    match version.as_deref() {
+        None => Ok(None),
+        Some("") => Err(s3_error!(InvalidArgument, "Version id cannot be the empty string")),
+        Some(text) => VersionId::parse(text).map(Some).map_err(error::from_store),
+    }
+}
+
+/// The `partNumber` of an upload.
+pub(super) fn part_number(number: i32) -> S3Result<PartNumber> {
+    PartNumber::try_from(number).map_err(|_| {
+        s3_error!(InvalidArgument, "Part number must be an integer between 1 and 10000, inclusive")
+    })
+}
+
+/// The number of entries on a page: what was asked for, at most `limit`, which is also the default.
+pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Result<usize> {
+    let Some(asked) = asked else { return Ok(limit) };
+    usize::try_from(asked).map(|asked| asked.min(limit)).map_err(|_| {
+        s3_error!(InvalidArgument, "Argument {name} must be an integer between 0 and 2147483647")
+    })
+}
+
+/// Who sends the request, as the owner of what it creates.
+pub(super) fn requester(extensions: &Extensions) -> S3Result<Owner> {
+    match extensions.get::<Identity>().and_then(Identity::user) {
+        Some(user) => Ok(Owner { id: user.id.clone(), display_name: user.display_name.clone() }),
+        None => Err(error::access_denied()),
+    }
+}
+
+/// A header of the request that has one value of visible ASCII; the typed layer has checked those it
+/// knows.
+pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())
+}
+
+/// A value for a header of a response. Fails on what HTTP cannot carry, such as line breaks.
+pub(super) fn header_value(value: &str) -> S3Result<HeaderValue> {
+    HeaderValue::from_bytes(value.as_bytes()).map_err(S3Error::internal_error)
+}
+
+/// Sets a header from text, if there is some.
+pub(super) fn insert_text(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: Option<&str>,
+) -> S3Result<()> {
+    if let Some(value) = value {
+        headers.insert(name, header_value(value)?);
+    }
+    Ok(())
+}
+
+pub(super) fn etag_header(etag: &ETag) -> S3Result<HeaderValue> {
+    header_value(&format!("\"{etag}\""))
+}
+
+/// `2026-01-31T12:00:00.000Z`. S3 counts whole seconds, and so do the conditions on dates.
+pub(super) fn iso_date(time_ms: u64) -> String {
+    let mut text = timestamp(time_ms).to_string();
+    text.pop();
+    text.push_str(".000Z");
+    text
+}
+
+/// `Sat, 31 Jan 2026 12:00:00 GMT`.
+pub(super) fn http_date(time_ms: u64) -> S3Result<HeaderValue> {
+    let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
+    let text = printer.timestamp_to_rfc9110_string(&timestamp(time_ms));
+    header_value(&text.map_err(S3Error::internal_error)?)
+}
+
+/// To the second; times after the year 9999 become the last second of it.
+fn timestamp(time_ms: u64) -> Timestamp {
+    let seconds = i64::try_from(time_ms / 1000).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+}
+
+/// A response whose body is a document of our own, not that of the typed layer.
+pub(super) fn xml_response<T: Default>(xml: bytes::Bytes) -> S3Response<T> {
+    let mut response = S3Response::new(T::default());
+    response.extensions.insert(Answer { status: None, xml: Some(xml) });
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_have_whole_seconds() {
+        assert_eq!(iso_date(1_769_860_800_999), "2026-01-31T12:00:00.000Z");
+        let date = http_date(1_769_860_800_999).expect("a date");
+        assert_eq!(date, "Sat, 31 Jan 2026 12:00:00 GMT");
+        assert!(iso_date(u64::MAX).starts_with("9999-12-"));
+    }
+
+    #[test]
+    fn pages_are_bounded() {
+        for (asked, expected) in [(None, 1000), (Some(0), 0), (Some(7), 7), (Some(5000), 1000)] {
+            assert_eq!(page_size("max-keys", asked, 1000).expect("valid"), expected);
+        }
+        assert!(page_size("max-keys", Some(-1), 1000).is_err());
+    }
+
+    #[test]
+    fn headers_cannot_be_injected() {
+        assert!(header_value("a\r\nx-evil: 1").is_err());
+        assert!(header_value("attachment; filename=\"ü\"").is_ok());
+    }
+}

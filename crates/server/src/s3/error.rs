@@ -1,0 +1,158 @@
+//! What S3 shows of an error of the store: the only place where that is decided.
+
+use http::header::{CONTENT_RANGE, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use liteio_store::StoreError;
+use s3s::{S3Error, S3ErrorCode, s3_error};
+
+use super::checksum;
+use crate::offload::OffloadError;
+
+/// AWS's code, status and message for an error of the store.
+///
+/// No `_` arm: whoever adds an error chooses here what a client sees of it.
+pub(super) fn from_store(error: StoreError) -> S3Error {
+    match error {
+        StoreError::InvalidBucketName { .. } => {
+            s3_error!(InvalidBucketName, "The specified bucket is not valid.")
+        }
+        StoreError::InvalidKey => {
+            s3_error!(InvalidArgument, "An object key must have at least one byte.")
+        }
+        StoreError::KeyTooLong { .. } => s3_error!(KeyTooLongError, "Your key is too long"),
+        StoreError::InvalidVersionId { .. } => {
+            s3_error!(InvalidArgument, "Invalid version id specified")
+        }
+        StoreError::NoSuchBucket { .. } => {
+            s3_error!(NoSuchBucket, "The specified bucket does not exist")
+        }
+        StoreError::BucketAlreadyExists { .. } => s3_error!(
+            BucketAlreadyExists,
+            "The requested bucket name is not available. The bucket namespace is shared by all \
+             users of the system. Please select a different name and try again."
+        ),
+        StoreError::BucketAlreadyOwnedByYou { .. } => s3_error!(
+            BucketAlreadyOwnedByYou,
+            "Your previous request to create the named bucket succeeded and you already own it."
+        ),
+        StoreError::BucketNotEmpty { .. } => {
+            s3_error!(BucketNotEmpty, "The bucket you tried to delete is not empty")
+        }
+        StoreError::NoSuchKey { .. } => {
+            s3_error!(NoSuchKey, "The specified key does not exist.")
+        }
+        StoreError::NoSuchVersion { .. } => {
+            s3_error!(NoSuchVersion, "The specified version does not exist.")
+        }
+        StoreError::MethodNotAllowed => s3_error!(
+            MethodNotAllowed,
+            "The specified method is not allowed against this resource."
+        ),
+        StoreError::NoSuchUpload { .. } => s3_error!(
+            NoSuchUpload,
+            "The specified upload does not exist. The upload ID may be invalid, or the upload may \
+             have been aborted or completed."
+        ),
+        StoreError::InvalidPart { .. } => s3_error!(
+            InvalidPart,
+            "One or more of the specified parts could not be found.  The part may not have been \
+             uploaded, or the specified entity tag may not match the part's entity tag."
+        ),
+        StoreError::InvalidPartNumber => custom(
+            "InvalidPartNumber",
+            StatusCode::RANGE_NOT_SATISFIABLE,
+            "The requested partnumber is not satisfiable",
+        ),
+        StoreError::InvalidPartOrder => s3_error!(
+            InvalidPartOrder,
+            "The list of parts was not in ascending order. Parts must be ordered by part number."
+        ),
+        StoreError::PartTooSmall { .. } => s3_error!(
+            EntityTooSmall,
+            "Your proposed upload is smaller than the minimum allowed size"
+        ),
+        StoreError::PartTooLarge { .. } | StoreError::ObjectTooLarge { .. } => too_large(),
+        StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
+        StoreError::PreconditionFailed { .. } => precondition_failed(),
+        StoreError::ConditionalRequestConflict => s3_error!(
+            ConditionalRequestConflict,
+            "The conditional request cannot succeed due to a conflicting operation against this \
+             resource."
+        ),
+        StoreError::InvalidRange { object_bytes } => invalid_range(object_bytes),
+        StoreError::ChecksumMismatch { algorithm } => checksum::mismatch(algorithm),
+        StoreError::InvalidRequest { message } => {
+            S3Error::with_message(S3ErrorCode::InvalidRequest, message)
+        }
+        StoreError::NoSpace => custom(
+            "StorageFull",
+            StatusCode::INSUFFICIENT_STORAGE,
+            "The storage device is full. Nothing was stored; reading and deleting still work.",
+        ),
+        StoreError::Poisoned { .. } => s3_error!(
+            ServiceUnavailable,
+            "Writing has stopped, because the storage device failed to store data durably. Reading \
+             still works. The server must be restarted."
+        ),
+        StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        StoreError::Corrupt { .. }
+        | StoreError::FormatTooNew { .. }
+        | StoreError::NotADataDirectory { .. }
+        | StoreError::InUse { .. }
+        | StoreError::Io(_)
+        | StoreError::Internal { .. } => internal(&error),
+    }
+}
+
+/// Work on a blocking thread that did not end.
+pub(super) fn from_offload(error: OffloadError) -> S3Error {
+    match error {
+        OffloadError::Panicked => internal(&error),
+        OffloadError::Stopping => s3_error!(ServiceUnavailable, "The server is stopping."),
+    }
+}
+
+/// Our own failure: the client learns that it happened, the log learns what it was.
+fn internal(error: &dyn std::error::Error) -> S3Error {
+    tracing::error!(%error, "request failed");
+    s3_error!(InternalError, "We encountered an internal error. Please try again.")
+}
+
+pub(super) fn access_denied() -> S3Error {
+    s3_error!(AccessDenied, "Access Denied")
+}
+
+pub(super) fn precondition_failed() -> S3Error {
+    s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+}
+
+pub(super) fn too_large() -> S3Error {
+    s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
+}
+
+pub(super) fn malformed_xml() -> S3Error {
+    s3_error!(
+        MalformedXML,
+        "The XML you provided was not well-formed or did not validate against our published schema"
+    )
+}
+
+/// A code that s3s does not know by name.
+pub(super) fn custom(code: &'static str, status: StatusCode, message: &'static str) -> S3Error {
+    let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InternalError);
+    let mut error = S3Error::with_message(code, message);
+    error.set_status_code(status);
+    error
+}
+
+fn invalid_range(object_bytes: u64) -> S3Error {
+    let mut error = s3_error!(InvalidRange, "The requested range is not satisfiable");
+    let mut headers = HeaderMap::new();
+    // The typed layer replaces its own headers with these, so the type of the body is among them.
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    if let Ok(range) = HeaderValue::try_from(format!("bytes */{object_bytes}")) {
+        headers.insert(CONTENT_RANGE, range);
+    }
+    error.set_headers(headers);
+    error
+}

@@ -1,0 +1,24 @@
+//! Limits of the S3 API, with their units in their names.
+
+/// Largest XML document in a request: room for 1,000 keys to delete, each of 1,024 characters
+/// written as entities, and for 10,000 parts with their checksums.
+pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
+
+/// User metadata, names and values together. S3's limit.
+pub(super) const USER_METADATA_BYTES_MAX: usize = 2 << 10;
+
+/// Tags of one object. S3's limit.
+pub(super) const TAGS_MAX: usize = 10;
+
+/// Characters of a tag's name. S3's limit.
+pub(super) const TAG_KEY_CHARACTERS_MAX: usize = 128;
+
+/// Characters of a tag's value. S3's limit.
+pub(super) const TAG_VALUE_CHARACTERS_MAX: usize = 256;
+
+/// Parts and uploads on one page of a listing. S3's limit.
+pub(super) const LIST_PARTS_MAX: usize = 1000;
+
+/// Bytes of a body that are received while the bytes before them are hashed and written. One upload
+/// holds at most two such batches in memory.
+pub(super) const BATCH_BYTES: usize = 512 << 10;

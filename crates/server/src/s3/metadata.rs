@@ -1,0 +1,164 @@
+//! What is kept beside an object's bytes: from request headers, and back into response headers.
+
+use http::Extensions;
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
+    CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
+};
+use liteio_store::{ContentHeaders, ObjectMetadata, ObjectVersion};
+use s3s::dto::Metadata;
+use s3s::{S3Result, s3_error};
+
+use super::convert::{etag_header, header, http_date, insert_text};
+use super::limits::USER_METADATA_BYTES_MAX;
+use super::service::VerbatimExpires;
+use super::tagging;
+
+/// What S3 calls a body whose type nobody named.
+const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+
+const STANDARD: &str = "STANDARD";
+const STORAGE_CLASSES: [&str; 8] = [
+    STANDARD,
+    "REDUCED_REDUNDANCY",
+    "STANDARD_IA",
+    "ONEZONE_IA",
+    "INTELLIGENT_TIERING",
+    "GLACIER",
+    "DEEP_ARCHIVE",
+    "GLACIER_IR",
+];
+
+const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
+const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class");
+const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
+const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
+
+/// The metadata that a request gives to an object. `user` is the user metadata as the typed layer has
+/// decoded it.
+pub(super) fn from_request(
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    user: Option<Metadata>,
+) -> S3Result<ObjectMetadata> {
+    Ok(ObjectMetadata {
+        headers: content_headers(headers, extensions)?,
+        user: user_metadata(user)?,
+        tags: tags(headers)?,
+        storage_class: storage_class(headers)?,
+    })
+}
+
+/// The tags that a request gives to an object.
+pub(super) fn tags(headers: &HeaderMap) -> S3Result<Vec<(String, String)>> {
+    header(headers, "x-amz-tagging").map_or(Ok(Vec::new()), tagging::parse_header)
+}
+
+/// The storage class that a request names; `None` for the standard one.
+pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
+    match header(headers, STORAGE_CLASS.as_str()) {
+        None | Some(STANDARD) => Ok(None),
+        Some(class) if STORAGE_CLASSES.contains(&class) => Ok(Some(class.to_owned())),
+        Some(_) => {
+            Err(s3_error!(InvalidStorageClass, "The storage class you specified is not valid"))
+        }
+    }
+}
+
+/// The storage class as listings name it.
+pub(super) fn storage_class_or_standard(class: Option<&str>) -> &str {
+    class.unwrap_or(STANDARD)
+}
+
+/// Where a website would redirect to.
+pub(super) fn redirect(headers: &HeaderMap) -> S3Result<Option<String>> {
+    match header(headers, REDIRECT.as_str()) {
+        None => Ok(None),
+        Some(location) if is_redirect(location) => Ok(Some(location.to_owned())),
+        Some(_) => Err(s3_error!(
+            InvalidRequest,
+            "The website redirect location must be non-empty and must start with 'http://', \
+             'https://' or '/'."
+        )),
+    }
+}
+
+fn is_redirect(location: &str) -> bool {
+    ["http://", "https://", "/"].iter().any(|start| location.starts_with(start))
+        && location.len() <= USER_METADATA_BYTES_MAX
+}
+
+fn content_headers(headers: &HeaderMap, extensions: &Extensions) -> S3Result<ContentHeaders> {
+    let text = |name: HeaderName| header(headers, name.as_str()).map(str::to_owned);
+    let expires = extensions.get::<VerbatimExpires>();
+    let expires = expires.and_then(|VerbatimExpires(value)| value.to_str().ok());
+    Ok(ContentHeaders {
+        content_type: text(CONTENT_TYPE),
+        cache_control: text(CACHE_CONTROL),
+        content_disposition: text(CONTENT_DISPOSITION),
+        content_encoding: text(CONTENT_ENCODING),
+        content_language: text(CONTENT_LANGUAGE),
+        expires: expires.map(str::to_owned),
+        website_redirect_location: redirect(headers)?,
+    })
+}
+
+fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
+    let mut user: Vec<(String, String)> = user.into_iter().flatten().collect();
+    let bytes: usize = user.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > USER_METADATA_BYTES_MAX {
+        return Err(s3_error!(
+            MetadataTooLarge,
+            "Your metadata headers exceed the maximum allowed metadata size"
+        ));
+    }
+    // The typed layer holds them in a map of random order; a record is the same each time.
+    user.sort_unstable();
+    Ok(user)
+}
+
+/// The headers that describe an object, in the answers to GET and HEAD.
+pub(super) fn object_headers(object: &ObjectVersion) -> S3Result<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(16);
+    headers.insert(ETAG, etag_header(&object.etag)?);
+    headers.insert(LAST_MODIFIED, http_date(object.modified_ms)?);
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let ObjectMetadata { headers: content, tags, storage_class, .. } = &object.metadata;
+    match content.content_type.as_deref() {
+        None => {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(DEFAULT_CONTENT_TYPE));
+        }
+        typed => insert_text(&mut headers, CONTENT_TYPE, typed)?,
+    }
+    let texts = [
+        (CACHE_CONTROL, &content.cache_control),
+        (CONTENT_DISPOSITION, &content.content_disposition),
+        (CONTENT_ENCODING, &content.content_encoding),
+        (CONTENT_LANGUAGE, &content.content_language),
+        (EXPIRES, &content.expires),
+        (REDIRECT, &content.website_redirect_location),
+        (STORAGE_CLASS, storage_class),
+    ];
+    for (name, value) in texts {
+        insert_text(&mut headers, name, value.as_deref())?;
+    }
+    if !tags.is_empty() {
+        headers.insert(TAGGING_COUNT, HeaderValue::from(tags.len()));
+    }
+    insert_version(&mut headers, object)?;
+    Ok(headers)
+}
+
+/// Names the version, in buckets that have some.
+pub(super) fn insert_version(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
+    if object.version_id.is_null() {
+        return Ok(());
+    }
+    insert_text(headers, VERSION_ID, Some(&object.version_id.to_string()))
+}
+
+/// User metadata for the typed layer, which encodes what headers cannot carry.
+pub(super) fn user_metadata_of(object: &ObjectVersion) -> Option<Metadata> {
+    let user = &object.metadata.user;
+    (!user.is_empty()).then(|| user.iter().cloned().collect())
+}

@@ -1,0 +1,59 @@
+//! The S3 API: one table of operations, one file per family of them.
+//!
+//! A request arrives authenticated, with its `Identity` in its extensions and a plain body.
+//! [`S3Service`] hands it to s3s, which parses it into a typed input, asks [`access`] and calls the
+//! operation in the table of [`dispatch`]. Everything that S3 shows of an error of the store is
+//! decided in [`error`].
+
+mod access;
+mod body_in;
+mod body_out;
+mod bucket;
+mod checksum;
+mod condition;
+mod convert;
+mod dispatch;
+mod error;
+mod host;
+mod limits;
+mod metadata;
+mod multipart;
+mod object_attributes;
+mod object_copy;
+mod object_delete;
+mod object_get;
+mod object_list;
+mod object_put;
+mod page_token;
+mod part;
+mod service;
+mod tagging;
+mod unsupported;
+mod xml;
+
+use std::sync::Arc;
+
+use liteio_store::StoreError;
+use s3s::{S3Request, S3Response, S3Result};
+
+pub use self::service::S3Service;
+use crate::app::App;
+
+type Req<T> = S3Request<T>;
+type Resp<T> = S3Result<S3Response<T>>;
+
+/// The implementation of the operations.
+struct S3Api {
+    app: Arc<App>,
+}
+
+/// Runs work that may wait for the disk on a blocking thread.
+async fn blocking<T: Send + 'static>(
+    app: &App,
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> S3Result<T> {
+    match app.offload.run(work).await {
+        Ok(result) => result.map_err(error::from_store),
+        Err(error) => Err(error::from_offload(error)),
+    }
+}

@@ -1,0 +1,267 @@
+//! CreateMultipartUpload, CompleteMultipartUpload, AbortMultipartUpload and ListMultipartUploads.
+
+use http::HeaderMap;
+use http::header::HeaderName;
+use liteio_store::limits::PART_NUMBER_MAX;
+use liteio_store::{
+    ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
+    ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
+};
+use s3s::dto::*;
+use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+
+use super::checksum::{self, DEFAULT_ALGORITHM};
+use super::convert::{
+    bucket_name, header, insert_text, object_key, page_size, part_number, requester, upload_id,
+    xml_response,
+};
+use super::limits::LIST_PARTS_MAX;
+use super::metadata::{self, storage_class_or_standard};
+use super::page_token::{KeyEncoding, key_in_url};
+use super::xml::XmlWriter;
+use super::{Req, Resp, blocking, condition, error, unsupported};
+use crate::app::App;
+
+pub(super) async fn create_multipart_upload(
+    app: &App,
+    request: Req<CreateMultipartUploadInput>,
+) -> Resp<CreateMultipartUploadOutput> {
+    let Req { input, headers, extensions, .. } = request;
+    unsupported::check_write(&headers)?;
+    let asked = requested_checksum(&headers)?;
+    let options = UploadOptions {
+        metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
+        // As for PutObject, every object gets a checksum.
+        checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
+        owner: requester(&extensions)?,
+    };
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let upload = app.store.create_upload(&bucket, key, options).await.map_err(error::from_store)?;
+    let mut xml = XmlWriter::new("InitiateMultipartUploadResult", 0);
+    xml.text("Bucket", bucket.as_str());
+    xml.text("Key", upload.key.as_str());
+    xml.value("UploadId", upload.id);
+    let mut response = xml_response(xml.finish());
+    if let Some((algorithm, kind)) = asked {
+        insert_algorithm(&mut response.headers, algorithm, kind)?;
+    }
+    Ok(response)
+}
+
+fn insert_algorithm(
+    headers: &mut HeaderMap,
+    algorithm: ChecksumAlgorithm,
+    kind: ChecksumType,
+) -> S3Result<()> {
+    let name = HeaderName::from_static("x-amz-checksum-algorithm");
+    insert_text(headers, name, Some(checksum::name(algorithm)))?;
+    let name = HeaderName::from_static("x-amz-checksum-type");
+    insert_text(headers, name, Some(checksum::type_name(kind)))
+}
+
+/// The checksum that an upload is to have, if its client says so.
+fn requested_checksum(headers: &HeaderMap) -> S3Result<Option<(ChecksumAlgorithm, ChecksumType)>> {
+    let algorithm = header(headers, "x-amz-checksum-algorithm");
+    let algorithm = algorithm.map(checksum::parse_algorithm).transpose()?;
+    let kind = header(headers, "x-amz-checksum-type").map(checksum::parse_type).transpose()?;
+    match (algorithm, kind) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(s3_error!(
+            InvalidRequest,
+            "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm \
+             header."
+        )),
+        (Some(algorithm), kind) => {
+            let kind = kind.unwrap_or(algorithm.default_type());
+            if algorithm.supports(kind) {
+                return Ok(Some((algorithm, kind)));
+            }
+            Err(S3Error::with_message(
+                S3ErrorCode::InvalidRequest,
+                format!(
+                    "The {} checksum type cannot be used with the {} checksum algorithm.",
+                    checksum::type_name(kind),
+                    checksum::name(algorithm).to_ascii_lowercase()
+                ),
+            ))
+        }
+    }
+}
+
+pub(super) async fn complete_multipart_upload(
+    app: &App,
+    request: Req<CompleteMultipartUploadInput>,
+) -> Resp<CompleteMultipartUploadOutput> {
+    let Req { input, headers, extensions, .. } = request;
+    unsupported::check_customer_key(&headers)?;
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let id = upload_id(&input.upload_id)?;
+    // Unknown once it is completed: repeating a Complete must work then, too.
+    let upload = app.store.upload(&bucket, &key, &id).ok();
+    let parts = input.multipart_upload.and_then(|it| it.parts).unwrap_or_default();
+    let parts = complete_parts(parts, upload.as_ref())?;
+    let options = CompleteOptions {
+        conditions: condition::of_write(&extensions)?,
+        checksum: checksum::object_checksum_in_headers(&headers)?,
+        object_bytes: input.mpu_object_size.map(object_bytes).transpose()?,
+    };
+    check_type(&headers, upload.as_ref())?;
+    let object = app.store.complete_upload(&bucket, &key, &id, parts, options).await;
+    let object = object.map_err(error::from_store)?;
+    completed(bucket.as_str(), &object, &headers)
+}
+
+fn object_bytes(size: i64) -> S3Result<u64> {
+    u64::try_from(size)
+        .map_err(|_| s3_error!(InvalidRequest, "Value for x-amz-mp-object-size header is invalid."))
+}
+
+/// The checksum type of a Complete must be that of its upload.
+fn check_type(headers: &HeaderMap, upload: Option<&Upload>) -> S3Result<()> {
+    let Some(text) = header(headers, "x-amz-checksum-type") else { return Ok(()) };
+    let asked = checksum::parse_type(text)?;
+    match upload.and_then(|upload| upload.checksum) {
+        Some((_, kind)) if kind != asked => Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!(
+                "The upload was created using the {} checksum mode. The complete request must use \
+                 the same checksum mode.",
+                checksum::type_name(kind)
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn complete_parts(
+    parts: Vec<CompletedPart>,
+    upload: Option<&Upload>,
+) -> S3Result<Vec<CompletePart>> {
+    if parts.is_empty() || parts.len() > usize::from(PART_NUMBER_MAX) {
+        return Err(error::malformed_xml());
+    }
+    parts.into_iter().map(|part| complete_part(part, upload)).collect()
+}
+
+fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<CompletePart> {
+    let number = part_number(part.part_number.ok_or_else(error::malformed_xml)?)?;
+    let checksum = checksum_of_part(&part)?.filter(|value| {
+        // An upload whose client named no algorithm takes parts with any, and keeps its own.
+        let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
+        kept != Some(DEFAULT_ALGORITHM) || value.algorithm == DEFAULT_ALGORITHM
+    });
+    let etag = part.e_tag.ok_or_else(error::malformed_xml)?;
+    Ok(CompletePart { number, etag: Some(etag.into_value()), checksum })
+}
+
+fn checksum_of_part(part: &CompletedPart) -> S3Result<Option<ChecksumValue>> {
+    let values = [
+        (ChecksumAlgorithm::Crc32, &part.checksum_crc32),
+        (ChecksumAlgorithm::Crc32c, &part.checksum_crc32c),
+        (ChecksumAlgorithm::Crc64Nvme, &part.checksum_crc64nvme),
+        (ChecksumAlgorithm::Sha1, &part.checksum_sha1),
+        (ChecksumAlgorithm::Sha256, &part.checksum_sha256),
+    ];
+    let mut given = values.into_iter().filter_map(|(algorithm, text)| {
+        text.as_deref().map(|text| checksum::parse_element(algorithm, text))
+    });
+    let first = given.next().transpose()?;
+    match given.next() {
+        None => Ok(first),
+        Some(_) => Err(s3_error!(
+            InvalidRequest,
+            "Expecting a single checksum for each part. Multiple checksum Types are not allowed."
+        )),
+    }
+}
+
+fn completed(
+    bucket: &str,
+    object: &ObjectVersion,
+    headers: &HeaderMap,
+) -> Resp<CompleteMultipartUploadOutput> {
+    let host = header(headers, "host").unwrap_or_default();
+    let key = object.key.as_str();
+    let mut xml = XmlWriter::new("CompleteMultipartUploadResult", 0);
+    xml.text("Location", &format!("http://{host}/{bucket}/{}", key_in_url(key)));
+    xml.text("Bucket", bucket);
+    xml.text("Key", key);
+    xml.etag(object.etag);
+    if let Some(checksum) = &object.checksum {
+        checksum::write(&mut xml, checksum);
+    }
+    let mut response = xml_response(xml.finish());
+    metadata::insert_version(&mut response.headers, object)?;
+    Ok(response)
+}
+
+pub(super) async fn abort_multipart_upload(
+    app: &App,
+    request: Req<AbortMultipartUploadInput>,
+) -> Resp<AbortMultipartUploadOutput> {
+    let input = request.input;
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let id = upload_id(&input.upload_id)?;
+    app.store.abort_upload(&bucket, &key, &id).await.map_err(error::from_store)?;
+    Ok(S3Response::new(AbortMultipartUploadOutput::default()))
+}
+
+pub(super) async fn list_multipart_uploads(
+    app: &App,
+    request: Req<ListMultipartUploadsInput>,
+) -> Resp<ListMultipartUploadsOutput> {
+    let input = request.input;
+    let encoding = KeyEncoding::parse(input.encoding_type.as_ref())?;
+    let max = page_size("max-uploads", input.max_uploads, LIST_PARTS_MAX)?;
+    let prefix = input.prefix.unwrap_or_default();
+    let delimiter = input.delimiter.filter(|delimiter| !delimiter.is_empty());
+    let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
+    // Without a key, S3 looks at no upload id.
+    let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
+    let query = ListUploadsQuery {
+        prefix: prefix.clone(),
+        delimiter: delimiter.clone(),
+        key_marker: key_marker.clone(),
+        upload_marker: upload_marker.clone(),
+        max,
+    };
+    let bucket = bucket_name(input.bucket.clone())?;
+    let store = app.store.clone();
+    let page = blocking(app, move || store.list_uploads(&bucket, &query)).await?;
+    let mut xml = XmlWriter::new("ListMultipartUploadsResult", 384 * page.entries.len());
+    xml.text("Bucket", &input.bucket);
+    xml.key("KeyMarker", key_marker.as_deref().unwrap_or_default(), encoding);
+    xml.text("UploadIdMarker", upload_marker.as_deref().unwrap_or_default());
+    if let Some((key, upload)) = &page.next {
+        xml.key("NextKeyMarker", key, encoding);
+        xml.text("NextUploadIdMarker", upload);
+    }
+    xml.key("Prefix", &prefix, encoding);
+    xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
+    xml.encoding_type(encoding);
+    xml.value("MaxUploads", max);
+    xml.value("IsTruncated", page.next.is_some());
+    for entry in &page.entries {
+        match entry {
+            UploadEntry::Upload(upload) => write_upload(&mut xml, upload, encoding),
+            UploadEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),
+        }
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+fn write_upload(xml: &mut XmlWriter, upload: &Upload, encoding: KeyEncoding) {
+    xml.open("Upload");
+    xml.key("Key", upload.key.as_str(), encoding);
+    xml.value("UploadId", upload.id);
+    xml.owner("Initiator", &upload.owner);
+    xml.owner("Owner", &upload.owner);
+    let class = upload.metadata.storage_class.as_deref();
+    xml.text("StorageClass", storage_class_or_standard(class));
+    xml.date("Initiated", upload.initiated_ms);
+    if let Some((algorithm, kind)) = upload.checksum {
+        xml.value("ChecksumAlgorithm", checksum::name(algorithm));
+        xml.value("ChecksumType", checksum::type_name(kind));
+    }
+    xml.close("Upload");
+}

@@ -1,0 +1,145 @@
+//! CopyObject, and what it has in common with UploadPartCopy.
+
+use http::{Extensions, HeaderMap, HeaderName};
+use liteio_store::{CopyOptions, CopyOutcome, ObjectId, ObjectVersion, StoreError, VersionId};
+use s3s::dto::{
+    CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
+};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::convert::{
+    bucket_name, header, insert_text, object_key, requester, version_id, xml_response,
+};
+use super::xml::XmlWriter;
+use super::{Req, Resp, access, blocking, checksum, condition, error, metadata, unsupported};
+use crate::app::App;
+
+pub(super) async fn copy_object(
+    app: &App,
+    request: Req<CopyObjectInput>,
+) -> Resp<CopyObjectOutput> {
+    let Req { input, headers, mut extensions, .. } = request;
+    unsupported::check_write(&headers)?;
+    let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
+        None | Some(MetadataDirective::COPY) => false,
+        Some(MetadataDirective::REPLACE) => true,
+        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown metadata directive.")),
+    };
+    let tags = match input.tagging_directive.as_ref().map(TaggingDirective::as_str) {
+        None | Some(TaggingDirective::COPY) => None,
+        Some(TaggingDirective::REPLACE) => Some(metadata::tags(&headers)?),
+        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
+    };
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let source = source(app, &headers, &mut extensions, input.copy_source)?;
+    let is_self = source.bucket == bucket && source.key == key && source.version.is_none();
+    if is_self && !replaces_metadata && !changes_more(&headers) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "This copy request is illegal because it is trying to copy an object to itself without \
+             changing the object's metadata, storage class, website redirect location or \
+             encryption attributes."
+        ));
+    }
+    let found = find_source(app, &source)?;
+    let new_metadata = match (replaces_metadata, metadata::redirect(&headers)?) {
+        (true, _) => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
+        (false, Some(redirect)) => {
+            let mut metadata = found.metadata;
+            metadata.headers.website_redirect_location = Some(redirect);
+            Some(metadata)
+        }
+        (false, None) => None,
+    };
+    let algorithm = header(&headers, "x-amz-checksum-algorithm");
+    let options = CopyOptions {
+        metadata: new_metadata,
+        tags,
+        storage_class: metadata::storage_class(&headers)?,
+        source_conditions: condition::of_copy_source(&extensions),
+        conditions: condition::of_write(&extensions)?,
+        owner: requester(&extensions)?,
+        checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
+    };
+    let store = app.store.clone();
+    // A copy may have to read the source for a checksum that it does not have.
+    let copied =
+        blocking(app, move || Ok(store.copy_object(source, &bucket, key, options).wait())).await?;
+    response(&copied.map_err(from_copy)?)
+}
+
+/// Whether anything but the metadata changes.
+fn changes_more(headers: &HeaderMap) -> bool {
+    ["x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-checksum-algorithm"]
+        .into_iter()
+        .any(|name| headers.contains_key(name))
+}
+
+/// The source of a copy, which the sender must own.
+pub(super) fn source(
+    app: &App,
+    headers: &HeaderMap,
+    extensions: &mut Extensions,
+    source: CopySource,
+) -> S3Result<ObjectId> {
+    let CopySource::Bucket { bucket, key, version_id: version } = source else {
+        return Err(s3_error!(
+            NotImplemented,
+            "Access points as the source of a copy are not implemented by LiteIO yet."
+        ));
+    };
+    let bucket = bucket_name(bucket.into())?;
+    access::check_copy_source(app, headers, extensions, &bucket)?;
+    let key = object_key(key.into())?;
+    Ok(ObjectId { bucket, key, version: version_id(version.map(String::from))? })
+}
+
+/// The source as it is now, if it is small enough to be copied in one piece.
+fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
+    let found = app.store.head_object(&source.bucket, &source.key, source.version.as_ref());
+    let found = found.map_err(from_copy)?;
+    let bytes_max = liteio_store::limits::PART_BYTES_MAX;
+    if found.bytes > bytes_max {
+        return Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!(
+                "The specified copy source is larger than the maximum allowable size for a copy \
+                 source: {bytes_max}"
+            ),
+        ));
+    }
+    Ok(found)
+}
+
+/// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.
+pub(super) fn from_copy(error: StoreError) -> S3Error {
+    match error {
+        StoreError::NotModified => error::precondition_failed(),
+        StoreError::MethodNotAllowed => s3_error!(
+            InvalidRequest,
+            "The source of a copy request may not specifically refer to a delete marker by version id."
+        ),
+        error => error::from_store(error),
+    }
+}
+
+fn response(copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
+    let object = &copied.object;
+    let mut xml = XmlWriter::new("CopyObjectResult", 0);
+    xml.date("LastModified", object.modified_ms);
+    xml.etag(object.etag);
+    if let Some(checksum) = &object.checksum {
+        checksum::write(&mut xml, checksum);
+    }
+    let mut response = xml_response(xml.finish());
+    insert_source_version(&mut response.headers, copied.source_version)?;
+    metadata::insert_version(&mut response.headers, object)?;
+    Ok(response)
+}
+
+/// Names the version that was copied, in buckets that have some.
+pub(super) fn insert_source_version(headers: &mut HeaderMap, version: VersionId) -> S3Result<()> {
+    let version = (!version.is_null()).then(|| version.to_string());
+    let name = HeaderName::from_static("x-amz-copy-source-version-id");
+    insert_text(headers, name, version.as_deref())
+}

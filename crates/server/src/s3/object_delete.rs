@@ -1,0 +1,135 @@
+//! DeleteObject and DeleteObjects.
+
+use http::HeaderMap;
+use liteio_store::{
+    DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, VersionId, WriteConditions,
+};
+use s3s::dto::{
+    DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
+    ObjectIdentifier, Timestamp,
+};
+use s3s::{S3Error, S3Response, S3Result};
+
+use super::convert::{bucket_name, insert_text, object_key, version_id, xml_response};
+use super::xml::XmlWriter;
+use super::{Req, Resp, condition, error};
+use crate::app::App;
+
+pub(super) async fn delete_object(
+    app: &App,
+    request: Req<DeleteObjectInput>,
+) -> Resp<DeleteObjectOutput> {
+    let Req { input, extensions, .. } = request;
+    let conditions = WriteConditions {
+        if_match_size: input.if_match_size.and_then(|bytes| u64::try_from(bytes).ok()),
+        if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
+        ..condition::of_write(&extensions)?
+    };
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let version = version_id(input.version_id)?;
+    let outcome = app.store.delete_object(&bucket, key, version, conditions).await;
+    let outcome = outcome.map_err(error::from_store)?;
+    let mut response = S3Response::new(DeleteObjectOutput::default());
+    insert_outcome(&mut response.headers, &outcome)?;
+    Ok(response)
+}
+
+fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<()> {
+    if outcome.delete_marker {
+        headers.insert("x-amz-delete-marker", http::HeaderValue::from_static("true"));
+    }
+    let version = outcome.version_id.as_ref().map(VersionId::to_string);
+    let name = http::HeaderName::from_static("x-amz-version-id");
+    insert_text(headers, name, version.as_deref())
+}
+
+fn unix_seconds(time: Timestamp) -> Option<i64> {
+    let mut text = Vec::new();
+    time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text).ok()?;
+    let text = std::str::from_utf8(&text).ok()?;
+    text.split('.').next()?.parse().ok()
+}
+
+/// What was asked to be deleted, as it was written.
+struct Named {
+    key: String,
+    version: Option<String>,
+}
+
+pub(super) async fn delete_objects(
+    app: &App,
+    request: Req<DeleteObjectsInput>,
+) -> Resp<DeleteObjectsOutput> {
+    let DeleteObjectsInput { bucket, delete, .. } = request.input;
+    let count = delete.objects.len();
+    if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
+        return Err(error::malformed_xml());
+    }
+    let bucket = bucket_name(bucket)?;
+    let quiet = delete.quiet.unwrap_or(false);
+    let mut named = Vec::with_capacity(count);
+    // What cannot be deleted is an answer of its own, and the rest goes on.
+    let mut answers: Vec<Option<S3Result<DeleteOutcome>>> = Vec::with_capacity(count);
+    let mut targets = Vec::with_capacity(count);
+    for object in delete.objects {
+        named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
+        match target(object) {
+            Ok(target) => {
+                targets.push(target);
+                answers.push(None);
+            }
+            Err(error) => answers.push(Some(Err(error))),
+        }
+    }
+    let outcomes = app.store.delete_objects(&bucket, targets).await.map_err(error::from_store)?;
+    let mut outcomes = outcomes.into_iter();
+    let answers = answers.into_iter().filter_map(|answer| {
+        answer.or_else(|| outcomes.next().map(|outcome| outcome.map_err(error::from_store)))
+    });
+    let mut xml = XmlWriter::new("DeleteResult", 64 * count);
+    for (named, answer) in named.iter().zip(answers) {
+        match answer {
+            Ok(_) if quiet => {}
+            Ok(outcome) => write_deleted(&mut xml, named, &outcome),
+            Err(error) => write_error(&mut xml, named, &error),
+        }
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+fn target(object: ObjectIdentifier) -> S3Result<DeleteTarget> {
+    let key: ObjectKey = object_key(object.key)?;
+    let etag = object.e_tag.map(|etag| match etag.value() {
+        "*" => EtagCondition::Any,
+        value => EtagCondition::Matches(vec![ETagText::new(&format!("\"{value}\""))]),
+    });
+    let conditions = WriteConditions {
+        if_match: etag,
+        if_match_size: object.size.and_then(|bytes| u64::try_from(bytes).ok()),
+        if_match_modified_s: object.last_modified_time.and_then(unix_seconds),
+        ..WriteConditions::default()
+    };
+    Ok(DeleteTarget { key, version: version_id(object.version_id)?, conditions })
+}
+
+fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {
+    xml.open("Deleted");
+    xml.text("Key", &named.key);
+    xml.optional_text("VersionId", named.version.as_deref());
+    if outcome.delete_marker {
+        xml.value("DeleteMarker", true);
+        if let Some(version) = &outcome.version_id {
+            xml.value("DeleteMarkerVersionId", version);
+        }
+    }
+    xml.close("Deleted");
+}
+
+fn write_error(xml: &mut XmlWriter, named: &Named, error: &S3Error) {
+    xml.open("Error");
+    xml.text("Key", &named.key);
+    xml.optional_text("VersionId", named.version.as_deref());
+    xml.text("Code", error.code().as_str());
+    xml.text("Message", error.message().unwrap_or_default());
+    xml.close("Error");
+}

@@ -1,0 +1,102 @@
+//! PutObject, also when it came as a form.
+
+use http::header::{ETAG, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
+use s3s::dto::{PutObjectInput, PutObjectOutput};
+use s3s::{S3Response, S3Result};
+
+use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
+use super::convert::{bucket_name, etag_header, header, header_value, object_key, requester};
+use super::page_token::key_in_url;
+use super::service::Answer;
+use super::xml::XmlWriter;
+use super::{Req, Resp, body_in, checksum, condition, error, metadata, unsupported};
+use crate::app::App;
+use crate::auth::PostForm;
+
+pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<PutObjectOutput> {
+    let Req { input, headers, mut extensions, .. } = request;
+    unsupported::check_write(&headers)?;
+    let checks = BodyChecks::from_request(&headers, &extensions)?;
+    let options = PutOptions {
+        metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
+        checksum: None,
+        conditions: condition::of_write(&extensions)?,
+        owner: requester(&extensions)?,
+    };
+    let bucket = bucket_name(input.bucket)?;
+    let key = object_key(input.key)?;
+    let form = extensions.remove::<PostForm>();
+    let bytes_expected = match form {
+        // Only the end of the form tells how long its file is.
+        Some(_) => None,
+        None => Some(body_in::declared_bytes(&headers)?),
+    };
+    let algorithm = checks.algorithm().unwrap_or(DEFAULT_ALGORITHM);
+    let body = body_in::receive(app, input.body, bytes_expected, vec![algorithm]).await?;
+    checks.verify(body.digests())?;
+    let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
+    let options = PutOptions { checksum, ..options };
+    let object = app.store.put_object(&bucket, key, body, options).await;
+    let object = object.map_err(error::from_store)?;
+    match form {
+        Some(form) => form_response(&form, &object, &headers),
+        None => response(&object),
+    }
+}
+
+fn response(object: &ObjectVersion) -> Resp<PutObjectOutput> {
+    let mut response = S3Response::new(PutObjectOutput::default());
+    response.headers.insert(ETAG, etag_header(&object.etag)?);
+    if let Some(checksum) = &object.checksum {
+        checksum::insert(&mut response.headers, checksum)?;
+    }
+    metadata::insert_version(&mut response.headers, object)?;
+    Ok(response)
+}
+
+/// Success as a form asked for it: a redirect, a document, or a bare status.
+fn form_response(
+    form: &PostForm,
+    object: &ObjectVersion,
+    headers: &HeaderMap,
+) -> Resp<PutObjectOutput> {
+    let mut response = response(object)?;
+    let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
+    let location = match &form.success_redirect {
+        Some(target) => {
+            answer.status = Some(StatusCode::SEE_OTHER);
+            redirect_location(target, form, object)?
+        }
+        None => object_location(form, headers)?,
+    };
+    if answer.status == Some(StatusCode::CREATED) {
+        let mut xml = XmlWriter::new("PostResponse", 0);
+        xml.text("Location", &String::from_utf8_lossy(location.as_bytes()));
+        xml.text("Bucket", &form.bucket);
+        xml.text("Key", &form.key);
+        xml.etag(object.etag);
+        answer.xml = Some(xml.finish());
+    }
+    response.headers.insert(LOCATION, location);
+    response.extensions.insert(answer);
+    Ok(response)
+}
+
+/// Where the browser is sent, with what was stored in the query.
+fn redirect_location(
+    target: &str,
+    form: &PostForm,
+    object: &ObjectVersion,
+) -> S3Result<HeaderValue> {
+    let separator = if target.contains('?') { '&' } else { '?' };
+    let (bucket, key) = (&form.bucket, key_in_url(&form.key));
+    let etag = object.etag;
+    header_value(&format!("{target}{separator}bucket={bucket}&key={key}&etag=%22{etag}%22"))
+}
+
+fn object_location(form: &PostForm, headers: &HeaderMap) -> S3Result<HeaderValue> {
+    let host = header(headers, "host").unwrap_or_default();
+    header_value(&format!("http://{host}/{}/{}", form.bucket, key_in_url(&form.key)))
+}

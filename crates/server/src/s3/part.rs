@@ -1,0 +1,192 @@
+//! UploadPart, UploadPartCopy and ListParts.
+
+use http::header::ETAG;
+use liteio_store::{
+    ByteRange, ChecksumAlgorithm, CopyPartOptions, CopyPartOutcome, PartPage, StoreError, Upload,
+};
+use s3s::dto::*;
+use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+
+use super::checksum::{self, BodyChecks, DEFAULT_ALGORITHM};
+use super::convert::{
+    bucket_name, etag_header, object_key, page_size, part_number, upload_id, xml_response,
+};
+use super::limits::LIST_PARTS_MAX;
+use super::metadata::storage_class_or_standard;
+use super::object_copy::{self, from_copy};
+use super::xml::XmlWriter;
+use super::{Req, Resp, blocking, body_in, condition, error, unsupported};
+use crate::app::App;
+
+pub(super) async fn upload_part(
+    app: &App,
+    request: Req<UploadPartInput>,
+) -> Resp<UploadPartOutput> {
+    let Req { input, headers, extensions, .. } = request;
+    unsupported::check_customer_key(&headers)?;
+    let checks = BodyChecks::from_request(&headers, &extensions)?;
+    let number = part_number(input.part_number)?;
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let id = upload_id(&input.upload_id)?;
+    let bytes_expected = body_in::declared_bytes(&headers)?;
+    let upload = app.store.upload(&bucket, &key, &id).map_err(error::from_store)?;
+    let algorithms = algorithms(&upload, checks.algorithm())?;
+    let kept = algorithms.first().copied();
+    let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms).await?;
+    checks.verify(body.digests())?;
+    let checksum = kept.and_then(|algorithm| body.digests().checksum(algorithm).copied());
+    let sent = checks.algorithm().and_then(|it| body.digests().checksum(it).copied());
+    let part = app.store.put_part(&bucket, &key, &id, number, body, checksum).await;
+    let part = part.map_err(error::from_store)?;
+    let mut response = S3Response::new(UploadPartOutput::default());
+    response.headers.insert(ETAG, etag_header(&part.etag)?);
+    if let Some(checksum) = sent.or(part.checksum) {
+        checksum::insert_value(&mut response.headers, &checksum)?;
+    }
+    Ok(response)
+}
+
+/// What to compute of a part: what its upload keeps, and what its client sends. They may differ only
+/// where the client of the upload named no algorithm.
+fn algorithms(
+    upload: &Upload,
+    sent: Option<ChecksumAlgorithm>,
+) -> S3Result<Vec<ChecksumAlgorithm>> {
+    match (upload.checksum.map(|(algorithm, _)| algorithm), sent) {
+        (Some(kept), Some(sent)) if kept == sent => Ok(vec![kept]),
+        (Some(kept), Some(sent)) if kept != DEFAULT_ALGORITHM => Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!(
+                "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum \
+                 Type: {}",
+                checksum::name(kept).to_ascii_lowercase(),
+                checksum::name(sent).to_ascii_lowercase()
+            ),
+        )),
+        (kept, sent) => Ok(kept.into_iter().chain(sent).collect()),
+    }
+}
+
+pub(super) async fn upload_part_copy(
+    app: &App,
+    request: Req<UploadPartCopyInput>,
+) -> Resp<UploadPartCopyOutput> {
+    let Req { input, headers, mut extensions, .. } = request;
+    unsupported::check_write(&headers)?;
+    let number = part_number(input.part_number)?;
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let id = upload_id(&input.upload_id)?;
+    let options = CopyPartOptions {
+        range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
+        conditions: condition::of_copy_source(&extensions),
+    };
+    let source = object_copy::source(app, &headers, &mut extensions, input.copy_source)?;
+    let store = app.store.clone();
+    // The bytes are read once, for their MD5.
+    let copied = blocking(app, move || {
+        Ok(store.copy_part(source, &bucket, &key, &id, number, options).wait())
+    });
+    copied_part(&copied.await?.map_err(from_part_copy)?)
+}
+
+/// `bytes=first-last`, and nothing else.
+fn copy_range(text: &str) -> S3Result<(u64, u64)> {
+    match ByteRange::parse(text) {
+        Some(ByteRange::FromTo { first, last }) if text.starts_with("bytes=") => Ok((first, last)),
+        _ => Err(s3_error!(
+            InvalidArgument,
+            "The x-amz-copy-source-range value must be of the form bytes=first-last where first and \
+             last are the zero-based offsets of the first and last bytes to copy"
+        )),
+    }
+}
+
+fn from_part_copy(error: StoreError) -> S3Error {
+    match error {
+        // Not 416: it is no range of the resource that the request addresses.
+        StoreError::InvalidRange { object_bytes } => S3Error::with_message(
+            S3ErrorCode::InvalidArgument,
+            format!("Range specified is not valid for source object of size: {object_bytes}"),
+        ),
+        error => from_copy(error),
+    }
+}
+
+fn copied_part(copied: &CopyPartOutcome) -> Resp<UploadPartCopyOutput> {
+    let mut xml = XmlWriter::new("CopyPartResult", 0);
+    xml.date("LastModified", copied.part.modified_ms);
+    xml.etag(copied.part.etag);
+    if let Some(checksum) = &copied.part.checksum {
+        checksum::write_value(&mut xml, checksum);
+    }
+    let mut response = xml_response(xml.finish());
+    object_copy::insert_source_version(&mut response.headers, copied.source_version)?;
+    Ok(response)
+}
+
+pub(super) async fn list_parts(app: &App, request: Req<ListPartsInput>) -> Resp<ListPartsOutput> {
+    let input = request.input;
+    unsupported::check_customer_key(&request.headers)?;
+    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let id = upload_id(&input.upload_id)?;
+    let max = page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?;
+    let marker = input.part_number_marker.unwrap_or_default();
+    // A marker above every part number is fine: nothing follows it.
+    let marker = u16::try_from(marker.min(i32::from(u16::MAX))).map_err(|_| {
+        s3_error!(
+            InvalidArgument,
+            "Argument part-number-marker must be an integer between 0 and 2147483647"
+        )
+    })?;
+    let store = app.store.clone();
+    let name = bucket.to_string();
+    let page =
+        blocking(app, move || store.list_parts(&bucket, &key, &id, Some(marker), max)).await?;
+    Ok(xml_response(parts_document(&name, &page, marker, max)))
+}
+
+fn parts_document(bucket: &str, page: &PartPage, marker: u16, max: usize) -> bytes::Bytes {
+    let upload = &page.upload;
+    let mut xml = XmlWriter::new("ListPartsResult", 256 * page.parts.len());
+    xml.text("Bucket", bucket);
+    xml.text("Key", upload.key.as_str());
+    xml.value("UploadId", upload.id);
+    xml.owner("Initiator", &upload.owner);
+    xml.owner("Owner", &upload.owner);
+    let class = upload.metadata.storage_class.as_deref();
+    xml.text("StorageClass", storage_class_or_standard(class));
+    if let Some((algorithm, kind)) = upload.checksum {
+        xml.value("ChecksumAlgorithm", checksum::name(algorithm));
+        xml.value("ChecksumType", checksum::type_name(kind));
+    }
+    xml.value("PartNumberMarker", marker);
+    let last = page.parts.last().map_or(marker, |part| part.number.get());
+    xml.value("NextPartNumberMarker", last);
+    xml.value("MaxParts", max);
+    xml.value("IsTruncated", page.next.is_some());
+    for part in &page.parts {
+        xml.open("Part");
+        xml.value("PartNumber", part.number);
+        xml.date("LastModified", part.modified_ms);
+        xml.etag(part.etag);
+        if let Some(checksum) = &part.checksum {
+            checksum::write_value(&mut xml, checksum);
+        }
+        xml.value("Size", part.bytes);
+        xml.close("Part");
+    }
+    xml.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_a_copy_is_strict() {
+        assert_eq!(copy_range("bytes=0-9").expect("valid"), (0, 9));
+        for text in ["0-9", "bytes=0-", "bytes=-9", "bytes=9-0", "bytes=0-1,3-4", "bytes=a-b", ""] {
+            assert_eq!(copy_range(text).expect_err(text).code().as_str(), "InvalidArgument");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Tags of objects, as `x-amz-tagging` carries them.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::limits::{TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
+
+/// Reads `name=value&name=value`, encoded as a query is.
+pub(super) fn parse_header(text: &str) -> S3Result<Vec<(String, String)>> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let tags: Vec<(String, String)> = pairs
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(key)?, decode(value)?))
+        })
+        .collect::<S3Result<_>>()?;
+    check(&tags)?;
+    Ok(tags)
+}
+
+fn decode(text: &str) -> S3Result<String> {
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
+    decoded.map_err(|_| {
+        s3_error!(
+            InvalidArgument,
+            "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query \
+             parameters without tag name duplicates."
+        )
+    })
+}
+
+fn check(tags: &[(String, String)]) -> S3Result<()> {
+    if tags.len() > TAGS_MAX {
+        return Err(invalid_tag("Object tags cannot be greater than 10"));
+    }
+    for (position, (key, value)) in tags.iter().enumerate() {
+        if !(1..=TAG_KEY_CHARACTERS_MAX).contains(&key.encode_utf16().count())
+            || !key.chars().all(is_tag_character)
+        {
+            return Err(invalid_tag("The TagKey you have provided is invalid"));
+        }
+        if value.encode_utf16().count() > TAG_VALUE_CHARACTERS_MAX
+            || !value.chars().all(is_tag_character)
+        {
+            return Err(invalid_tag("The TagValue you have provided is invalid"));
+        }
+        if key.starts_with("aws:") {
+            return Err(invalid_tag("System tags cannot be added/updated by requester"));
+        }
+        if tags[..position].iter().any(|(other, _)| other == key) {
+            return Err(invalid_tag("Cannot provide multiple Tags with the same key"));
+        }
+    }
+    Ok(())
+}
+
+/// Letters, digits and spaces of any script, and `_ . : / = + - @`.
+fn is_tag_character(character: char) -> bool {
+    character.is_alphanumeric() || character == ' ' || "_.:/=+-@".contains(character)
+        // Combining marks belong to the letters before them.
+        || (!character.is_ascii() && !character.is_control())
+}
+
+fn invalid_tag(message: &'static str) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidTag, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_decoded() {
+        let tags = parse_header("a=1&b%20c=%C3%BC+x&empty=&bare").expect("valid tags");
+        let expected = [("a", "1"), ("b c", "ü x"), ("empty", ""), ("bare", "")];
+        assert!(tags.iter().map(|(key, value)| (&**key, &**value)).eq(expected), "{tags:?}");
+        assert_eq!(parse_header("").expect("no tags"), []);
+    }
+
+    #[test]
+    fn rules_are_kept() {
+        let eleven: Vec<String> = (0..11).map(|number| format!("k{number}=v")).collect();
+        let rows = [
+            (eleven.join("&"), "InvalidTag"),
+            ("a=1&a=2".to_owned(), "InvalidTag"),
+            ("=v".to_owned(), "InvalidTag"),
+            (format!("{}=v", "k".repeat(129)), "InvalidTag"),
+            (format!("k={}", "v".repeat(257)), "InvalidTag"),
+            ("aws:x=1".to_owned(), "InvalidTag"),
+            ("k%01=1".to_owned(), "InvalidTag"),
+            ("k=%ff".to_owned(), "InvalidArgument"),
+        ];
+        for (text, code) in rows {
+            let error = parse_header(&text).expect_err(&text);
+            assert_eq!(error.code().as_str(), code, "{text}");
+        }
+        let ten: Vec<String> = (0..10).map(|number| format!("k{number}=v")).collect();
+        assert_eq!(parse_header(&ten.join("&")).expect("ten are allowed").len(), 10);
+        let longest = format!("{}={}", "k".repeat(128), "v".repeat(256));
+        assert!(parse_header(&longest).is_ok());
+    }
+}

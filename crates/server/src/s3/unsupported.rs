@@ -1,0 +1,97 @@
+//! Headers that ask for what this server does not do. An answer that ignored them would promise
+//! encryption, locks or grants that do not exist.
+
+use http::HeaderMap;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+const ENCRYPTION: &str = "x-amz-server-side-encryption";
+
+/// Checks a request that writes an object or begins an upload.
+pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
+    for (name, value) in headers {
+        let Some(name) = name.as_str().strip_prefix("x-amz-") else { continue };
+        if name == "acl" {
+            check_object_acl(value.as_bytes())?;
+        } else if name.starts_with("grant-") {
+            return Err(acl_not_supported());
+        } else if name.starts_with("server-side-encryption")
+            || name.starts_with("copy-source-server-side-encryption")
+        {
+            return Err(not_implemented(
+                "Server-side encryption is not implemented by LiteIO yet.",
+            ));
+        } else if name.starts_with("object-lock-") {
+            return Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration"));
+        } else if name == "write-offset-bytes" {
+            return Err(not_implemented("Appending to objects is not implemented by LiteIO yet."));
+        }
+    }
+    Ok(())
+}
+
+/// Checks a request that reads an object or adds to an upload: neither is encrypted.
+pub(super) fn check_customer_key(headers: &HeaderMap) -> S3Result<()> {
+    let is_customer_key = |name: &str| {
+        name.strip_prefix(ENCRYPTION).is_some_and(|rest| rest.starts_with("-customer-"))
+    };
+    if headers.keys().any(|name| is_customer_key(name.as_str())) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "The encryption parameters are not applicable to this object."
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the headers of CreateBucket.
+pub(super) fn check_create_bucket(headers: &HeaderMap) -> S3Result<()> {
+    for (name, value) in headers {
+        match (name.as_str(), value.as_bytes()) {
+            ("x-amz-acl", b"private") | ("x-amz-object-ownership", b"BucketOwnerEnforced") => {}
+            ("x-amz-acl", _) => {
+                return Err(s3_error!(
+                    InvalidBucketAclWithObjectOwnership,
+                    "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting"
+                ));
+            }
+            ("x-amz-object-ownership", b"BucketOwnerPreferred" | b"ObjectWriter") => {
+                return Err(not_implemented(
+                    "Access control lists are not implemented by LiteIO yet: the object ownership \
+                     is always BucketOwnerEnforced.",
+                ));
+            }
+            ("x-amz-object-ownership", _) => {
+                return Err(s3_error!(InvalidArgument, "Invalid x-amz-object-ownership header"));
+            }
+            ("x-amz-bucket-object-lock-enabled", lock) if lock.eq_ignore_ascii_case(b"true") => {
+                return Err(not_implemented("Object Lock is not implemented by LiteIO yet."));
+            }
+            (name, _) if name.starts_with("x-amz-grant-") => return Err(acl_not_supported()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Canned lists that say what is so anyway are fine; all others ask for what a bucket whose owner
+/// owns everything does not have.
+fn check_object_acl(value: &[u8]) -> S3Result<()> {
+    match value {
+        b"private" | b"bucket-owner-full-control" => Ok(()),
+        b"public-read"
+        | b"public-read-write"
+        | b"authenticated-read"
+        | b"aws-exec-read"
+        | b"bucket-owner-read"
+        | b"log-delivery-write" => Err(acl_not_supported()),
+        _ => Err(s3_error!(InvalidArgument, "The canned ACL is not valid")),
+    }
+}
+
+fn acl_not_supported() -> S3Error {
+    s3_error!(AccessControlListNotSupported, "The bucket does not allow ACLs")
+}
+
+fn not_implemented(message: &'static str) -> S3Error {
+    S3Error::with_message(S3ErrorCode::NotImplemented, message)
+}
