@@ -155,11 +155,14 @@ impl ChunkedDecoder {
     }
 
     /// The input has ended.
-    pub(super) fn finish(&self) -> Result<(), AuthBodyError> {
-        match self.state {
-            State::Done => Ok(()),
-            _ => Err(incomplete()),
+    pub(super) fn finish(&mut self) -> Result<(), AuthBodyError> {
+        if self.state != State::Done {
+            return Err(incomplete());
         }
+        if let Some(trailer) = &mut self.trailer {
+            trailer.publish();
+        }
+        Ok(())
     }
 
     /// Moves one line, without its `\n`, into `self.line`. False when its end has not come yet.
@@ -271,7 +274,7 @@ impl ChunkedDecoder {
         };
         if trailer.push_line(&line)? {
             let chain = self.chain.as_ref();
-            trailer.finish(|canonical, signature| {
+            trailer.check(|canonical, signature| {
                 chain.is_some_and(|chain| chain.fits_trailer(canonical, signature))
             })?;
             self.state = State::Done;
