@@ -31,7 +31,7 @@ pub(super) struct ChunkedDecoder {
     /// Bytes still to come until the declared length is reached.
     decoded_remaining: u64,
     previous_chunk_bytes: Option<u64>,
-    chain: Option<ChunkChain>,
+    chain: Option<Box<ChunkChain>>,
     trailer: Option<TrailerBlock>,
 }
 
@@ -120,7 +120,7 @@ impl ChunkedDecoder {
     /// `chain` is given for signed chunks, `trailer` for a body that ends with one.
     pub(super) fn new(
         decoded_length: u64,
-        chain: Option<ChunkChain>,
+        chain: Option<Box<ChunkChain>>,
         trailer: Option<TrailerBlock>,
     ) -> Self {
         ChunkedDecoder {

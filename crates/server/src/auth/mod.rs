@@ -86,7 +86,7 @@ struct Verified {
     service: Option<Service>,
     payload: Payload,
     /// Of signed chunks.
-    chain: Option<ChunkChain>,
+    chain: Option<Box<ChunkChain>>,
 }
 
 impl Authenticator {
@@ -129,7 +129,8 @@ impl Authenticator {
         let (parts, body) = request.into_parts();
         let mut source = Source::new(body);
         if let Some(target) = self.form_target(&parts)? {
-            return self.authenticate_form(parts, source, target).await;
+            // Boxed, so that the many other requests do not carry its state about.
+            return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
         let found = SecurityHeaders::scan(&parts.headers)?;
         let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
@@ -213,8 +214,9 @@ impl Verified {
     fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
         let is_chain = matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. }));
         let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
-        let chain =
-            seed.map(|seed| ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed));
+        let chain = seed.map(|seed| {
+            Box::new(ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed))
+        });
         let identity = Identity::User(Arc::clone(claim.user));
         Verified { identity, service: Some(claim.scope.service), payload, chain }
     }
