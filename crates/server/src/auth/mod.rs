@@ -44,7 +44,7 @@ pub use self::body::{AuthBody, AuthBodyError, BodyFault};
 pub use self::credentials::{Credentials, CredentialsError, SecretKey, User};
 pub use self::error::{AuthError, SignatureDiagnostics};
 pub use self::identity::Identity;
-pub use self::post_object::PostForm;
+pub use self::post_object::{HiddenContentType, PostForm};
 pub use self::sigv4::Service;
 pub use self::trailer::TrailerHandle;
 
@@ -53,6 +53,7 @@ use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
 use self::payload::{ChunkedPayload, EMPTY_SHA256, Payload, UNSIGNED_PAYLOAD};
+use self::post_object::hide_form_content_type;
 use self::presigned::{QueryAuthentication, strip_query};
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv4::Claim;
@@ -117,7 +118,8 @@ impl Authenticator {
     ///
     /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
     /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
-    /// [`PostForm`] when the request came as a form and is now a PUT.
+    /// [`PostForm`] when the request came as a form and is now a PUT; [`HiddenContentType`] when
+    /// another POST says to be one.
     ///
     /// # Errors
     /// [`AuthError`], with the code, status and message of AWS.
@@ -258,6 +260,7 @@ fn finish(
         }
     };
     strip_headers(&mut parts.headers, decoded_length);
+    hide_form_content_type(&mut parts);
     let body = AuthBody::new(source, verifier);
     parts.extensions.insert(identity);
     if let Some(service) = service {

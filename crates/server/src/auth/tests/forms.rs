@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::signer::Signer;
 use super::*;
-use crate::auth::PostForm;
+use crate::auth::{HiddenContentType, PostForm};
 
 const FORM_DATE: &str = "20151229T000000Z";
 
@@ -449,10 +449,28 @@ fn a_form_goes_to_a_bucket() {
     let form = || form_bytes(&fields(&[("key", "k")]), b"x");
     assert_refused(send_bytes("/", form()), "MethodNotAllowed", "");
     // Other POST requests may have any content type.
+    let content_type = "multipart/form-data; boundary=edge";
     for uri in ["/bucket/key?uploads", "/bucket?delete", "/bucket/key"] {
         let passed = send_bytes(uri, form()).expect("not a form");
         assert_eq!(passed.method(), http::Method::POST);
         assert!(passed.extensions().get::<PostForm>().is_none());
+        // But nobody behind may read a form in them.
+        assert!(!passed.headers().contains_key("content-type"));
+        assert_eq!(passed.extensions().get::<HiddenContentType>().expect("kept").0, content_type);
+    }
+    let unknown = send_bytes("/bucket?x=y", form()).expect("a form all the same");
+    assert_eq!(unknown.uri(), "/bucket/k");
+    for query in ["X-Amz-Signature=0", "Signature=0", "X-Amz-Algorithm=AWS4-HMAC-SHA256"] {
+        let both = send_bytes(&format!("/bucket?{query}"), form());
+        assert_refused(both, "InvalidArgument", "Only one auth");
+    }
+    for content_type in
+        ["Multipart/Form-Data; boundary=edge", "multipart/form-data+xml;boundary=edge"]
+    {
+        let mut request = post_to("/bucket", TestBody::new([form()]));
+        request.headers_mut().insert("content-type", content_type.parse().expect("valid"));
+        let put = authenticate(&authenticator(), request).expect(content_type);
+        assert_eq!(put.uri(), "/bucket/k");
     }
     let by_host = authenticator_at(FORM_DATE, 0)
         .with_host_bucket(Arc::new(|host| host.strip_suffix(".example.com").map(str::to_owned)));

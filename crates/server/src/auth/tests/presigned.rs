@@ -87,6 +87,15 @@ fn every_parameter_is_needed_once() {
 }
 
 #[test]
+fn parameters_cannot_hide_behind_an_encoding() {
+    for name in ["X-Amz-Signatur%65", "%58-Amz-Algorithm", "Signatur%65", "X%2DAmz%2DExpires"] {
+        let request = Request::get(format!("/k?{name}=a")).header("host", "h");
+        let result = send(request.body(TestBody::default()).expect("valid"));
+        assert_refused(result, "AuthorizationQueryParametersError", "must not be encoded");
+    }
+}
+
+#[test]
 fn a_presigned_url_allows_what_it_says_and_nothing_else() {
     let mismatch = "SignatureDoesNotMatch";
     assert_refused(with_query(|query| format!("{query}&versionId=1")), mismatch, "");
