@@ -3,6 +3,7 @@
 mod chunked;
 mod forms;
 mod header;
+mod hostile;
 mod presigned;
 mod published;
 mod signer;
