@@ -27,7 +27,7 @@
 //! # }
 //! ```
 
-mod app;
+pub mod app;
 pub mod auth;
 pub mod banner;
 pub mod cli;
@@ -36,8 +36,9 @@ pub mod config;
 pub mod front;
 pub mod health;
 pub mod offload;
+mod pipeline;
 mod router;
-mod s3;
+pub mod s3;
 mod serve;
 mod server;
 pub mod telemetry;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use liteio_store::{Damage, Store, StoreConfig};
 
 use crate::cli::VerifyArgs;
 
@@ -27,9 +28,30 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     Ok(damaged.is_empty())
 }
 
-/// The seam to the store: one line for everything that is damaged.
-fn verify(path: &Path, _progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>, String> {
-    Err(format!("{}: nothing can be verified yet", path.display()))
+/// One line for everything that is damaged.
+fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>, String> {
+    let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
+    let store = Store::open(StoreConfig::directory(path)).map_err(named)?;
+    let report = store.verify(&mut |at| progress(at.done, at.total)).map_err(named)?;
+    store.close();
+    println!(
+        "{}: {} objects, {} blobs and {} bytes checked, {} orphans",
+        path.display(),
+        report.objects,
+        report.blobs,
+        report.bytes,
+        report.orphans
+    );
+    Ok(report.damaged.iter().map(describe).collect())
+}
+
+fn describe(damage: &Damage) -> String {
+    let bucket = damage.bucket.as_ref().map_or("?", |name| name.as_str());
+    let key = damage.key.as_ref().map_or("?", |key| key.as_str());
+    match &damage.version {
+        Some(version) => format!("{bucket}/{key:?} (version {version}): {}", damage.what),
+        None => format!("{bucket}/{key:?}: {}", damage.what),
+    }
 }
 
 struct Progress {

@@ -21,7 +21,7 @@ use super::signing_key::{Signature, hex_digest};
 pub(super) type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// Why a body failed on its way in. Nothing of it may be kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AuthBodyError {
     /// The S3 error code.
     pub code: S3ErrorCode,

@@ -31,7 +31,7 @@ pub(super) struct ChunkedDecoder {
     /// Bytes still to come until the declared length is reached.
     decoded_remaining: u64,
     previous_chunk_bytes: Option<u64>,
-    chain: Option<ChunkChain>,
+    chain: Option<Box<ChunkChain>>,
     trailer: Option<TrailerBlock>,
 }
 
@@ -120,7 +120,7 @@ impl ChunkedDecoder {
     /// `chain` is given for signed chunks, `trailer` for a body that ends with one.
     pub(super) fn new(
         decoded_length: u64,
-        chain: Option<ChunkChain>,
+        chain: Option<Box<ChunkChain>>,
         trailer: Option<TrailerBlock>,
     ) -> Self {
         ChunkedDecoder {
@@ -155,11 +155,14 @@ impl ChunkedDecoder {
     }
 
     /// The input has ended.
-    pub(super) fn finish(&self) -> Result<(), AuthBodyError> {
-        match self.state {
-            State::Done => Ok(()),
-            _ => Err(incomplete()),
+    pub(super) fn finish(&mut self) -> Result<(), AuthBodyError> {
+        if self.state != State::Done {
+            return Err(incomplete());
         }
+        if let Some(trailer) = &mut self.trailer {
+            trailer.publish();
+        }
+        Ok(())
     }
 
     /// Moves one line, without its `\n`, into `self.line`. False when its end has not come yet.
@@ -271,7 +274,7 @@ impl ChunkedDecoder {
         };
         if trailer.push_line(&line)? {
             let chain = self.chain.as_ref();
-            trailer.finish(|canonical, signature| {
+            trailer.check(|canonical, signature| {
                 chain.is_some_and(|chain| chain.fits_trailer(canonical, signature))
             })?;
             self.state = State::Done;

@@ -1,7 +1,9 @@
 //! The security headers of a request, looked up in one pass, each at most once.
 
 use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use http::header::{
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
+};
 
 use super::error::AuthError;
 
@@ -113,7 +115,9 @@ pub(super) fn strip_headers(headers: &mut HeaderMap, decoded_length: Option<u64>
 
 /// `aws-chunked` is framing, not an encoding of the object: it must never be stored.
 fn strip_aws_chunked(headers: &mut HeaderMap) {
-    use http::header::CONTENT_ENCODING;
+    if !headers.contains_key(CONTENT_ENCODING) {
+        return;
+    }
     let is_framing = |token: &str| token.trim().eq_ignore_ascii_case("aws-chunked");
     let values =
         || headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());

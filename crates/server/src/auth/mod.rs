@@ -44,7 +44,7 @@ pub use self::body::{AuthBody, AuthBodyError, BodyFault};
 pub use self::credentials::{Credentials, CredentialsError, SecretKey, User};
 pub use self::error::{AuthError, SignatureDiagnostics};
 pub use self::identity::Identity;
-pub use self::post_object::PostForm;
+pub use self::post_object::{HiddenContentType, PostForm};
 pub use self::sigv4::Service;
 pub use self::trailer::TrailerHandle;
 
@@ -53,6 +53,7 @@ use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
 use self::payload::{ChunkedPayload, EMPTY_SHA256, Payload, UNSIGNED_PAYLOAD};
+use self::post_object::hide_form_content_type;
 use self::presigned::{QueryAuthentication, strip_query};
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv4::Claim;
@@ -86,7 +87,7 @@ struct Verified {
     service: Option<Service>,
     payload: Payload,
     /// Of signed chunks.
-    chain: Option<ChunkChain>,
+    chain: Option<Box<ChunkChain>>,
 }
 
 impl Authenticator {
@@ -117,7 +118,8 @@ impl Authenticator {
     ///
     /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
     /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
-    /// [`PostForm`] when the request came as a form and is now a PUT.
+    /// [`PostForm`] when the request came as a form and is now a PUT; [`HiddenContentType`] when
+    /// another POST says to be one.
     ///
     /// # Errors
     /// [`AuthError`], with the code, status and message of AWS.
@@ -129,7 +131,8 @@ impl Authenticator {
         let (parts, body) = request.into_parts();
         let mut source = Source::new(body);
         if let Some(target) = self.form_target(&parts)? {
-            return self.authenticate_form(parts, source, target).await;
+            // Boxed, so that the many other requests do not carry its state about.
+            return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
         let found = SecurityHeaders::scan(&parts.headers)?;
         let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
@@ -213,8 +216,9 @@ impl Verified {
     fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
         let is_chain = matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. }));
         let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
-        let chain =
-            seed.map(|seed| ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed));
+        let chain = seed.map(|seed| {
+            Box::new(ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed))
+        });
         let identity = Identity::User(Arc::clone(claim.user));
         Verified { identity, service: Some(claim.scope.service), payload, chain }
     }
@@ -256,6 +260,7 @@ fn finish(
         }
     };
     strip_headers(&mut parts.headers, decoded_length);
+    hide_form_content_type(&mut parts);
     let body = AuthBody::new(source, verifier);
     parts.extensions.insert(identity);
     if let Some(service) = service {

@@ -33,11 +33,14 @@ pub(super) struct Form {
     pub(super) file_start: [Bytes; 2],
 }
 
-/// Whether these headers announce a form.
+/// Whether these headers announce a form, to anyone: also with a suffix (`form-data+xml`), which
+/// readers of media types set apart.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
-    let announced = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
-    let essence = announced.and_then(|value| value.split(|byte| *byte == b';').next());
-    essence.is_some_and(|e| e.trim_ascii().eq_ignore_ascii_case(b"multipart/form-data"))
+    headers.get_all(CONTENT_TYPE).iter().any(|value| {
+        let mut parts = value.as_bytes().split(|byte| matches!(byte, b';' | b'+'));
+        let essence = parts.next().unwrap_or_default();
+        essence.trim_ascii().eq_ignore_ascii_case(b"multipart/form-data")
+    })
 }
 
 /// CRLF, two dashes and the boundary that the content type names.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Uri};
@@ -11,7 +11,7 @@ use s3s::S3ErrorCode;
 use super::Authenticator;
 use super::amz_date::AmzDate;
 use super::body::{AuthBody, Source, Verifier};
-use super::canonical::push_encoded;
+use super::canonical::{push_encoded, query_pairs};
 use super::credentials::User;
 use super::error::{AuthError, SignatureDiagnostics};
 use super::identity::Identity;
@@ -20,6 +20,7 @@ use super::post_file::{FileDecoder, LengthRange};
 use super::post_form::{Form, is_form};
 use super::post_policy::PostPolicy;
 use super::post_tagging::tagging_header;
+use super::presigned::QueryAuthentication;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
 
 /// In the extensions of a PUT that came as a form, for whoever shapes the answer: the file has no
@@ -35,6 +36,22 @@ pub struct PostForm {
     /// Where to send the browser after success (303), with `bucket`, `key` and `etag` added to the
     /// query; takes precedence over the status.
     pub success_redirect: Option<String>,
+}
+
+/// The content type of a POST that is no upload of a form although it says `multipart/form-data`,
+/// in its extensions instead of its headers. It may describe an object (of
+/// CreateMultipartUpload), but nothing behind this layer may take the body for a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenContentType(pub HeaderValue);
+
+/// Takes such a content type off a POST.
+pub(super) fn hide_form_content_type(parts: &mut Parts) {
+    if parts.method == Method::POST
+        && is_form(&parts.headers)
+        && let Some(value) = parts.headers.remove(CONTENT_TYPE)
+    {
+        parts.extensions.insert(HiddenContentType(value));
+    }
 }
 
 /// Where a form is sent to.
@@ -53,8 +70,9 @@ impl Authenticator {
         if parts.method != Method::POST || !is_form(&parts.headers) {
             return Ok(None);
         }
-        // Other POST requests name their operation in the query, and may carry any content type.
-        if parts.uri.query().is_some_and(|query| !query.is_empty()) {
+        // The one other POST to a bucket.
+        let query = parts.uri.query().unwrap_or_default();
+        if query_pairs(query).any(|(name, _)| name == "delete") {
             return Ok(None);
         }
         let path = parts.uri.path().trim_start_matches('/');
@@ -84,7 +102,10 @@ impl Authenticator {
         mut source: Source,
         target: FormTarget,
     ) -> Result<http::Request<AuthBody>, AuthError> {
-        if parts.headers.contains_key(http::header::AUTHORIZATION) {
+        let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
+        let is_signed_twice = parts.headers.contains_key(http::header::AUTHORIZATION)
+            || !matches!(query, QueryAuthentication::None);
+        if is_signed_twice {
             return Err(AuthError::only_one_mechanism());
         }
         let mut form = Form::read(&parts.headers, &mut source).await?;

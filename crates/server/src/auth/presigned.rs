@@ -44,9 +44,10 @@ impl<'a> QueryAuthentication<'a> {
     pub(super) fn scan(query: &'a str) -> Result<Self, AuthError> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
         for (name, value) in query_pairs(query) {
-            if matches!(name, "Signature" | "AWSAccessKeyId") {
+            if is_version_2_parameter(name) {
                 return Ok(QueryAuthentication::Version2);
             }
+            refuse_disguised(name)?;
             let Some(place) = presigned.place(name) else { continue };
             let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
             let decoded = decoded.map_err(|_| parameters_error(format!("{name} is not UTF-8")))?;
@@ -77,6 +78,23 @@ impl<'a> PresignedQuery<'a> {
             "Content-Sha256" => Some(&mut self.content_sha256),
             _ => None,
         }
+    }
+}
+
+fn is_version_2_parameter(name: &str) -> bool {
+    matches!(name, "Signature" | "AWSAccessKeyId")
+}
+
+/// A parameter whose name is encoded although it need not be would be none of ours here, and one
+/// for whoever decodes it later.
+fn refuse_disguised(name: &str) -> Result<(), AuthError> {
+    if !name.contains('%') {
+        return Ok(());
+    }
+    let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+    match is_signature_parameter(&decoded) || is_version_2_parameter(&decoded) {
+        true => Err(parameters_error(format!("The name of {decoded} must not be encoded"))),
+        false => Ok(()),
     }
 }
 

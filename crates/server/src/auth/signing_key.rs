@@ -52,12 +52,15 @@ pub(super) fn hex_digest(digest: &[u8]) -> Signature {
     text
 }
 
+/// Place of the user in the table of credentials, day, service.
+type KeyId = (u32, [u8; 8], Service);
+
 /// Signing keys by user, day and service; the region is the server's own.
 ///
 /// Deriving one costs five HMACs, more than all the rest of checking a signature.
 #[derive(Default)]
 pub(super) struct SigningKeyCache {
-    keys: RwLock<HashMap<(u32, [u8; 8], Service), SigningKey>>,
+    keys: RwLock<HashMap<KeyId, SigningKey>>,
 }
 
 impl SigningKeyCache {

@@ -115,10 +115,10 @@ impl TrailerBlock {
         Ok(false)
     }
 
-    /// Checks what came against what was announced, and hands it over. `verify` says whether the
-    /// signature fits the canonical lines.
-    pub(super) fn finish(
-        &mut self,
+    /// Checks what came against what was announced. `verify` says whether the signature fits the
+    /// canonical lines.
+    pub(super) fn check(
+        &self,
         verify: impl FnOnce(&[u8], &str) -> bool,
     ) -> Result<(), AuthBodyError> {
         if self.signed {
@@ -133,7 +133,11 @@ impl TrailerBlock {
         if self.received.len() != self.handle.declared.len() {
             return Err(malformed());
         }
-        let _ = self.handle.received.set(std::mem::take(&mut self.received));
         Ok(())
+    }
+
+    /// Hands over what was checked: the body has ended well.
+    pub(super) fn publish(&mut self) {
+        let _ = self.handle.received.set(std::mem::take(&mut self.received));
     }
 }

@@ -142,7 +142,7 @@ fn complete_xml(body: Bytes, resource: &str, ids: &RequestIds) -> Bytes {
     xml.into()
 }
 
-fn push_element(xml: &mut String, name: &str, text: &str) {
+pub(crate) fn push_element(xml: &mut String, name: &str, text: &str) {
     xml.push('<');
     xml.push_str(name);
     xml.push('>');

@@ -1,5 +1,13 @@
-//! Records, and where they stand in the key space.
+//! Records, and where they stand in the key space. Knows nothing of blobs but their ids.
 
+pub(crate) mod bucket;
+pub(crate) mod content;
+pub(crate) mod key;
+pub(crate) mod object;
+pub(crate) mod record;
+pub(crate) mod reference;
+pub(crate) mod space;
 mod types;
+pub(crate) mod upload;
 
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

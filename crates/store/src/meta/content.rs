@@ -1,0 +1,167 @@
+//! Where the bytes of an object or of a part are.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::record;
+use crate::error::StoreError;
+use crate::name::UploadId;
+
+/// Bytes that are kept, counted and deleted as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ContentId {
+    /// A blob.
+    Blob([u8; 16]),
+    /// The parts of a completed upload.
+    Parts(UploadId),
+}
+
+/// A run of bytes within a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extent {
+    pub(crate) blob: [u8; 16],
+    /// Length of the whole blob.
+    pub(crate) blob_bytes: u64,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The manifest of an object, or of a part (which never is [`Content::Parts`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The bytes themselves.
+    Inline(Bytes),
+    /// One piece of a blob after the other.
+    Extents(Vec<Extent>),
+    /// The part records 1 to `count` of an upload.
+    Parts {
+        list: UploadId,
+        count: u32,
+        /// Whether this is the object that the upload made, not a copy of it.
+        is_original: bool,
+    },
+}
+
+/// As it is stored: inline bytes follow the record's fields as they are.
+#[derive(Serialize, Deserialize)]
+pub(super) enum StoredContent {
+    Inline { bytes: u32 },
+    Extents(Vec<Extent>),
+    Parts { list: UploadId, count: u32, is_original: bool },
+}
+
+impl Content {
+    /// Appends to a record, as its end.
+    pub(super) fn append(&self, target: Vec<u8>) -> Vec<u8> {
+        let (stored, inline) = match self {
+            Self::Inline(bytes) => {
+                let length = u32::try_from(bytes.len()).expect("inline bytes are few");
+                (StoredContent::Inline { bytes: length }, &bytes[..])
+            }
+            Self::Extents(extents) => (StoredContent::Extents(extents.clone()), &[][..]),
+            Self::Parts { list, count, is_original } => {
+                let (list, count, is_original) = (*list, *count, *is_original);
+                (StoredContent::Parts { list, count, is_original }, &[][..])
+            }
+        };
+        let mut target = record::append(&stored, target);
+        target.extend_from_slice(inline);
+        target
+    }
+
+    /// Reads what [`Content::append`] wrote.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        let (stored, rest) = record::take(bytes, "a manifest")?;
+        let (content, inline_bytes) = match stored {
+            StoredContent::Inline { bytes } => (None, bytes as usize),
+            StoredContent::Extents(extents) => {
+                for extent in &extents {
+                    let end = extent.offset.checked_add(extent.bytes);
+                    if end.is_none_or(|end| end > extent.blob_bytes) {
+                        return Err(StoreError::corrupt("an extent is not within its blob"));
+                    }
+                }
+                (Some(Self::Extents(extents)), 0)
+            }
+            StoredContent::Parts { list, count, is_original } => {
+                (Some(Self::Parts { list, count, is_original }), 0)
+            }
+        };
+        if rest.len() != inline_bytes {
+            return Err(StoreError::corrupt("a manifest of the wrong length"));
+        }
+        Ok(content.unwrap_or_else(|| Self::Inline(Bytes::copy_from_slice(rest))))
+    }
+
+    /// Bytes that it stands for; `None` for parts, whose sizes stand in their records.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Inline(bytes) => Some(bytes.len() as u64),
+            Self::Extents(extents) => {
+                extents.iter().try_fold(0_u64, |total, extent| total.checked_add(extent.bytes))
+            }
+            Self::Parts { .. } => None,
+        }
+    }
+}
+
+/// The extents of `range` within the bytes that `extents` stand for.
+pub(crate) fn slice_extents(extents: &[Extent], range: &Range<u64>) -> Vec<Extent> {
+    let mut start = 0;
+    let mut sliced = Vec::new();
+    for extent in extents {
+        let end = start + extent.bytes;
+        let (first, last) = (range.start.max(start), range.end.min(end));
+        if first < last {
+            let offset = extent.offset + (first - start);
+            sliced.push(Extent { offset, bytes: last - first, ..*extent });
+        }
+        start = end;
+    }
+    sliced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(blob: u8, offset: u64, bytes: u64) -> Extent {
+        Extent { blob: [blob; 16], blob_bytes: 100, offset, bytes }
+    }
+
+    #[test]
+    fn a_slice_has_exactly_the_bytes_of_the_range() {
+        let extents = [extent(1, 10, 5), extent(2, 0, 1), extent(3, 90, 10)];
+        let cases: [(Range<u64>, &[Extent]); 5] = [
+            (0..16, &extents),
+            (0..0, &[]),
+            (2..4, &[extent(1, 12, 2)]),
+            (4..7, &[extent(1, 14, 1), extent(2, 0, 1), extent(3, 90, 1)]),
+            (15..16, &[extent(3, 99, 1)]),
+        ];
+        for (range, expected) in cases {
+            assert_eq!(slice_extents(&extents, &range), expected, "{range:?}");
+        }
+    }
+
+    #[test]
+    fn contents_survive_encoding_and_damage_is_refused() {
+        let contents = [
+            Content::Inline(Bytes::from_static(b"bytes")),
+            Content::Extents(vec![extent(1, 10, 5), extent(2, 0, 100)]),
+            Content::Parts { list: UploadId([3; 16]), count: 10_000, is_original: true },
+        ];
+        for content in contents {
+            let encoded = content.append(Vec::new());
+            assert_eq!(Content::decode(&encoded).expect("own bytes"), content);
+            for length in 0..encoded.len() {
+                Content::decode(&encoded[..length]).expect_err("cut");
+            }
+            Content::decode(&[&encoded[..], &[0]].concat()).expect_err("too long");
+        }
+        let outside = Content::Extents(vec![extent(1, 99, 2)]).append(Vec::new());
+        Content::decode(&outside).expect_err("not within its blob");
+    }
+}

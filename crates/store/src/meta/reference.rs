@@ -1,0 +1,55 @@
+//! Counts of references to content, and the queue of content to delete.
+//!
+//! Every extent of a record is one reference to its blob, every object with parts one to their list.
+//! Content with one reference, which is nearly all, has no count.
+
+use super::content::{Content, ContentId};
+use super::{record, space};
+use crate::error::StoreError;
+use crate::kv::{Read, Write};
+
+/// Counts the references that one more record with `content` has.
+pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
+    for id in ids(content) {
+        let count = count(to, &id)?;
+        let more = count.checked_add(1);
+        let more = more.ok_or_else(|| StoreError::corrupt("a count of references overflows"))?;
+        to.put(&space::reference(&id), &record::encode(1, &more))?;
+    }
+    Ok(())
+}
+
+/// Takes back the references of a record with `content` that is gone. What has none left is queued
+/// for deletion. Returns whether anything was.
+pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
+    let mut is_queued = false;
+    for id in ids(content) {
+        match count(to, &id)? {
+            0 | 1 => {
+                to.put(&space::deletion(&id), &[])?;
+                to.delete(&space::reference(&id))?;
+                is_queued = true;
+            }
+            2 => to.delete(&space::reference(&id))?,
+            count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
+        }
+    }
+    Ok(is_queued)
+}
+
+fn count(from: &impl Read, id: &ContentId) -> Result<u64, StoreError> {
+    match from.get(&space::reference(id))? {
+        Some(bytes) => record::decode(&bytes, "a count of references"),
+        None => Ok(1),
+    }
+}
+
+/// The content that a record refers to, once for each reference.
+pub(crate) fn ids(content: &Content) -> impl Iterator<Item = ContentId> {
+    let (extents, list) = match content {
+        Content::Inline(_) => (&[][..], None),
+        Content::Extents(extents) => (&extents[..], None),
+        Content::Parts { list, .. } => (&[][..], Some(ContentId::Parts(*list))),
+    };
+    extents.iter().map(|extent| ContentId::Blob(extent.blob)).chain(list)
+}
