@@ -36,19 +36,19 @@ pub(super) struct Answer {
 pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
 /// The S3 service of a server, behind authentication.
-pub struct S3Service {
+pub(crate) struct S3Service {
     inner: s3s::service::S3Service,
 }
 
 impl S3Service {
-    /// The service over `app`; subdomains of `domains` (lower-case, without a port) are buckets.
+    /// The service over `app`; subdomains of `domains` are buckets.
     #[must_use]
-    pub fn new(app: Arc<App>, domains: Vec<String>) -> S3Service {
+    pub(crate) fn new(app: Arc<App>, domains: Domains) -> S3Service {
         let mut builder = S3ServiceBuilder::new(S3Api { app: Arc::clone(&app) });
         let mut config = S3Config::default();
         config.xml_max_body_size = XML_BODY_BYTES_MAX;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        builder.set_host(Domains(domains));
+        builder.set_host(domains);
         builder.set_auth(AlreadyAuthenticated);
         builder.set_access(Access { app });
         builder.set_validation(AnyName);
@@ -56,7 +56,7 @@ impl S3Service {
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub async fn call(&self, request: Request<Body>) -> Response<Body> {
+    pub(crate) async fn call(&self, request: Request<Body>) -> Response<Body> {
         let answered = match prepare(request).await {
             Ok(request) => self.inner.call(request).await,
             Err(error) => return error_response(error),
