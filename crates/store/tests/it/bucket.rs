@@ -36,6 +36,20 @@ fn only_an_empty_bucket_is_deleted_and_the_name_is_free_again() {
 }
 
 #[test]
+fn uploads_in_progress_end_with_their_bucket() {
+    on_every_backend(|store| {
+        let upload = create_upload(store, "a");
+        put_part(store, "a", &upload, 1, &bytes(1, 1000)).expect("part");
+        store.delete_bucket(name("bucket")).wait().expect("no objects");
+        create_bucket(store, "bucket");
+        let gone = store.upload(&name("bucket"), &key("a"), &upload);
+        assert!(matches!(gone, Err(StoreError::NoSuchUpload { .. })), "{gone:?}");
+        store.reclaim().expect("reclaim");
+        assert_eq!(blobs(store), 0);
+    });
+}
+
+#[test]
 fn nothing_is_written_into_a_bucket_that_is_gone() {
     on_every_backend(|store| {
         // Known to the cache, and staged before the bucket goes.
