@@ -2,19 +2,19 @@
 
 use liteio_store::SeededRandom;
 
-use crate::harness::INLINE_BYTES_MAX;
-use crate::model::{Expected, Model, Turn};
+use super::disk::INLINE_BYTES_MAX;
+use super::model::{Expected, Model, Turn};
 
-pub(crate) const BUCKETS: [&str; 2] = ["first-bucket", "second-bucket"];
+pub(super) const BUCKETS: [&str; 2] = ["first-bucket", "second-bucket"];
 /// Among them one that is a prefix of another, and one that must be escaped in keys of records.
-pub(crate) const KEYS: [&str; 4] = ["a", "a/b", "a/b\0c", "z"];
+pub(super) const KEYS: [&str; 4] = ["a", "a/b", "a/b\0c", "z"];
 
 /// An object, by the numbers of its bucket and key.
-pub(crate) type Place = (usize, usize);
+pub(super) type Place = (usize, usize);
 
 /// One call. Uploads are known by a number of their own, `slot`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(super) enum Step {
     CreateBucket {
         bucket: usize,
     },
@@ -65,7 +65,7 @@ pub(crate) enum Step {
 }
 
 /// The steps of `seed`, most of them such that they succeed if all before them did.
-pub(crate) fn workload(seed: u64) -> Vec<Step> {
+pub(super) fn workload(seed: u64) -> Vec<Step> {
     let random = SeededRandom::new(seed);
     let mut model = Model::default();
     let mut steps = vec![Step::CreateBucket { bucket: 0 }];

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use liteio_store::{ETag, SeededRandom, StoreError, UploadId};
 use md5::{Digest as _, Md5};
 
-use crate::harness::PART_BYTES_MIN;
-use crate::workload::{BUCKETS, KEYS, Place, Step};
+use super::disk::PART_BYTES_MIN;
+use super::workload::{BUCKETS, KEYS, Place, Step};
 
 /// The moment of a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
+pub(super) struct Turn {
     seed: u64,
-    pub(crate) index: usize,
-    pub(crate) now_ms: u64,
+    pub(super) index: usize,
+    pub(super) now_ms: u64,
 }
 
 impl Turn {
-    pub(crate) fn new(seed: u64, index: usize) -> Self {
+    pub(super) fn new(seed: u64, index: usize) -> Self {
         Self { seed, index, now_ms: 1_700_000_000_000 + index as u64 * 1_000 }
     }
 
     /// The body that this step sends.
-    pub(crate) fn body(&self, bytes: usize) -> Arc<[u8]> {
+    pub(super) fn body(&self, bytes: usize) -> Arc<[u8]> {
         let random = SeededRandom::new(self.seed ^ (self.index as u64) << 32);
         let mut body = vec![0; bytes];
         liteio_store::RandomSource::fill(&random, &mut body);
@@ -31,55 +31,55 @@ impl Turn {
     }
 
     /// The user metadata that this step sends.
-    pub(crate) fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         format!("step {}", self.index)
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Model {
-    pub(crate) buckets: BTreeMap<String, ModelBucket>,
-    pub(crate) uploads: BTreeMap<u32, ModelUpload>,
+pub(super) struct Model {
+    pub(super) buckets: BTreeMap<String, ModelBucket>,
+    pub(super) uploads: BTreeMap<u32, ModelUpload>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ModelBucket {
-    pub(crate) created_ms: u64,
-    pub(crate) objects: BTreeMap<String, ModelObject>,
+pub(super) struct ModelBucket {
+    pub(super) created_ms: u64,
+    pub(super) objects: BTreeMap<String, ModelObject>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ModelObject {
-    pub(crate) bytes: Arc<[u8]>,
-    pub(crate) etag: ETag,
-    pub(crate) modified_ms: u64,
-    pub(crate) label: String,
-    pub(crate) part_count: Option<u32>,
+pub(super) struct ModelObject {
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) etag: ETag,
+    pub(super) modified_ms: u64,
+    pub(super) label: String,
+    pub(super) part_count: Option<u32>,
     /// The upload that made it.
-    pub(crate) made_by: Option<u32>,
+    pub(super) made_by: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ModelUpload {
+pub(super) struct ModelUpload {
     /// Unknown when it was never acknowledged.
-    pub(crate) id: Option<UploadId>,
-    pub(crate) bucket: String,
-    pub(crate) key: String,
-    pub(crate) initiated_ms: u64,
-    pub(crate) label: String,
-    pub(crate) parts: BTreeMap<u16, ModelPart>,
-    pub(crate) is_open: bool,
+    pub(super) id: Option<UploadId>,
+    pub(super) bucket: String,
+    pub(super) key: String,
+    pub(super) initiated_ms: u64,
+    pub(super) label: String,
+    pub(super) parts: BTreeMap<u16, ModelPart>,
+    pub(super) is_open: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ModelPart {
-    pub(crate) bytes: Arc<[u8]>,
-    pub(crate) modified_ms: u64,
+pub(super) struct ModelPart {
+    pub(super) bytes: Arc<[u8]>,
+    pub(super) modified_ms: u64,
 }
 
 /// What a step must do.
 #[derive(Clone, Debug)]
-pub(crate) enum Expected {
+pub(super) enum Expected {
     /// It cannot be asked for.
     Skip,
     /// It fails, and changes nothing.
@@ -92,7 +92,7 @@ use Expected::{Done, Refused, Skip};
 
 impl Model {
     /// What `step` does to what there is.
-    pub(crate) fn expect(&self, step: &Step, turn: &Turn) -> Expected {
+    pub(super) fn expect(&self, step: &Step, turn: &Turn) -> Expected {
         let mut next = self.clone();
         match *step {
             Step::Reclaim | Step::Reopen => Done(next),
@@ -109,10 +109,14 @@ impl Model {
                 let Some(found) = self.buckets.get(BUCKETS[bucket]) else {
                     return Refused("NoSuchBucket");
                 };
-                let has_uploads = self.open_uploads(BUCKETS[bucket]).next().is_some();
-                if !found.objects.is_empty() || has_uploads {
+                if !found.objects.is_empty() {
                     return Refused("BucketNotEmpty");
                 }
+                // Uploads in progress end with their bucket.
+                let uploads = next.uploads.values_mut();
+                uploads
+                    .filter(|upload| upload.bucket == BUCKETS[bucket])
+                    .for_each(|upload| upload.is_open = false);
                 next.buckets.remove(BUCKETS[bucket]);
                 Done(next)
             }
@@ -206,7 +210,7 @@ impl Model {
     }
 
     /// Uploads in progress in the order in which they are listed.
-    pub(crate) fn open_uploads(&self, bucket: &str) -> impl Iterator<Item = &ModelUpload> {
+    pub(super) fn open_uploads(&self, bucket: &str) -> impl Iterator<Item = &ModelUpload> {
         let mut open: Vec<&ModelUpload> = self
             .uploads
             .values()
@@ -273,14 +277,14 @@ impl Model {
 }
 
 /// First and last byte that a copied part takes of its source; none when it would be too small.
-pub(crate) fn copied_range(source: &[u8], is_whole: bool) -> Option<(usize, usize)> {
+pub(super) fn copied_range(source: &[u8], is_whole: bool) -> Option<(usize, usize)> {
     let first = if is_whole { 0 } else { source.len() / 3 };
     let last = source.len().checked_sub(1)?;
     (last + 1 - first >= PART_BYTES_MIN as usize).then_some((first, last))
 }
 
 /// The name of what a step may be refused with; `None` for failures of the disk.
-pub(crate) fn refusal(error: &StoreError) -> Option<&'static str> {
+pub(super) fn refusal(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::BucketAlreadyOwnedByYou { .. } => Some("BucketAlreadyOwnedByYou"),
         StoreError::NoSuchBucket { .. } => Some("NoSuchBucket"),
