@@ -2,4 +2,5 @@
 
 mod command;
 mod dependencies;
+mod documents;
 mod sources;
