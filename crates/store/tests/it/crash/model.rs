@@ -151,6 +151,9 @@ impl Model {
                 None => Refused("NoSuchBucket"),
             },
             Step::Copy { from, to, is_relabelled } => {
+                if [from, to].iter().any(|place| !self.buckets.contains_key(BUCKETS[place.0])) {
+                    return Refused("NoSuchBucket");
+                }
                 let source = match self.source(from) {
                     Ok(source) => source.clone(),
                     Err(refused) => return refused,

@@ -10,6 +10,7 @@ use liteio_store::{
 };
 
 use super::Check;
+use super::compare::check;
 use super::disk::{bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
 use super::workload::{BUCKETS, KEYS, Place, Step};
@@ -80,7 +81,13 @@ impl Run {
             return Ok(());
         }
         let done = match step {
-            Step::Reopen => self.reopen(store),
+            Step::Reopen => {
+                let done = self.reopen(store);
+                if done.is_ok() {
+                    return Ok(());
+                }
+                done
+            }
             _ => perform(&store, &self.acknowledged, step, turn),
         };
         match (expected, done) {
@@ -139,7 +146,14 @@ impl Run {
         self.store = None;
         store.close();
         drop(store);
-        self.store = Some(open(&self.disk, self.durability, &self.clock)?);
+        let store = open(&self.disk, self.durability, &self.clock)?;
+        // From here on the write that was in flight is decided.
+        if let Some(in_flight) = self.in_flight.take()
+            && check(&store, &self.acknowledged).is_err()
+        {
+            self.acknowledged = in_flight;
+        }
+        self.store = Some(store);
         Ok(None)
     }
 }
