@@ -118,11 +118,11 @@ fn next_step(random: &SeededRandom, slots: &mut u32) -> Step {
 }
 
 fn body_bytes(random: &SeededRandom) -> usize {
-    match random.below(24) {
-        0 => 0,
-        1..8 => 1 + random.below(INLINE_BYTES_MAX as u64) as usize,
+    match random.below(60) {
+        0..3 => 0,
+        3..20 => 1 + random.below(INLINE_BYTES_MAX as u64) as usize,
         // More than one block of a blob.
-        8 => 270_000,
+        20 => 270_000,
         _ => INLINE_BYTES_MAX + 1 + random.below(5_000) as usize,
     }
 }
