@@ -1,16 +1,171 @@
-//! What every handler needs: the store and the way to blocking threads.
+//! The S3 service of a server: what stands behind the front.
 
-use liteio_store::Store;
+use std::fs;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use http::{Method, Request, Response};
+use liteio_store::{Store, StoreConfig, StoreHealth};
+use s3s::{Body, S3Error, s3_error};
+
+use crate::auth::{AuthError, Authenticator, BodyFault, Credentials, Service, User};
+use crate::config::{Config, CredentialsSource, Durability, Storage};
+use crate::front::body::RequestBody;
+use crate::front::error_body;
+use crate::front::request_id::RequestIds;
+use crate::front::{HandlerFuture, S3Handler};
+use crate::health::Readiness;
 use crate::offload::Offload;
+use crate::s3::{Domains, S3Service};
+use crate::server::ServerError;
 
 /// The state that the handlers of one server share.
 #[derive(Debug)]
-pub struct App {
+pub(crate) struct App {
     /// Buckets and objects.
-    pub store: Store,
+    pub(crate) store: Store,
     /// The region that this server is, and that its buckets are in.
-    pub region: String,
+    pub(crate) region: String,
     /// The way to blocking threads.
-    pub offload: Offload,
+    pub(crate) offload: Offload,
+}
+
+/// Opens what `config` names and returns the service that answers from it.
+///
+/// # Errors
+/// [`ServerError`] with one line on what is in the way.
+pub(crate) async fn open(config: &Config) -> Result<Arc<dyn S3Handler>, ServerError> {
+    // First: a wrong file of users must not leave a data directory behind.
+    let credentials = open_credentials(&config.credentials)?;
+    let offload = Offload::default();
+    let store_config = store_config(config);
+    let opened = offload.run(move || Store::open(store_config)).await;
+    let store = opened
+        .map_err(|error| ServerError::Open(error.to_string()))?
+        .map_err(|error| ServerError::Open(error.to_string()))?;
+    let region = config.region.clone();
+    let domains = Domains::new(config.domains.clone());
+    let hosts = domains.clone();
+    let authenticator = Authenticator::new(credentials, region.clone(), Arc::new(SystemTime::now))
+        .with_host_bucket(Arc::new(move |host| hosts.bucket(host).map(str::to_owned)));
+    let app = Arc::new(App { store, region, offload });
+    let service = S3Service::new(Arc::clone(&app), domains);
+    Ok(Arc::new(Handler { inner: Arc::new(Inner { authenticator, service }), app }))
+}
+
+fn store_config(config: &Config) -> StoreConfig {
+    let mut store_config = match &config.storage {
+        Storage::Memory => StoreConfig::memory(),
+        Storage::Directory { path, durability } => {
+            let mut store_config = StoreConfig::directory(path);
+            store_config.durability = match durability {
+                Durability::Fsync => liteio_store::Durability::Fsync,
+                Durability::Os => liteio_store::Durability::Os,
+            };
+            store_config
+        }
+    };
+    store_config.region.clone_from(&config.region);
+    store_config
+}
+
+fn open_credentials(source: &CredentialsSource) -> Result<Credentials, ServerError> {
+    let opened = match source {
+        CredentialsSource::Pair { access_key, secret_key } => {
+            User::new(access_key.clone(), access_key.clone(), secret_key.clone())
+                .and_then(|user| Credentials::new(vec![user]))
+        }
+        CredentialsSource::File(path) => {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
+            Credentials::from_toml(&text.map_err(ServerError::Open)?)
+        }
+    };
+    opened.map_err(|error| match source {
+        CredentialsSource::Pair { .. } => ServerError::Open(error.to_string()),
+        CredentialsSource::File(path) => ServerError::Open(format!("{}: {error}", path.display())),
+    })
+}
+
+/// Authentication, then the operations.
+struct Handler {
+    inner: Arc<Inner>,
+    app: Arc<App>,
+}
+
+struct Inner {
+    authenticator: Authenticator,
+    service: S3Service,
+}
+
+impl S3Handler for Handler {
+    fn call(&self, request: Request<RequestBody>) -> HandlerFuture {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.answer(request).await })
+    }
+
+    fn readiness(&self) -> Readiness {
+        match self.app.store.health() {
+            StoreHealth::Ready => Readiness::Ready,
+            StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
+            StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
+        }
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let store = self.app.store.clone();
+            if let Err(error) = self.app.offload.run(move || store.close()).await {
+                tracing::error!(%error, "the store was not closed");
+            }
+        })
+    }
+}
+
+impl Inner {
+    async fn answer(&self, request: Request<RequestBody>) -> Response<Body> {
+        let head = request.method() == Method::HEAD;
+        // Only a refused request needs them, and the path must be taken before it is rewritten.
+        let ids = request.extensions().get::<RequestIds>().cloned();
+        let uri = request.uri().clone();
+        let request = match self.authenticator.authenticate(request).await {
+            Ok(request) => request,
+            Err(error) => return refusal(&error, uri.path(), ids.as_ref(), head),
+        };
+        if let Some(Service::S3Vectors | Service::Sts) = request.extensions().get() {
+            let error = s3_error!(
+                NotImplemented,
+                "Only the service s3 is implemented by LiteIO yet; the request is signed for another."
+            );
+            return error.to_http_response().unwrap_or_default();
+        }
+        let fault = request.extensions().get::<BodyFault>().cloned();
+        let response = self.service.call(request.map(Body::http_body)).await;
+        match fault.as_ref().and_then(BodyFault::get) {
+            // A body that failed is the client's doing, whatever was made of it on the way.
+            Some(error) if response.status().is_server_error() => {
+                let error = S3Error::from(error.clone());
+                error.to_http_response().unwrap_or(response)
+            }
+            _ => response,
+        }
+    }
+}
+
+/// The answer to a request that was not authenticated.
+fn refusal(
+    error: &AuthError,
+    resource: &str,
+    ids: Option<&RequestIds>,
+    head: bool,
+) -> Response<Body> {
+    let elements = error.elements();
+    let elements: Vec<_> = elements.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let error = S3Error::from(error.clone());
+    match ids {
+        Some(ids) => error_body::error_response_with(&error, &elements, resource, ids, head),
+        None => error.to_http_response().unwrap_or_default(),
+    }
 }

@@ -27,7 +27,7 @@
 //! # }
 //! ```
 
-pub mod app;
+mod app;
 pub mod auth;
 pub mod banner;
 pub mod cli;
@@ -36,9 +36,8 @@ pub mod config;
 pub mod front;
 pub mod health;
 pub mod offload;
-mod pipeline;
 mod router;
-pub mod s3;
+mod s3;
 mod serve;
 mod server;
 pub mod telemetry;

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::pipeline;
+use crate::app;
 use crate::banner;
 use crate::config::{Config, ConfigError, CredentialsSource, Durability, ListenAddress, Storage};
 use crate::front::limits::Limits;
@@ -174,7 +174,7 @@ async fn spawn(
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let handler = match handler {
         Some(handler) => handler,
-        None => pipeline::open(&config).await?,
+        None => app::open(&config).await?,
     };
     let front = Arc::new(Front::new(limits, config.domains, seed, handler));
     let (stop, stopping) = watch::channel(false);

@@ -49,6 +49,9 @@ mod meta;
 mod bucket;
 mod multipart;
 mod object;
+
+mod ids;
+mod open;
 mod pending;
 mod store;
 

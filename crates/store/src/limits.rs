@@ -42,7 +42,7 @@ pub const RECLAIM_BATCH: usize = 256;
 
 /// Blob ids that one round of the orphan sweep holds in memory (16 bytes each, and as much again for
 /// the table).
-pub const SWEEP_BATCH: usize = 1 << 20;
+pub const SWEEP_BATCH: usize = 1 << 18;
 
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);

@@ -22,17 +22,18 @@ pub struct Pending<T> {
 
 #[derive(Debug)]
 enum State<T> {
-    /// Refused before there was anything to write.
-    Refused(Option<StoreError>),
+    /// Decided already; taken by the first poll.
+    Ready(Option<Result<T, StoreError>>),
     Submitted(kv::Pending<Committed<T>, StoreError>),
 }
 
 /// What a transaction gives back, and what must live until it has committed.
 #[derive(Debug)]
 pub(crate) struct Committed<T> {
-    pub(crate) value: T,
+    value: T,
     /// Dropped after the commit and before the acknowledgement.
-    pub(crate) guard: Option<Guard>,
+    #[expect(dead_code, reason = "held for its drop")]
+    guard: Option<Guard>,
 }
 
 impl<T> Committed<T> {
@@ -64,8 +65,9 @@ impl<T> Pending<T> {
         self
     }
 
-    pub(crate) fn refused(error: StoreError) -> Self {
-        Self { state: State::Refused(Some(error)), blob: None }
+    /// What was decided without a transaction of its own.
+    pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
+        Self { state: State::Ready(Some(result)), blob: None }
     }
 
     /// Blocks the thread until the write is durable or has failed.
@@ -74,7 +76,7 @@ impl<T> Pending<T> {
     /// Why the write was refused or failed.
     pub fn wait(self) -> Result<T, StoreError> {
         let result = match self.state {
-            State::Refused(error) => return Err(error.unwrap_or(StoreError::Closed)),
+            State::Ready(result) => return result.unwrap_or(Err(StoreError::Closed)),
             State::Submitted(pending) => pending.wait(),
         };
         finish(result, self.blob)
@@ -104,8 +106,8 @@ impl<T> Future for Pending<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let result = match &mut self.state {
-            State::Refused(error) => {
-                return Poll::Ready(Err(error.take().unwrap_or(StoreError::Closed)));
+            State::Ready(result) => {
+                return Poll::Ready(result.take().unwrap_or(Err(StoreError::Closed)));
             }
             State::Submitted(pending) => std::task::ready!(Pin::new(pending).poll(context)),
         };

@@ -1,10 +1,28 @@
 //! Counters.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Blobs deleted since the store was opened.
+    /// Blobs deleted since the store was opened, orphans included.
     pub blobs_deleted: u64,
     /// Orphaned blobs swept since the store was opened.
     pub orphans_swept: u64,
+}
+
+/// The counters themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) blobs_deleted: AtomicU64,
+    pub(crate) orphans_swept: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn snapshot(&self) -> StoreStats {
+        StoreStats {
+            blobs_deleted: self.blobs_deleted.load(Ordering::Relaxed),
+            orphans_swept: self.orphans_swept.load(Ordering::Relaxed),
+        }
+    }
 }

@@ -1,21 +1,59 @@
 //! The handle: open, health, close.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::Disk;
+use parking_lot::{Mutex, RwLock};
 
+use crate::blob::BlobStore;
+use crate::bucket::BucketCache;
 use crate::config::StoreConfig;
 use crate::error::StoreError;
-use crate::stats::StoreStats;
+use crate::ids::Ids;
+use crate::kv::{Kv, KvError, Snapshot, Transaction};
+use crate::object::{Pins, Staging};
+use crate::open;
+use crate::pending::{Committed, Pending};
+use crate::reclaim::{Reclaimer, Work};
+use crate::stats::{Counters, StoreStats};
 
-/// An open store. Clones are handles of the same one.
+/// An open store. Clones are handles of the same one; the last to go closes it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
+/// What all handles share.
 #[derive(Debug)]
-pub(crate) struct Inner {}
+pub(crate) struct Inner {
+    /// Nothing once the store is closed.
+    kv: RwLock<Option<Kv>>,
+    pub(crate) shared: Arc<Shared>,
+    /// None in memory.
+    disk: Option<Arc<dyn Disk>>,
+    reclaimer: Mutex<Option<Reclaimer>>,
+    /// One reclaim at a time, and one sweep.
+    pub(crate) reclaim_lock: Mutex<()>,
+    /// Whether the blobs on the disk are known to be those that records name.
+    pub(crate) is_swept: AtomicBool,
+    /// Held until the files are closed.
+    directory_lock: Mutex<Option<liteio_disk::DirectoryLock>>,
+}
+
+/// What transactions need beside the key space. They hold it while they wait, and the key space they
+/// wait in must not be held by them.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: StoreConfig,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) ids: Ids,
+    pub(crate) buckets: BucketCache,
+    pub(crate) staging: Staging,
+    pub(crate) pins: Pins,
+    pub(crate) work: Work,
+    pub(crate) counters: Counters,
+}
 
 /// Whether the store can be written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,39 +70,173 @@ pub enum StoreHealth {
 }
 
 impl Store {
-    /// Opens the store that `config` describes.
+    /// Opens the store that `config` describes. Threads of its own delete what is no longer needed,
+    /// and, after an unclean end, sweep blobs that nothing refers to.
     ///
     /// # Errors
     /// [`StoreError::InUse`], [`StoreError::NotADataDirectory`], [`StoreError::FormatTooNew`],
     /// [`StoreError::NoSpace`], or why the disk or its content cannot be used.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
-        todo!("{config:?}")
+        let store = Self::from_opened(open::open(config)?);
+        *store.inner.reclaimer.lock() = Some(Reclaimer::start(&store)?);
+        Ok(store)
     }
 
     /// Opens the store on `disk`, without threads of its own: [`Store::reclaim`] and [`Store::sweep`]
-    /// are up to the caller.
+    /// are up to the caller. The backend in `config` is not looked at.
     ///
     /// # Errors
     /// As [`Store::open`].
     pub fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Self, StoreError> {
-        todo!("{disk:?} {config:?}")
+        Ok(Self::from_opened(open::open_on(disk, config)?))
+    }
+
+    fn from_opened(opened: open::Opened) -> Self {
+        let shared = Shared {
+            config: opened.config,
+            blobs: opened.blobs,
+            ids: Ids::default(),
+            buckets: BucketCache::default(),
+            staging: Staging::default(),
+            pins: Pins::default(),
+            work: Work::default(),
+            counters: Counters::default(),
+        };
+        let inner = Inner {
+            kv: RwLock::new(Some(opened.kv)),
+            shared: Arc::new(shared),
+            disk: opened.disk,
+            reclaimer: Mutex::new(None),
+            reclaim_lock: Mutex::new(()),
+            is_swept: AtomicBool::new(opened.was_clean),
+            directory_lock: Mutex::new(opened.directory_lock),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Finishes what was submitted, stops the threads and closes the files. Later calls fail with
-    /// [`StoreError::Closed`].
+    /// [`StoreError::Closed`]; readers that are open go on.
     pub fn close(&self) {
-        todo!("{:?}", self.inner)
+        self.inner.close();
     }
 
     /// Whether the store can be written to.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
-        todo!()
+        let refusal = match &*self.inner.kv.read() {
+            Some(kv) => kv.refusal(),
+            None => Some(KvError::Closed),
+        };
+        if let Some(disk) = &self.inner.disk
+            && let Some(reason) = disk.health().reason()
+        {
+            return StoreHealth::ReadOnly { reason: reason.to_owned() };
+        }
+        match refusal {
+            Some(KvError::NoSpace) => StoreHealth::Full,
+            Some(KvError::Poisoned { reason }) => StoreHealth::ReadOnly { reason },
+            Some(error) => StoreHealth::ReadOnly { reason: error.to_string() },
+            None if self.inner.check_space(0).is_err() => StoreHealth::Full,
+            None => StoreHealth::Ready,
+        }
     }
 
     /// Counters since the store was opened.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
-        todo!()
+        self.inner.shared.counters.snapshot()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.snapshot()?),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// Submits a write.
+    pub(crate) fn update<T, F>(&self, closure: F) -> Pending<T>
+    where
+        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+            + Send
+            + 'static,
+        T: Send + 'static,
+    {
+        self.submit(closure, Kv::update)
+    }
+
+    /// Submits a write that gives space back, which works also when the disk is full.
+    pub(crate) fn update_freeing<T, F>(&self, closure: F) -> Pending<T>
+    where
+        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+            + Send
+            + 'static,
+        T: Send + 'static,
+    {
+        self.submit(closure, Kv::update_freeing)
+    }
+
+    fn submit<T, F>(
+        &self,
+        closure: F,
+        submit: impl FnOnce(
+            &Kv,
+            Box<dyn FnOnce(&mut Transaction<'_>) -> Result<Committed<T>, StoreError> + Send>,
+        ) -> crate::kv::Pending<Committed<T>, StoreError>,
+    ) -> Pending<T>
+    where
+        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+            + Send
+            + 'static,
+        T: Send + 'static,
+    {
+        let shared = Arc::clone(self.shared());
+        match &*self.inner.kv.read() {
+            Some(kv) => {
+                Pending::submitted(submit(kv, Box::new(move |write| closure(write, &shared))))
+            }
+            None => Pending::ready(Err(StoreError::Closed)),
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn check_open(&self) -> Result<(), StoreError> {
+        if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
+    }
+
+    /// Whether the disk has room for `bytes` more above the reserve.
+    pub(crate) fn check_space(&self, bytes: u64) -> Result<(), StoreError> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let wanted = self.shared.config.reserve_bytes.saturating_add(bytes);
+        if disk.free_bytes()? < wanted { Err(StoreError::NoSpace) } else { Ok(()) }
+    }
+
+    fn close(&self) {
+        let reclaimer = self.reclaimer.lock().take();
+        if let Some(reclaimer) = reclaimer {
+            reclaimer.stop(&self.shared.work);
+        }
+        // Waits for updates that are being submitted; the key space finishes those that wait in it.
+        let Some(kv) = self.kv.write().take() else { return };
+        drop(kv);
+        let is_clean = self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_empty();
+        if let Some(disk) = &self.disk
+            && is_clean
+        {
+            // Without the marker the next start sweeps, which costs time and nothing else.
+            let _ = open::mark_clean(&**disk);
+        }
+        *self.directory_lock.lock() = None;
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
     }
 }

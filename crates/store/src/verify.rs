@@ -1,7 +1,20 @@
 //! Holds every record against the bytes it names.
 
+use std::collections::HashMap;
+use std::ops::Bound;
+
+use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
 use crate::error::StoreError;
-use crate::name::{BucketName, ObjectKey, VersionId};
+use crate::etag::ETag;
+use crate::kv::Read;
+use crate::meta::bucket::BucketRecord;
+use crate::meta::content::Content;
+use crate::meta::key::successor;
+use crate::meta::object::ObjectRecord;
+use crate::meta::space;
+use crate::meta::upload::{PartRecord, UploadRecord};
+use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
+use crate::object::{ObjectReader, OpenError};
 use crate::store::Store;
 
 /// How far [`Store::verify`] is.
@@ -42,7 +55,8 @@ pub struct VerifyReport {
 }
 
 impl Store {
-    /// Reads every object and holds it against its checksums. Changes nothing.
+    /// Reads every object and every part of an upload, and holds them against their checksums. Changes
+    /// nothing. What is written or deleted meanwhile may or may not be looked at.
     ///
     /// # Errors
     /// When metadata cannot be read at all. Damage is in the report.
@@ -50,7 +64,234 @@ impl Store {
         &self,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        progress(VerifyProgress::default());
-        todo!()
+        let mut verifier = Verifier {
+            store: self,
+            buckets: self.bucket_names()?,
+            report: VerifyReport::default(),
+        };
+        let spaces = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_PARTS];
+        let mut state = VerifyProgress { done: 0, total: 0 };
+        let snapshot = self.snapshot()?;
+        for space in spaces {
+            self.walk(&snapshot, space, &mut |_, _| {
+                state.total += 1;
+                Ok(())
+            })?;
+        }
+        drop(snapshot);
+        progress(state);
+        for space in spaces {
+            let mut position = Bound::Included(space.to_vec());
+            loop {
+                let batch = self.read_batch(space, &position)?;
+                let Some((last, _)) = batch.last() else { break };
+                position = Bound::Excluded(last.clone());
+                for (place, value) in &batch {
+                    verifier.verify(place, value)?;
+                    state.done += 1;
+                    state.total = state.total.max(state.done);
+                    progress(state);
+                }
+            }
+        }
+        let mut report = verifier.report;
+        report.blobs = self.scan_orphans(&mut |_| {
+            report.orphans += 1;
+            Ok(())
+        })?;
+        Ok(report)
+    }
+
+    fn bucket_names(&self) -> Result<HashMap<BucketId, BucketName>, StoreError> {
+        let mut names = HashMap::new();
+        self.walk(&self.snapshot()?, &space::bucket(""), &mut |key, value| {
+            let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
+            let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
+            names.insert(BucketRecord::decode(value)?.id, name);
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// A few keys and values of a space: no snapshot lives while bytes are read.
+    fn read_batch(&self, space: &[u8], position: &Bound<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
+        let end = successor(space).unwrap_or_default();
+        let snapshot = self.snapshot()?;
+        let lower = position.as_ref().map(Vec::as_slice);
+        let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
+        let mut batch = Vec::new();
+        while batch.len() < BATCH
+            && let Some((key, value)) = cursor.next()?
+        {
+            batch.push((key.to_vec(), value.to_vec()));
+        }
+        Ok(batch)
+    }
+
+    /// The digests of bytes that a record names.
+    fn read_digests(
+        &self,
+        content: &Content,
+        algorithms: &[ChecksumAlgorithm],
+    ) -> Result<Digests, StoreError> {
+        let section = self.shared().pins.section();
+        let range = 0..content.bytes().unwrap_or(0);
+        let opened = ObjectReader::open(self, &self.snapshot()?, content, range);
+        drop(section);
+        let mut reader = opened.map_err(OpenError::into_inner)?;
+        let mut digests = DigestSet::new(algorithms);
+        while let Some(bytes) = reader.next()? {
+            digests.update(&bytes);
+        }
+        Ok(digests.finish())
+    }
+}
+
+/// A key with its value.
+type Pair = (Vec<u8>, Vec<u8>);
+
+/// Records read at a time; a record may hold as much as an inline body.
+const BATCH: usize = 128;
+
+struct Verifier<'a> {
+    store: &'a Store,
+    buckets: HashMap<BucketId, BucketName>,
+    report: VerifyReport,
+}
+
+/// Where something stands, for a [`Damage`].
+#[derive(Clone, Debug, Default)]
+struct Location {
+    bucket: Option<BucketId>,
+    key: Option<ObjectKey>,
+    version: Option<VersionId>,
+}
+
+impl Verifier<'_> {
+    fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let mut location = Location::default();
+        let result = match space::split_part(place) {
+            Some((upload, _)) => match self.upload_location(&upload)? {
+                Some(found) => {
+                    location = found;
+                    self.verify_part(value)
+                }
+                // Of a completed upload: it is read as a part of its object.
+                None => return Ok(()),
+            },
+            None => self.verify_object(place, value, &mut location),
+        };
+        match result {
+            Err(StoreError::Closed) => Err(StoreError::Closed),
+            Err(error) if self.is_still_there(place, value)? => {
+                self.report.damaged.push(Damage {
+                    bucket: location.bucket.and_then(|id| self.buckets.get(&id).cloned()),
+                    key: location.key,
+                    version: location.version,
+                    what: error.to_string(),
+                });
+                Ok(())
+            }
+            // Or it was replaced while it was read.
+            _ => Ok(()),
+        }
+    }
+
+    fn is_still_there(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        let snapshot = self.store.snapshot()?;
+        Ok(snapshot.get(place)?.is_some_and(|found| *found == *value))
+    }
+
+    fn verify_object(
+        &mut self,
+        place: &[u8],
+        value: &[u8],
+        location: &mut Location,
+    ) -> Result<(), StoreError> {
+        self.report.objects += 1;
+        let split = space::split_current(place).map(|(bucket, key)| (bucket, key.to_vec()));
+        let split = split.or_else(|| space::split_history(place).map(|it| (it.0, it.1)));
+        let (bucket, key) = split.ok_or_else(|| StoreError::corrupt("the key of a record"))?;
+        location.bucket = Some(bucket);
+        location.key = String::from_utf8(key).ok().and_then(|key| ObjectKey::new(key).ok());
+        if location.key.is_none() {
+            return Err(StoreError::corrupt("a record's object key"));
+        }
+        let record = ObjectRecord::decode(value)?;
+        location.version = Some(record.version_id());
+        if record.is_delete_marker {
+            return Ok(());
+        }
+        if let Content::Parts { list, count, .. } = &record.content {
+            return self.verify_parts(&record, list, *count);
+        }
+        let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
+        let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
+        let digests = self.read(&record.content, &algorithms)?;
+        if record.etag != ETag::Md5(digests.md5) {
+            return Err(StoreError::corrupt("the bytes do not have the MD5 of the object"));
+        }
+        match full {
+            Some(full) if digests.checksum(full.value.algorithm) != Some(&full.value) => {
+                Err(StoreError::corrupt("the bytes do not have the checksum of the object"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn verify_parts(
+        &mut self,
+        record: &ObjectRecord,
+        list: &UploadId,
+        count: u32,
+    ) -> Result<(), StoreError> {
+        let mut md5s = Vec::new();
+        let mut start = 0;
+        for number in 1..=count {
+            let missing = || StoreError::corrupt(format!("part {number} is missing"));
+            let number = u16::try_from(number).map_err(|_| missing())?;
+            let part = PartRecord::read(&self.store.snapshot()?, list, number)?;
+            let part = part.ok_or_else(missing)?;
+            if part.facts.start != start {
+                return Err(StoreError::corrupt(format!("part {number} is out of place")));
+            }
+            self.verify_part_bytes(&part)?;
+            start += part.facts.bytes;
+            md5s.push(part.facts.md5);
+        }
+        if start != record.bytes || ETag::multipart(&md5s) != record.etag {
+            return Err(StoreError::corrupt("the parts do not make up the object"));
+        }
+        Ok(())
+    }
+
+    fn verify_part(&mut self, value: &[u8]) -> Result<(), StoreError> {
+        self.verify_part_bytes(&PartRecord::decode(value)?)
+    }
+
+    fn verify_part_bytes(&mut self, part: &PartRecord) -> Result<(), StoreError> {
+        match self.read(&part.content, &[])?.md5 == part.facts.md5 {
+            true => Ok(()),
+            false => Err(StoreError::corrupt("the bytes of a part do not have its MD5")),
+        }
+    }
+
+    fn read(
+        &mut self,
+        content: &Content,
+        algorithms: &[ChecksumAlgorithm],
+    ) -> Result<Digests, StoreError> {
+        let digests = self.store.read_digests(content, algorithms)?;
+        self.report.bytes += digests.bytes;
+        Ok(digests)
+    }
+
+    /// What an upload in progress is for.
+    fn upload_location(&self, id: &UploadId) -> Result<Option<Location>, StoreError> {
+        let Some(upload) = UploadRecord::read(&self.store.snapshot()?, id)? else {
+            return Ok(None);
+        };
+        let key = ObjectKey::new(upload.key).ok();
+        Ok(Some(Location { bucket: Some(upload.bucket), key, version: None }))
     }
 }

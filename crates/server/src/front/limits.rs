@@ -63,7 +63,7 @@ impl Default for Limits {
             body_bytes_max: 512 << 20,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
-            park_after: Duration::from_secs(2),
+            park_after: Duration::from_secs(1),
             body_stall_timeout: Duration::from_secs(60),
             response_stall_timeout: Duration::from_secs(120),
             linger_timeout: Duration::from_secs(2),

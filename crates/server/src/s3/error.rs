@@ -130,11 +130,12 @@ pub(super) fn too_large() -> S3Error {
     s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
 }
 
+/// What AWS says of a document that it cannot take.
+pub(super) const MALFORMED_XML: &str =
+    "The XML you provided was not well-formed or did not validate against our published schema";
+
 pub(super) fn malformed_xml() -> S3Error {
-    s3_error!(
-        MalformedXML,
-        "The XML you provided was not well-formed or did not validate against our published schema"
-    )
+    S3Error::with_message(S3ErrorCode::MalformedXML, MALFORMED_XML)
 }
 
 /// A code that s3s does not know by name.

@@ -1,11 +1,13 @@
 //! Virtual-host addressing: `bucket.domain`.
 
+use std::sync::Arc;
+
 use s3s::S3Result;
 use s3s::host::{S3Host, VirtualHost};
 
 /// The domains whose subdomains are buckets: lower-case names without a port.
-#[derive(Debug)]
-pub(super) struct Domains(pub(super) Vec<String>);
+#[derive(Clone, Debug)]
+pub(crate) struct Domains(Arc<[String]>);
 
 impl S3Host for Domains {
     fn parse_host_header<'a>(&'a self, host: &'a str) -> S3Result<VirtualHost<'a>> {
@@ -18,8 +20,15 @@ impl S3Host for Domains {
 }
 
 impl Domains {
+    /// These domains.
+    #[must_use]
+    pub(crate) fn new(names: Vec<String>) -> Domains {
+        Domains(names.into())
+    }
+
     /// The bucket of a host, by the longest domain that fits.
-    fn bucket<'a>(&self, host: &'a str) -> Option<&'a str> {
+    #[must_use]
+    pub(crate) fn bucket<'a>(&self, host: &'a str) -> Option<&'a str> {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
@@ -44,7 +53,7 @@ mod tests {
 
     #[test]
     fn subdomains_are_buckets() {
-        let domains = Domains(vec!["localhost".to_owned(), "s3.localhost".to_owned()]);
+        let domains = Domains::new(vec!["localhost".to_owned(), "s3.localhost".to_owned()]);
         let rows = [
             ("localhost", None),
             ("localhost:9000", None),

@@ -36,7 +36,8 @@ use std::sync::Arc;
 use liteio_store::StoreError;
 use s3s::{S3Request, S3Response, S3Result};
 
-pub use self::service::S3Service;
+pub(crate) use self::host::Domains;
+pub(crate) use self::service::S3Service;
 use crate::app::App;
 
 type Req<T> = S3Request<T>;

@@ -16,9 +16,9 @@ use super::S3Api;
 use super::access::{Access, AlreadyAuthenticated, AnyName};
 use super::body_in;
 use super::checksum::BodyChecks;
-use super::condition;
 use super::host::Domains;
 use super::limits::XML_BODY_BYTES_MAX;
+use super::{condition, error};
 use crate::app::App;
 use crate::front::lenient::LenientHeaders;
 
@@ -36,19 +36,19 @@ pub(super) struct Answer {
 pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
 /// The S3 service of a server, behind authentication.
-pub struct S3Service {
+pub(crate) struct S3Service {
     inner: s3s::service::S3Service,
 }
 
 impl S3Service {
-    /// The service over `app`; subdomains of `domains` (lower-case, without a port) are buckets.
+    /// The service over `app`; subdomains of `domains` are buckets.
     #[must_use]
-    pub fn new(app: Arc<App>, domains: Vec<String>) -> S3Service {
+    pub(crate) fn new(app: Arc<App>, domains: Domains) -> S3Service {
         let mut builder = S3ServiceBuilder::new(S3Api { app: Arc::clone(&app) });
         let mut config = S3Config::default();
         config.xml_max_body_size = XML_BODY_BYTES_MAX;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        builder.set_host(Domains(domains));
+        builder.set_host(domains);
         builder.set_auth(AlreadyAuthenticated);
         builder.set_access(Access { app });
         builder.set_validation(AnyName);
@@ -56,7 +56,7 @@ impl S3Service {
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub async fn call(&self, request: Request<Body>) -> Response<Body> {
+    pub(crate) async fn call(&self, request: Request<Body>) -> Response<Body> {
         let answered = match prepare(request).await {
             Ok(request) => self.inner.call(request).await,
             Err(error) => return error_response(error),
@@ -166,6 +166,9 @@ async fn collect(mut body: Body) -> S3Result<Bytes> {
 }
 
 fn finish(mut response: Response<Body>) -> Response<Body> {
+    if response.status().is_client_error() {
+        complete_message(&mut response);
+    }
     let Some(answer) = response.extensions_mut().remove::<Answer>() else { return response };
     if let Some(status) = answer.status {
         *response.status_mut() = status;
@@ -177,6 +180,26 @@ fn finish(mut response: Response<Body>) -> Response<Body> {
         response.headers_mut().insert(CONTENT_TYPE, xml_type);
     }
     response
+}
+
+/// s3s refuses some requests with a code alone: here is what AWS says.
+fn complete_message(response: &mut Response<Body>) {
+    let Some(bytes) = response.body().bytes() else { return };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return };
+    let Some((head, tail)) = text.split_once("</Code></Error>") else { return };
+    let code = head.rsplit('>').next().unwrap_or_default();
+    let message = match code {
+        "InvalidURI" => "Couldn't parse the specified URI.",
+        "KeyTooLongError" => "Your key is too long",
+        "MalformedXML" => error::MALFORMED_XML,
+        "MaxMessageLengthExceeded" => "Your request was too big.",
+        "MethodNotAllowed" => "The specified method is not allowed against this resource.",
+        "MissingContentLength" => "You must provide the Content-Length HTTP header.",
+        "MissingRequestBodyError" => "Request Body is empty",
+        _ => return,
+    };
+    let xml = format!("{head}</Code><Message>{message}</Message></Error>{tail}");
+    *response.body_mut() = Body::from(xml);
 }
 
 fn error_response(error: S3Error) -> Response<Body> {

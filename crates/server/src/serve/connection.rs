@@ -115,9 +115,11 @@ async fn wait_for_bytes(
     front: &Front,
     mut stopping: watch::Receiver<bool>,
 ) -> bool {
-    let bytes = timeout(front.limits.idle_timeout, io.stream().readable());
+    // A look at a byte, for a socket may be called readable when it is not.
+    let mut byte = [0];
+    let bytes = timeout(front.limits.idle_timeout, io.stream().peek(&mut byte));
     tokio::select! {
-        readable = bytes => matches!(readable, Ok(Ok(()))),
+        peeked = bytes => matches!(peeked, Ok(Ok(1..))),
         _ = stopping.wait_for(|stopping| *stopping) => false,
     }
 }
@@ -159,7 +161,10 @@ async fn serve_requests(
     .await;
     let parts = connection.into_parts();
     let mut io = parts.io;
-    io.unread(parts.read_buf);
+    // Empty bytes would keep their whole buffer.
+    if !parts.read_buf.is_empty() {
+        io.unread(parts.read_buf);
+    }
     (ended, io)
 }
 

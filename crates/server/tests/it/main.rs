@@ -1,3 +1,5 @@
 //! The binary and the server, as their users see them.
 
 mod command;
+mod dependencies;
+mod sources;

@@ -1,12 +1,21 @@
 //! Buckets.
 
+mod cache;
+
+use std::ops::Bound;
 use std::sync::Arc;
 
+pub(crate) use cache::BucketCache;
+
 use crate::error::StoreError;
-use crate::meta::Owner;
+use crate::kv::{Read, Write};
+use crate::limits::LIST_BUCKETS_MAX;
+use crate::meta::bucket::{BucketRecord, StoreRecord, require};
+use crate::meta::key::successor;
+use crate::meta::{Owner, space};
 use crate::name::{BucketId, BucketName};
-use crate::pending::Pending;
-use crate::store::Store;
+use crate::pending::{Committed, Pending};
+use crate::store::{Shared, Store};
 
 /// A bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +59,53 @@ impl Store {
     ///
     /// Fails with [`StoreError::BucketAlreadyOwnedByYou`] or [`StoreError::BucketAlreadyExists`].
     pub fn create_bucket(&self, name: BucketName, owner: Owner, region: String) -> Pending<Bucket> {
-        todo!("{name} {owner:?} {region}")
+        self.update(move |write, shared| {
+            if let Some(existing) = BucketRecord::read(write, &name)? {
+                return Err(match existing.owner.id == owner.id {
+                    true => StoreError::BucketAlreadyOwnedByYou { bucket: name },
+                    false => StoreError::BucketAlreadyExists { bucket: name },
+                });
+            }
+            let mut store = StoreRecord::read(write)?
+                .ok_or_else(|| StoreError::corrupt("the store's record is missing"))?;
+            let id = BucketId(store.next_bucket);
+            let next = store.next_bucket.checked_add(1);
+            store.next_bucket = next.ok_or_else(|| StoreError::Internal {
+                what: "there are no bucket ids left".to_owned(),
+            })?;
+            store.write(write)?;
+            let created_ms = shared.config.clock.now_ms();
+            let record = BucketRecord { id, created_ms, owner, region };
+            record.write(write, &name)?;
+            Ok(Committed::new(Bucket::new(name, record)))
+        })
     }
 
     /// Deletes an empty bucket.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::BucketNotEmpty`].
     pub fn delete_bucket(&self, name: BucketName) -> Pending<()> {
-        todo!("{name}")
+        self.update_freeing(move |write, shared| {
+            let id = require(write, &name)?;
+            let contents = [
+                space::current_of(id),
+                space::history_prefix(id, b""),
+                space::uploads_prefix(id, b""),
+            ];
+            for prefix in contents {
+                if first_key(write, &prefix)?.is_some() {
+                    return Err(StoreError::BucketNotEmpty { bucket: name });
+                }
+            }
+            let documents = space::documents(id);
+            while let Some(key) = first_key(write, &documents)? {
+                write.delete(&key)?;
+            }
+            write.delete(&space::bucket(name.as_str()))?;
+            // Out of the cache after the commit: before it, a reader would put it in again.
+            let forget = ForgetBucket { shared: Arc::clone(shared), name };
+            Ok(Committed::with_guard((), forget))
+        })
     }
 
     /// The bucket of that name, from memory where possible.
@@ -65,7 +113,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
     pub fn bucket(&self, name: &BucketName) -> Result<Arc<Bucket>, StoreError> {
-        todo!("{name}")
+        let cache = &self.shared().buckets;
+        if let Some(bucket) = cache.get(name) {
+            return Ok(bucket);
+        }
+        let generation = cache.generation();
+        let Some(record) = BucketRecord::read(&self.snapshot()?, name)? else {
+            return Err(StoreError::NoSuchBucket { bucket: name.clone() });
+        };
+        let bucket = Arc::new(Bucket::new(name.clone(), record));
+        cache.insert(&bucket, generation);
+        Ok(bucket)
     }
 
     /// A page of buckets.
@@ -73,6 +131,55 @@ impl Store {
     /// # Errors
     /// When metadata cannot be read.
     pub fn list_buckets(&self, query: &ListBuckets) -> Result<BucketPage, StoreError> {
-        todo!("{query:?}")
+        let prefix = space::bucket(query.prefix.as_deref().unwrap_or_default());
+        let upper = successor(&prefix);
+        let snapshot = self.snapshot()?;
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut cursor = snapshot.cursor(Bound::Included(&prefix), upper)?;
+        if let Some(after) = &query.after {
+            cursor.seek(&[space::bucket(after), vec![0]].concat())?;
+        }
+        let max = query.max.min(LIST_BUCKETS_MAX);
+        let mut page = BucketPage { buckets: Vec::new(), next: None };
+        while let Some((key, value)) = cursor.next()? {
+            let name = space::bucket_name(&key).and_then(|name| BucketName::new(name).ok());
+            let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
+            let record = BucketRecord::decode(&value)?;
+            if query.owner_id.as_ref().is_some_and(|owner| *owner != record.owner.id) {
+                continue;
+            }
+            if page.buckets.len() >= max {
+                page.next = page.buckets.last().map(|bucket| bucket.name.as_str().to_owned());
+                break;
+            }
+            page.buckets.push(Arc::new(Bucket::new(name, record)));
+        }
+        Ok(page)
     }
+}
+
+impl Bucket {
+    fn new(name: BucketName, record: BucketRecord) -> Self {
+        let BucketRecord { id, created_ms, owner, region } = record;
+        Self { name, id, created_ms, owner, region }
+    }
+}
+
+/// Takes a bucket out of the cache when dropped.
+struct ForgetBucket {
+    shared: Arc<Shared>,
+    name: BucketName,
+}
+
+impl Drop for ForgetBucket {
+    fn drop(&mut self) {
+        self.shared.buckets.remove(&self.name);
+    }
+}
+
+/// The first key that begins with `prefix`.
+fn first_key(from: &impl Read, prefix: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut cursor = from.cursor(Bound::Included(prefix), Bound::Unbounded)?;
+    let first = cursor.next()?.map(|(key, _)| key.to_vec());
+    Ok(first.filter(|key| key.starts_with(prefix)))
 }

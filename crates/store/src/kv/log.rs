@@ -128,15 +128,18 @@ pub(super) enum Operation<'a> {
 /// The operations of a record that verified.
 fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, KvError>> {
     std::iter::from_fn(move || {
-        let (header, rest) = bytes.split_at_checked(OPERATION_HEADER_BYTES)?;
+        if bytes.is_empty() {
+            return None;
+        }
         let parsed = (|| {
+            let (header, rest) = bytes.split_at_checked(OPERATION_HEADER_BYTES)?;
             let key_bytes = u32::from_le_bytes(header[1..5].try_into().ok()?) as usize;
             let value_bytes = u32::from_le_bytes(header[5..9].try_into().ok()?) as usize;
             let (key, rest) = rest.split_at_checked(key_bytes)?;
             let (value, rest) = rest.split_at_checked(value_bytes)?;
             match header[0] {
                 PUT => Some((Operation::Put { key, value }, rest)),
-                DELETE => Some((Operation::Delete { key }, rest)),
+                DELETE if value.is_empty() => Some((Operation::Delete { key }, rest)),
                 _ => None,
             }
         })();
@@ -323,6 +326,28 @@ mod tests {
         records(&mut log, 2);
         assert_eq!(replay(&disk, [3; 16], 15), [0, 1]);
         assert!(replay(&disk, [1; 16], 10).is_empty());
+    }
+
+    #[test]
+    fn operations_that_no_record_holds_are_refused() {
+        let mut record = Record::new();
+        record.put(b"key", b"value");
+        record.delete(b"key");
+        let bytes = &record.buffer[HEADER_BYTES..];
+        assert!(operations(bytes).all(|operation| operation.is_ok()));
+        let mut delete_with_value = bytes.to_vec();
+        delete_with_value[0] = DELETE;
+        let foreign_tag = [&[3], &bytes[1..]].concat();
+        let last_start = bytes.len() - OPERATION_HEADER_BYTES - 3;
+        for (what, bytes) in [
+            ("a delete with a value", &delete_with_value[..]),
+            ("a foreign tag", &foreign_tag),
+            ("an operation cut in its key", &bytes[..bytes.len() - 1]),
+            ("an operation cut in its header", &bytes[..last_start + 4]),
+        ] {
+            let last = operations(bytes).last().expect("refused, not passed over");
+            assert!(matches!(last, Err(KvError::Corrupt(_))), "{what}: {last:?}");
+        }
     }
 
     #[test]

@@ -31,13 +31,17 @@ impl UploadRecord {
         bucket: BucketId,
         key: &str,
     ) -> Result<Self, StoreError> {
-        let found = match from.get(&space::upload(id))? {
-            Some(bytes) => Some(record::decode::<Self>(&bytes, "an upload's record")?),
-            None => None,
-        };
-        found
+        Self::read(from, id)?
             .filter(|upload| upload.bucket == bucket && upload.key == key)
             .ok_or_else(|| StoreError::NoSuchUpload { upload: id.to_string() })
+    }
+
+    /// The upload `id`, if it is in progress.
+    pub(crate) fn read(from: &impl Read, id: &UploadId) -> Result<Option<Self>, StoreError> {
+        match from.get(&space::upload(id))? {
+            Some(bytes) => record::decode(&bytes, "an upload's record").map(Some),
+            None => Ok(None),
+        }
     }
 
     pub(crate) fn write(&self, to: &mut impl Write, id: &UploadId) -> Result<(), StoreError> {

@@ -1,11 +1,24 @@
 //! CompleteMultipartUpload.
 
-use crate::checksum::{ChecksumValue, ObjectChecksum};
-use crate::name::{BucketName, ObjectKey, PartNumber, UploadId};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::{Read, Transaction, Write};
+use crate::limits::OBJECT_BYTES_MAX;
+use crate::meta::bucket::require;
+use crate::meta::content::Content;
+use crate::meta::object::ObjectRecord;
+use crate::meta::space;
+use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
+use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId};
 use crate::object::ObjectVersion;
-use crate::pending::Pending;
+use crate::object::current::{self, WakeReclaimer};
+use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
-use crate::store::Store;
+use crate::store::{Shared, Store};
 
 /// A part as the client names it in a Complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +45,12 @@ pub struct CompleteOptions {
 impl Store {
     /// Makes the parts an object, in one transaction and without copying a byte. Repeated while that
     /// object is current, it answers as the first time.
+    ///
+    /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`],
+    /// [`StoreError::InvalidPartOrder`], [`StoreError::InvalidPart`], [`StoreError::PartTooSmall`],
+    /// [`StoreError::ObjectTooLarge`], [`StoreError::ChecksumMismatch`],
+    /// [`StoreError::InvalidRequest`] (no parts, or another size than expected) and, for the
+    /// conditions, [`StoreError::PreconditionFailed`] or [`StoreError::NoSuchKey`].
     pub fn complete_upload(
         &self,
         bucket: &BucketName,
@@ -40,6 +59,192 @@ impl Store {
         parts: Vec<CompletePart>,
         options: CompleteOptions,
     ) -> Pending<ObjectVersion> {
-        todo!("{bucket} {key} {id} {parts:?} {options:?}")
+        let (bucket, key, id) = (bucket.clone(), key.clone(), *id);
+        self.update(move |write, shared| {
+            let bucket = require(write, &bucket)?;
+            let old = current::read_current(write, bucket, &key)?;
+            let upload = match UploadRecord::require(write, &id, bucket, key.as_str()) {
+                Ok(upload) => upload,
+                Err(error) => return repeat(error, key, &id, old),
+            };
+            let chosen = choose(write, &id, &parts, shared.config.part_bytes_min)?;
+            let bytes = chosen.iter().map(|facts| facts.bytes).sum::<u64>();
+            if bytes > OBJECT_BYTES_MAX {
+                return Err(StoreError::ObjectTooLarge { bytes });
+            }
+            if options.object_bytes.is_some_and(|expected| expected != bytes) {
+                let message = format!("the parts have {bytes} bytes, not as many as announced");
+                return Err(StoreError::InvalidRequest { message });
+            }
+            let checksum = object_checksum(&upload, &chosen, options.checksum)?;
+            current::check(&options.conditions, old.as_ref(), &key)?;
+
+            let released = keep_parts(write, shared, &id, &parts)?;
+            upload.delete(write, &id)?;
+            let count = u32::try_from(parts.len()).expect("part numbers have 16 bits");
+            let record = ObjectRecord {
+                stamp: shared.ids.version(&shared.config),
+                is_null: true,
+                is_delete_marker: false,
+                bytes,
+                etag: ETag::multipart(chosen.iter().map(|facts| &facts.md5)),
+                modified_ms: shared.config.clock.now_ms(),
+                owner: upload.owner,
+                checksum,
+                metadata: upload.metadata,
+                content: Content::Parts { list: id, count, is_original: true },
+            };
+            let place: (BucketId, &ObjectKey) = (bucket, &key);
+            let wake = current::replace(write, shared, place, old.as_ref(), &record)?;
+            let (object, _) = ObjectVersion::new(key, record, true);
+            Ok(Committed::with_guard(object, (released, wake)))
+        })
     }
+}
+
+/// The answer when the upload is not in progress: that of the first time if the object it made is
+/// still current, else `error`.
+fn repeat(
+    error: StoreError,
+    key: ObjectKey,
+    id: &UploadId,
+    current: Option<ObjectRecord>,
+) -> Result<Committed<ObjectVersion>, StoreError> {
+    let made_by = |record: &ObjectRecord| match &record.content {
+        Content::Parts { list, is_original, .. } => list == id && *is_original,
+        Content::Inline(_) | Content::Extents(_) => false,
+    };
+    match (error, current) {
+        (StoreError::NoSuchUpload { .. }, Some(record)) if made_by(&record) => {
+            Ok(Committed::new(ObjectVersion::new(key, record, true).0))
+        }
+        (error, _) => Err(error),
+    }
+}
+
+/// Holds what the client names against what was uploaded.
+fn choose(
+    from: &impl Read,
+    id: &UploadId,
+    parts: &[CompletePart],
+    part_bytes_min: u64,
+) -> Result<Vec<PartFacts>, StoreError> {
+    if parts.is_empty() {
+        let message = "an upload is completed with at least one part".to_owned();
+        return Err(StoreError::InvalidRequest { message });
+    }
+    if !parts.is_sorted_by(|one, next| one.number < next.number) {
+        return Err(StoreError::InvalidPartOrder);
+    }
+    let mut chosen = Vec::with_capacity(parts.len());
+    for part in parts {
+        let number = part.number.get();
+        let facts = match from.get(&space::part(id, number))? {
+            Some(bytes) => PartFacts::decode(&bytes)?,
+            None => return Err(StoreError::InvalidPart { part: number }),
+        };
+        let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
+        // A checksum that the part was not stored with cannot be held against anything.
+        let has_checksum = |sent: &ChecksumValue| match &facts.checksum {
+            Some(stored) => stored.algorithm != sent.algorithm || stored == sent,
+            None => true,
+        };
+        if !part.etag.as_ref().is_none_or(has_tag)
+            || !part.checksum.as_ref().is_none_or(has_checksum)
+        {
+            return Err(StoreError::InvalidPart { part: number });
+        }
+        chosen.push(facts);
+    }
+    let all_but_last = parts.iter().zip(&chosen).take(parts.len() - 1);
+    for (part, facts) in all_but_last {
+        if facts.bytes < part_bytes_min {
+            return Err(StoreError::PartTooSmall {
+                part: part.number.get(),
+                bytes: facts.bytes,
+                minimum: part_bytes_min,
+            });
+        }
+    }
+    Ok(chosen)
+}
+
+/// The checksum of the whole object from those of its parts, which must be the one expected.
+fn object_checksum(
+    upload: &UploadRecord,
+    parts: &[PartFacts],
+    expected: Option<ObjectChecksum>,
+) -> Result<Option<ObjectChecksum>, StoreError> {
+    let expected_type = expected.map(|expected| (expected.value.algorithm, expected.kind));
+    let Some((algorithm, kind)) = upload.checksum.or(expected_type) else { return Ok(None) };
+    let computed = match kind {
+        ChecksumType::Composite => composite(parts),
+        ChecksumType::FullObject => CrcCombiner::new(algorithm).and_then(|mut combiner| {
+            let mut values = parts.iter().map(|part| Some((part.checksum?, part.bytes)));
+            let is_whole = values
+                .all(|value| value.is_some_and(|(checksum, bytes)| combiner.add(&checksum, bytes)));
+            is_whole.then(|| ObjectChecksum::full_object(combiner.finish()))
+        }),
+    };
+    let computed = computed.filter(|computed| computed.value.algorithm == algorithm);
+    let Some(computed) = computed else {
+        let message = format!("not every part has the checksum {algorithm:?} of the upload");
+        return Err(StoreError::InvalidRequest { message });
+    };
+    match expected {
+        Some(expected) if (expected.value, expected.kind) != (computed.value, computed.kind) => {
+            Err(StoreError::ChecksumMismatch { algorithm: expected.value.algorithm })
+        }
+        _ => Ok(Some(computed)),
+    }
+}
+
+fn composite(parts: &[PartFacts]) -> Option<ObjectChecksum> {
+    let values: Option<Vec<ChecksumValue>> = parts.iter().map(|part| part.checksum).collect();
+    ObjectChecksum::composite(values.as_deref()?)
+}
+
+/// Numbers the chosen parts from 1 without gaps, notes where each begins, and drops the others. The
+/// guard must live until the commit.
+fn keep_parts(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    id: &UploadId,
+    chosen: &[CompletePart],
+) -> Result<Vec<WakeReclaimer>, StoreError> {
+    let mut chosen = chosen.iter().peekable();
+    let mut released = Vec::new();
+    let (mut count, mut start) = (0, 0);
+    // Upwards: a part moves only to a number that has been passed.
+    for number in uploaded_numbers(write, id)? {
+        let Some(mut part) = PartRecord::read(write, id, number)? else { continue };
+        if chosen.next_if(|part| part.number.get() == number).is_none() {
+            write.delete(&space::part(id, number))?;
+            released.push(current::release(write, shared, [&part.content])?);
+            continue;
+        }
+        count += 1;
+        if number != count {
+            write.delete(&space::part(id, number))?;
+        }
+        // The first part, and so the only one of many uploads, stands there already as it should.
+        if number != count || start != 0 {
+            part.facts.start = start;
+            part.write(write, id, count)?;
+        }
+        start += part.facts.bytes;
+    }
+    Ok(released)
+}
+
+/// At most 10,000 numbers.
+fn uploaded_numbers(from: &impl Read, id: &UploadId) -> Result<Vec<u16>, StoreError> {
+    let (lower, upper) = (space::part(id, 0), space::part(id, u16::MAX));
+    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Included(&upper))?;
+    let mut numbers = Vec::new();
+    while let Some((key, _)) = cursor.next()? {
+        let number = space::split_part(&key).map(|(_, number)| number);
+        numbers.push(number.ok_or_else(|| StoreError::corrupt("a part's key"))?);
+    }
+    Ok(numbers)
 }

@@ -1,12 +1,25 @@
 //! UploadPart and UploadPartCopy.
 
-use crate::checksum::ChecksumValue;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::checksum::{ChecksumValue, DigestSet, Digests};
+use crate::error::StoreError;
 use crate::etag::ETag;
+use crate::kv::{Read, Transaction};
+use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
+use crate::meta::bucket::require;
+use crate::meta::content::Content;
+use crate::meta::reference;
+use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{BucketName, ObjectKey, PartNumber, UploadId, VersionId};
-use crate::object::{ObjectId, StagedBody};
-use crate::pending::Pending;
+use crate::object::copy::{check_read, check_source};
+use crate::object::current::{self, Found, WakeReclaimer};
+use crate::object::get::pieces;
+use crate::object::{BodyOptions, ObjectId, ReadSelection, StagedBody};
+use crate::pending::{Committed, Pending};
 use crate::precondition::ReadConditions;
-use crate::store::Store;
+use crate::store::{Shared, Store};
 
 /// An uploaded part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +55,11 @@ pub struct CopyPartOutcome {
 }
 
 impl Store {
-    /// Makes `body` a part of an upload, in place of an earlier one of that number. Where the upload
-    /// wants a checksum, the part must come with one by the same algorithm; without `checksum`, the one
-    /// in the body's digests is taken.
+    /// Makes `body` a part of an upload, in place of an earlier one of that number. Without `checksum`,
+    /// the part has the one that the upload wants, if the body's digests have it.
+    ///
+    /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], and
+    /// [`StoreError::InvalidRequest`] when the upload wants a checksum that the part does not have.
     pub fn put_part(
         &self,
         bucket: &BucketName,
@@ -54,11 +69,28 @@ impl Store {
         body: StagedBody,
         checksum: Option<ChecksumValue>,
     ) -> Pending<Part> {
-        todo!("{bucket} {key} {id} {number} {body:?} {checksum:?}")
+        let target = Target { bucket: bucket.clone(), key: key.clone(), id: *id, number };
+        let (digests, content, blob) = body.into_parts();
+        let staged = blob.clone();
+        let pending = self.update(move |write, shared| {
+            let upload = target.require(write)?;
+            let checksum = part_checksum(&upload, checksum, &digests)?;
+            let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
+            if let Some(blob) = &blob {
+                blob.hand_over();
+            }
+            Ok(Committed::with_guard(part, (blob, wake)))
+        });
+        pending.with_blob(staged)
     }
 
     /// Makes bytes of an object a part of an upload. The bytes are read once, on the calling thread,
-    /// for their MD5, and not copied.
+    /// for their MD5, and not copied. Blocks until the part is durable.
+    ///
+    /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], what a read of the source
+    /// fails with, [`StoreError::InvalidRange`] for a range that is not within the source,
+    /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
+    /// source is replaced again and again while it is read.
     pub fn copy_part(
         &self,
         source: ObjectId,
@@ -68,6 +100,174 @@ impl Store {
         number: PartNumber,
         options: CopyPartOptions,
     ) -> Pending<CopyPartOutcome> {
-        todo!("{source:?} {bucket} {key} {id} {number} {options:?}")
+        let target = Target { bucket: bucket.clone(), key: key.clone(), id: *id, number };
+        for _ in 0..ATTEMPTS {
+            match self.try_copy_part(&source, &target, &options) {
+                Err(StoreError::ConditionalRequestConflict) => {}
+                result => return Pending::ready(result),
+            }
+        }
+        Pending::ready(Err(StoreError::ConditionalRequestConflict))
+    }
+
+    fn try_copy_part(
+        &self,
+        source: &ObjectId,
+        target: &Target,
+        options: &CopyPartOptions,
+    ) -> Result<CopyPartOutcome, StoreError> {
+        let upload = self.upload(&target.bucket, &target.key, &target.id)?;
+        let algorithms: Vec<_> = upload.checksum.iter().map(|(algorithm, _)| *algorithm).collect();
+        let mut opened =
+            self.open_object(&source.bucket, &source.key, source.version.as_ref(), &|object| {
+                check_read(&options.conditions, &object.etag, object.modified_ms)?;
+                select(options.range, object.bytes)
+            })?;
+        let range = opened.reader.range();
+        let bytes = range.end - range.start;
+        if bytes > PART_BYTES_MAX {
+            return Err(StoreError::PartTooLarge { bytes, maximum: PART_BYTES_MAX });
+        }
+        let shared = self.shared_pieces(&opened.content, &range)?;
+        let (digests, content, blob) = match shared {
+            Some(content) => {
+                let mut digests = DigestSet::new(&algorithms);
+                while let Some(bytes) = opened.reader.next()? {
+                    digests.update(&bytes);
+                }
+                (digests.finish(), content, None)
+            }
+            None => {
+                let expected_bytes = Some(bytes);
+                let mut body = self.begin_body(BodyOptions { expected_bytes, algorithms })?;
+                while let Some(bytes) = opened.reader.next()? {
+                    body.write(&bytes)?;
+                }
+                body.finish()?.into_parts()
+            }
+        };
+        let staged = blob.clone();
+        let (target, source, stamp) = (target.clone(), source.clone(), opened.stamp);
+        let conditions = options.conditions.clone();
+        let pending = self.update(move |write, shared| {
+            let upload = target.require(write)?;
+            let bucket = require(write, &source.bucket)?;
+            let Found { record, .. } =
+                current::find(write, bucket, &source.key, source.version.as_ref())?;
+            if record.stamp != stamp {
+                // Another object by now: its conditions, its range and its bytes are all to be seen anew.
+                return Err(StoreError::ConditionalRequestConflict);
+            }
+            check_source(&conditions, &record)?;
+            if blob.is_none() {
+                reference::retain(&content, write)?;
+            }
+            let checksum = part_checksum(&upload, None, &digests)?;
+            let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
+            if let Some(blob) = &blob {
+                blob.hand_over();
+            }
+            let outcome = CopyPartOutcome { part, source_version: record.version_id() };
+            Ok(Committed::with_guard(outcome, (blob, wake)))
+        });
+        pending.with_blob(staged).wait()
+    }
+
+    /// What a record of `range` can share with an object; `None` when its bytes must be written anew:
+    /// they lie in too many pieces, or partly in records.
+    fn shared_pieces(
+        &self,
+        content: &Content,
+        range: &Range<u64>,
+    ) -> Result<Option<Content>, StoreError> {
+        // The list, if it is one, is pinned by the reader.
+        let Some(pieces) = pieces(&self.snapshot()?, content, range, EXTENTS_MAX)? else {
+            return Ok(None);
+        };
+        let mut extents = Vec::new();
+        for piece in pieces {
+            match piece {
+                Content::Extents(more) => extents.extend(more),
+                Content::Inline(bytes) if bytes.is_empty() => {}
+                Content::Inline(bytes) if bytes.len() as u64 == range.end - range.start => {
+                    return Ok(Some(Content::Inline(bytes)));
+                }
+                Content::Inline(_) | Content::Parts { .. } => return Ok(None),
+            }
+        }
+        Ok((extents.len() <= EXTENTS_MAX).then_some(Content::Extents(extents)))
+    }
+}
+
+/// How often a copy starts again when its source is replaced while its bytes are read.
+const ATTEMPTS: usize = 4;
+
+fn select(range: Option<(u64, u64)>, object_bytes: u64) -> Result<ReadSelection, StoreError> {
+    match range {
+        None => Ok(ReadSelection::Whole),
+        Some((first, last)) if first <= last && last < object_bytes => {
+            Ok(ReadSelection::Range(first..last + 1))
+        }
+        Some(_) => Err(StoreError::InvalidRange { object_bytes }),
+    }
+}
+
+/// The part of an upload that is written.
+#[derive(Clone, Debug)]
+struct Target {
+    bucket: BucketName,
+    key: ObjectKey,
+    id: UploadId,
+    number: PartNumber,
+}
+
+impl Target {
+    fn require(&self, from: &impl Read) -> Result<UploadRecord, StoreError> {
+        let bucket = require(from, &self.bucket)?;
+        UploadRecord::require(from, &self.id, bucket, self.key.as_str())
+    }
+
+    /// Writes the part's record in place of the old one, whose content is released. The guard must live
+    /// until the commit.
+    fn write(
+        &self,
+        write: &mut Transaction<'_>,
+        shared: &Arc<Shared>,
+        digests: &Digests,
+        checksum: Option<ChecksumValue>,
+        content: Content,
+    ) -> Result<(Part, WakeReclaimer), StoreError> {
+        let modified_ms = shared.config.clock.now_ms();
+        let (bytes, md5) = (digests.bytes, digests.md5);
+        let old = PartRecord::read(write, &self.id, self.number.get())?;
+        let facts = PartFacts { start: 0, bytes, md5, modified_ms, checksum };
+        let record = PartRecord { facts, content };
+        record.write(write, &self.id, self.number.get())?;
+        let wake = current::release(write, shared, old.as_ref().map(|old| &old.content))?;
+        Ok((Part::new(self.number, &facts), wake))
+    }
+}
+
+impl Part {
+    pub(super) fn new(number: PartNumber, facts: &PartFacts) -> Self {
+        let PartFacts { bytes, md5, modified_ms, checksum, .. } = *facts;
+        Self { number, bytes, etag: ETag::Md5(md5), modified_ms, checksum }
+    }
+}
+
+/// The checksum that a part is stored with: what the client sent, else what the upload wants.
+fn part_checksum(
+    upload: &UploadRecord,
+    sent: Option<ChecksumValue>,
+    digests: &Digests,
+) -> Result<Option<ChecksumValue>, StoreError> {
+    let Some((wanted, _)) = upload.checksum else { return Ok(sent) };
+    let sent_matching = sent.filter(|sent| sent.algorithm == wanted);
+    match sent_matching.or_else(|| digests.checksum(wanted).copied()) {
+        Some(checksum) => Ok(Some(checksum)),
+        None => {
+            let message = format!("the upload wants a checksum of type {wanted:?} for every part");
+            Err(StoreError::InvalidRequest { message })
+        }
     }
 }

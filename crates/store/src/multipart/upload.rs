@@ -2,9 +2,13 @@
 
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
+use crate::meta::bucket::require;
+use crate::meta::content::Content;
+use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectMetadata, Owner};
 use crate::name::{BucketName, ObjectKey, UploadId};
-use crate::pending::Pending;
+use crate::object::current::release;
+use crate::pending::{Committed, Pending};
 use crate::store::Store;
 
 /// An upload in progress.
@@ -37,13 +41,33 @@ pub struct UploadOptions {
 
 impl Store {
     /// Begins an upload.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for a checksum
+    /// that cannot be of that type.
     pub fn create_upload(
         &self,
         bucket: &BucketName,
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
-        todo!("{bucket} {key} {options:?}")
+        let UploadOptions { metadata, checksum, owner } = options;
+        if let Some((algorithm, kind)) = checksum
+            && !algorithm.supports(kind)
+        {
+            let message = format!("the checksum {algorithm:?} cannot be of the type {kind:?}");
+            return Pending::ready(Err(StoreError::InvalidRequest { message }));
+        }
+        let bucket = bucket.clone();
+        self.update(move |write, shared| {
+            let bucket = require(write, &bucket)?;
+            let id = shared.ids.upload(&shared.config);
+            let initiated_ms = shared.config.clock.now_ms();
+            let name = key.as_str().to_owned();
+            let record =
+                UploadRecord { bucket, key: name, initiated_ms, owner, checksum, metadata };
+            record.write(write, &id)?;
+            Ok(Committed::new(Upload::new(id, key, record)))
+        })
     }
 
     /// An upload in progress.
@@ -56,11 +80,31 @@ impl Store {
         key: &ObjectKey,
         id: &UploadId,
     ) -> Result<Upload, StoreError> {
-        todo!("{bucket} {key} {id}")
+        let bucket = self.bucket(bucket)?.id;
+        let record = UploadRecord::require(&self.snapshot()?, id, bucket, key.as_str())?;
+        Ok(Upload::new(*id, key.clone(), record))
     }
 
     /// Ends an upload and drops its parts.
+    ///
+    /// Fails with [`StoreError::NoSuchUpload`] or [`StoreError::NoSuchBucket`].
     pub fn abort_upload(&self, bucket: &BucketName, key: &ObjectKey, id: &UploadId) -> Pending<()> {
-        todo!("{bucket} {key} {id}")
+        let (bucket, key, id) = (bucket.clone(), key.clone(), *id);
+        self.update_freeing(move |write, shared| {
+            let bucket = require(write, &bucket)?;
+            let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
+            upload.delete(write, &id)?;
+            // The list of its parts goes as one, however many they are.
+            let parts = Content::Parts { list: id, count: 0, is_original: true };
+            let wake = release(write, shared, [&parts])?;
+            Ok(Committed::with_guard((), wake))
+        })
+    }
+}
+
+impl Upload {
+    pub(super) fn new(id: UploadId, key: ObjectKey, record: UploadRecord) -> Self {
+        let UploadRecord { initiated_ms, owner, checksum, metadata, .. } = record;
+        Self { id, key, initiated_ms, owner, metadata, checksum }
     }
 }

@@ -1,11 +1,17 @@
 //! CopyObject.
 
-use super::{ObjectId, ObjectVersion};
-use crate::checksum::ChecksumAlgorithm;
-use crate::meta::{ObjectMetadata, Owner};
+use super::current::{self, Found};
+use super::{ObjectId, ObjectVersion, ReadSelection};
+use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::meta::bucket::require;
+use crate::meta::content::Content;
+use crate::meta::object::ObjectRecord;
+use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{BucketName, ObjectKey, VersionId};
-use crate::pending::Pending;
-use crate::precondition::{ReadConditions, WriteConditions};
+use crate::pending::{Committed, Pending};
+use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
 use crate::store::Store;
 
 /// How to copy an object.
@@ -18,7 +24,8 @@ pub struct CopyOptions {
     pub tags: Option<Vec<(String, String)>>,
     /// The storage class of the copy.
     pub storage_class: Option<String>,
-    /// What must hold for the source.
+    /// What must hold for the source. Where it does not, the copy fails with
+    /// [`StoreError::PreconditionFailed`].
     pub source_conditions: ReadConditions,
     /// What must hold for the target.
     pub conditions: WriteConditions,
@@ -38,8 +45,24 @@ pub struct CopyOutcome {
     pub source_version: VersionId,
 }
 
+/// A checksum that was computed from the bytes of one very version.
+#[derive(Clone, Copy, Debug)]
+struct Computed {
+    stamp: [u8; 16],
+    checksum: ObjectChecksum,
+}
+
+/// How often a copy starts again when its source is replaced while its bytes are read.
+const ATTEMPTS: usize = 4;
+
 impl Store {
-    /// Copies an object without copying its bytes.
+    /// Copies an object without copying its bytes. With [`CopyOptions::checksum_algorithm`] it may
+    /// block, see there.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
+    /// [`StoreError::NoSuchVersion`], [`StoreError::MethodNotAllowed`],
+    /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
+    /// source is replaced again and again while it is read.
     pub fn copy_object(
         &self,
         source: ObjectId,
@@ -47,6 +70,139 @@ impl Store {
         target_key: ObjectKey,
         options: CopyOptions,
     ) -> Pending<CopyOutcome> {
-        todo!("{source:?} {target_bucket} {target_key} {options:?}")
+        let Some(algorithm) = options.checksum_algorithm else {
+            return self.copy(source, target_bucket, target_key, options, None);
+        };
+        for _ in 0..ATTEMPTS {
+            let computed = match self.compute(&source, algorithm) {
+                Ok(computed) => computed,
+                Err(error) => return Pending::ready(Err(error)),
+            };
+            let (from, options) = (source.clone(), options.clone());
+            let copied =
+                self.copy(from, target_bucket, target_key.clone(), options, Some(computed));
+            match copied.wait() {
+                Err(StoreError::ConditionalRequestConflict) => {}
+                result => return Pending::ready(result),
+            }
+        }
+        Pending::ready(Err(StoreError::ConditionalRequestConflict))
+    }
+
+    /// The checksum of the source by `algorithm`, from its record or its bytes.
+    fn compute(
+        &self,
+        source: &ObjectId,
+        algorithm: ChecksumAlgorithm,
+    ) -> Result<Computed, StoreError> {
+        let has_it = |object: &ObjectVersion| {
+            object.checksum.filter(|checksum| checksum.value.algorithm == algorithm)
+        };
+        let mut opened =
+            self.open_object(&source.bucket, &source.key, source.version.as_ref(), &|object| {
+                Ok(match has_it(object) {
+                    Some(_) => ReadSelection::Nothing,
+                    None => ReadSelection::Whole,
+                })
+            })?;
+        let stamp = opened.stamp;
+        if let Some(checksum) = has_it(&opened.object) {
+            return Ok(Computed { stamp, checksum });
+        }
+        let mut set = ChecksumSet::new(&[algorithm]);
+        while let Some(bytes) = opened.reader.next()? {
+            set.update(&bytes);
+        }
+        let value = set.finish().pop().expect("one algorithm gives one checksum");
+        Ok(Computed { stamp, checksum: ObjectChecksum::full_object(value) })
+    }
+
+    fn copy(
+        &self,
+        source: ObjectId,
+        target_bucket: &BucketName,
+        target_key: ObjectKey,
+        options: CopyOptions,
+        computed: Option<Computed>,
+    ) -> Pending<CopyOutcome> {
+        let target_bucket = target_bucket.clone();
+        self.update(move |write, shared| {
+            let source_bucket = require(write, &source.bucket)?;
+            let target_bucket = require(write, &target_bucket)?;
+            let found = current::find(write, source_bucket, &source.key, source.version.as_ref())?;
+            let Found { record: from, .. } = found;
+            if from.is_delete_marker {
+                return Err(StoreError::MethodNotAllowed);
+            }
+            check_source(&options.source_conditions, &from)?;
+            if computed.is_some_and(|computed| computed.stamp != from.stamp) {
+                return Err(StoreError::ConditionalRequestConflict);
+            }
+            let old = current::read_current(write, target_bucket, &target_key)?;
+            current::check(&options.conditions, old.as_ref(), &target_key)?;
+            let source_version = from.version_id();
+            let record = ObjectRecord {
+                stamp: shared.ids.version(&shared.config),
+                is_null: true,
+                is_delete_marker: false,
+                bytes: from.bytes,
+                etag: from.etag,
+                modified_ms: shared.config.clock.now_ms(),
+                owner: options.owner,
+                checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
+                metadata: ObjectMetadata {
+                    tags: options.tags.unwrap_or(from.metadata.tags),
+                    storage_class: options.storage_class,
+                    ..match options.metadata {
+                        Some(metadata) => metadata,
+                        None => ObjectMetadata {
+                            headers: from.metadata.headers,
+                            user: from.metadata.user,
+                            ..ObjectMetadata::default()
+                        },
+                    }
+                },
+                content: share(from.content),
+            };
+            // Counted before the old content is released: an object may be copied onto itself.
+            reference::retain(&record.content, write)?;
+            let target = (target_bucket, &target_key);
+            let wake = current::replace(write, shared, target, old.as_ref(), &record)?;
+            let (object, _) = ObjectVersion::new(target_key, record, true);
+            Ok(Committed::with_guard(CopyOutcome { object, source_version }, wake))
+        })
+    }
+}
+
+/// Conditions on a source have one failure: 412, also where a GET would say 304.
+pub(crate) fn check_source(
+    conditions: &ReadConditions,
+    source: &ObjectRecord,
+) -> Result<(), StoreError> {
+    check_read(conditions, &source.etag, source.modified_ms)
+}
+
+/// The same, for an object that is known by its tag and time.
+pub(crate) fn check_read(
+    conditions: &ReadConditions,
+    etag: &ETag,
+    modified_ms: u64,
+) -> Result<(), StoreError> {
+    match conditions.check(etag, modified_ms) {
+        ConditionResult::Proceed => Ok(()),
+        ConditionResult::PreconditionFailed => {
+            Err(StoreError::PreconditionFailed { condition: conditions.precondition_name() })
+        }
+        ConditionResult::NotModified => {
+            Err(StoreError::PreconditionFailed { condition: conditions.validator_name() })
+        }
+    }
+}
+
+/// The same content, for a record of its own.
+fn share(content: Content) -> Content {
+    match content {
+        Content::Parts { list, count, .. } => Content::Parts { list, count, is_original: false },
+        Content::Inline(_) | Content::Extents(_) => content,
     }
 }

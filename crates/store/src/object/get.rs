@@ -1,10 +1,18 @@
 //! GetObject, HeadObject, GetObjectAttributes.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
+use super::current::{self, Found};
+use super::parts::{find_part, read_facts};
+use super::reader::OpenError;
 use super::{ObjectReader, ObjectVersion, PartInfo};
 use crate::error::StoreError;
-use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
+use crate::kv::{Read, Snapshot};
+use crate::limits::LIST_KEYS_MAX;
+use crate::meta::content::Content;
+use crate::meta::space;
+use crate::meta::upload::PartFacts;
+use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, VersionId};
 use crate::store::Store;
 
 /// What to read of an object.
@@ -32,10 +40,12 @@ impl Store {
         key: &ObjectKey,
         version: Option<&VersionId>,
     ) -> Result<ObjectVersion, StoreError> {
-        todo!("{bucket} {key} {version:?}")
+        let bucket = self.bucket(bucket)?.id;
+        Ok(find_readable(&self.snapshot()?, bucket, key, version)?.0)
     }
 
-    /// An object with a reader of what `select` chooses after seeing it.
+    /// An object with a reader of what `select` chooses after seeing it. `select` may be asked twice,
+    /// when the object is replaced at this very moment.
     ///
     /// # Errors
     /// As [`Store::head_object`], what `select` says, and [`StoreError::InvalidRange`] or
@@ -47,8 +57,39 @@ impl Store {
         version: Option<&VersionId>,
         select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
     ) -> Result<(ObjectVersion, ReadSelection, ObjectReader), StoreError> {
-        let _ = select;
-        todo!("{bucket} {key} {version:?}")
+        let opened = self.open_object(bucket, key, version, select)?;
+        Ok((opened.object, opened.selection, opened.reader))
+    }
+
+    pub(crate) fn open_object(
+        &self,
+        bucket: &BucketName,
+        key: &ObjectKey,
+        version: Option<&VersionId>,
+        select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
+    ) -> Result<OpenedObject, StoreError> {
+        let bucket = self.bucket(bucket)?.id;
+        let mut missing: Option<([u8; 16], StoreError)> = None;
+        loop {
+            let section = self.shared().pins.section();
+            let snapshot = self.snapshot()?;
+            let (object, content, stamp) = find_readable(&snapshot, bucket, key, version)?;
+            let selection = select(&object)?;
+            let range = resolve(&snapshot, &object, &content, &selection)?;
+            match ObjectReader::open(self, &snapshot, &content, range) {
+                Ok(reader) => {
+                    drop(section);
+                    return Ok(OpenedObject { object, selection, reader, content, stamp });
+                }
+                // Replaced and deleted since the snapshot: look again. The same record a second time
+                // says that its blob really is missing.
+                Err(OpenError::Missing(error)) => match missing.replace((stamp, error)) {
+                    Some((last, error)) if last == stamp => return Err(error),
+                    _ => {}
+                },
+                Err(OpenError::Failed(error)) => return Err(error),
+            }
+        }
     }
 
     /// The object and the part of it that `number` names, for a HEAD with a part number.
@@ -62,7 +103,22 @@ impl Store {
         version: Option<&VersionId>,
         number: PartNumber,
     ) -> Result<(ObjectVersion, PartInfo), StoreError> {
-        todo!("{bucket} {key} {version:?} {number}")
+        let bucket = self.bucket(bucket)?.id;
+        let snapshot = self.snapshot()?;
+        let (object, content, _) = find_readable(&snapshot, bucket, key, version)?;
+        let part = match content {
+            Content::Parts { list, count, .. } => {
+                if u32::from(number.get()) > count {
+                    return Err(StoreError::InvalidPartNumber);
+                }
+                part_info(number, &read_facts(&snapshot, &list, number.get())?)
+            }
+            Content::Inline(_) | Content::Extents(_) if number == PartNumber::MIN => {
+                PartInfo { number, bytes: object.bytes, offset: 0, checksum: None }
+            }
+            Content::Inline(_) | Content::Extents(_) => return Err(StoreError::InvalidPartNumber),
+        };
+        Ok((object, part))
     }
 
     /// The parts behind `after` of an object that was uploaded in parts, at most `max`; none of any
@@ -78,6 +134,113 @@ impl Store {
         after: Option<PartNumber>,
         max: usize,
     ) -> Result<Vec<PartInfo>, StoreError> {
-        todo!("{bucket} {key} {version:?} {after:?} {max}")
+        let bucket = self.bucket(bucket)?.id;
+        let snapshot = self.snapshot()?;
+        let (_, content, _) = find_readable(&snapshot, bucket, key, version)?;
+        let Content::Parts { list, .. } = content else { return Ok(Vec::new()) };
+        let first = after.map_or(1, |after| after.get() + 1);
+        let lower = space::part(&list, first);
+        let upper = space::part(&list, u16::MAX);
+        let mut cursor = snapshot.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+        let mut parts = Vec::new();
+        while parts.len() < max.min(LIST_KEYS_MAX)
+            && let Some((key, value)) = cursor.next()?
+        {
+            let number = space::split_part(&key).and_then(|(_, it)| PartNumber::new(it).ok());
+            let number = number.ok_or_else(|| StoreError::corrupt("a part's key"))?;
+            parts.push(part_info(number, &PartFacts::decode(&value)?));
+        }
+        Ok(parts)
     }
+}
+
+/// What [`Store::open_object`] found.
+#[derive(Debug)]
+pub(crate) struct OpenedObject {
+    pub(crate) object: ObjectVersion,
+    pub(crate) selection: ReadSelection,
+    pub(crate) reader: ObjectReader,
+    pub(crate) content: Content,
+    /// Names this very write.
+    pub(crate) stamp: [u8; 16],
+}
+
+fn part_info(number: PartNumber, facts: &PartFacts) -> PartInfo {
+    let PartFacts { start, bytes, checksum, .. } = *facts;
+    PartInfo { number, bytes, offset: start, checksum }
+}
+
+fn find_readable(
+    snapshot: &Snapshot,
+    bucket: BucketId,
+    key: &ObjectKey,
+    version: Option<&VersionId>,
+) -> Result<(ObjectVersion, Content, [u8; 16]), StoreError> {
+    let Found { record, is_current, .. } = current::find(snapshot, bucket, key, version)?;
+    if record.is_delete_marker {
+        return Err(StoreError::MethodNotAllowed);
+    }
+    let stamp = record.stamp;
+    let (object, content) = ObjectVersion::new(key.clone(), record, is_current);
+    Ok((object, content, stamp))
+}
+
+/// The bytes that `selection` means.
+fn resolve(
+    snapshot: &Snapshot,
+    object: &ObjectVersion,
+    content: &Content,
+    selection: &ReadSelection,
+) -> Result<Range<u64>, StoreError> {
+    match selection {
+        ReadSelection::Whole => Ok(0..object.bytes),
+        ReadSelection::Nothing => Ok(0..0),
+        ReadSelection::Range(range) if range.start <= range.end && range.end <= object.bytes => {
+            Ok(range.clone())
+        }
+        ReadSelection::Range(_) => Err(StoreError::InvalidRange { object_bytes: object.bytes }),
+        ReadSelection::Part(number) => match content {
+            Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
+                let facts = read_facts(snapshot, list, number.get())?;
+                let end = facts.start.checked_add(facts.bytes);
+                match end.filter(|&end| end <= object.bytes) {
+                    Some(end) => Ok(facts.start..end),
+                    None => Err(StoreError::corrupt("a part is not within its object")),
+                }
+            }
+            Content::Inline(_) | Content::Extents(_) if *number == PartNumber::MIN => {
+                Ok(0..object.bytes)
+            }
+            _ => Err(StoreError::InvalidPartNumber),
+        },
+    }
+}
+
+/// The pieces of content that make up `range` of an object: at most one of them inline bytes per
+/// part. `None` when they are more than `pieces_max`.
+pub(crate) fn pieces(
+    snapshot: &Snapshot,
+    content: &Content,
+    range: &Range<u64>,
+    pieces_max: usize,
+) -> Result<Option<Vec<Content>>, StoreError> {
+    let Content::Parts { list, count, .. } = content else {
+        return Ok(Some(vec![super::reader::slice(content, range)]));
+    };
+    let mut pieces = Vec::new();
+    let mut position = range.start;
+    let mut number =
+        if range.is_empty() { 1 } else { find_part(snapshot, list, *count, position)? };
+    while position < range.end {
+        if pieces.len() >= pieces_max {
+            return Ok(None);
+        }
+        let part = super::parts::read_part(snapshot, list, number, position)?;
+        let end = part.facts.start + part.facts.bytes;
+        let within = position - part.facts.start..range.end.min(end) - part.facts.start;
+        pieces.push(super::reader::slice(&part.content, &within));
+        position = end;
+        number += 1;
+    }
+    Ok(Some(pieces))
 }

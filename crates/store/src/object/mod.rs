@@ -1,20 +1,23 @@
 //! Objects.
 
-mod body;
-mod copy;
+pub(crate) mod body;
+pub(crate) mod copy;
+pub(crate) mod current;
 mod delete;
-mod get;
-mod list;
+pub(crate) mod get;
+pub(crate) mod list;
 mod list_versions;
+mod parts;
+mod pins;
 mod put;
 mod reader;
+mod staging;
 
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::etag::ETag;
 use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
-pub(crate) use body::StagedBlob;
 pub use body::{BodyOptions, BodyWriter, StagedBody};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
@@ -23,8 +26,11 @@ pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObjec
 pub use list_versions::{
     ListVersionsQuery, ListedDeleteMarker, ListedVersion, VersionEntry, VersionPage,
 };
+pub(crate) use pins::Pins;
 pub use put::PutOptions;
 pub use reader::ObjectReader;
+pub(crate) use reader::OpenError;
+pub(crate) use staging::{StagedBlob, Staging};
 
 /// One version of an object, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

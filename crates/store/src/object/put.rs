@@ -1,10 +1,13 @@
 //! PutObject.
 
-use super::{ObjectVersion, StagedBody};
+use super::{ObjectVersion, StagedBody, current};
 use crate::checksum::ObjectChecksum;
+use crate::etag::ETag;
+use crate::meta::bucket::require;
+use crate::meta::object::ObjectRecord;
 use crate::meta::{ObjectMetadata, Owner};
 use crate::name::{BucketName, ObjectKey};
-use crate::pending::Pending;
+use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::store::Store;
 
@@ -34,6 +37,32 @@ impl Store {
         body: StagedBody,
         options: PutOptions,
     ) -> Pending<ObjectVersion> {
-        todo!("{bucket} {key} {body:?} {options:?}")
+        let (digests, content, blob) = body.into_parts();
+        let bucket = bucket.clone();
+        let staged = blob.clone();
+        let pending = self.update(move |write, shared| {
+            let bucket = require(write, &bucket)?;
+            let old = current::read_current(write, bucket, &key)?;
+            current::check(&options.conditions, old.as_ref(), &key)?;
+            let record = ObjectRecord {
+                stamp: shared.ids.version(&shared.config),
+                is_null: true,
+                is_delete_marker: false,
+                bytes: digests.bytes,
+                etag: ETag::Md5(digests.md5),
+                modified_ms: shared.config.clock.now_ms(),
+                owner: options.owner,
+                checksum: options.checksum,
+                metadata: options.metadata,
+                content,
+            };
+            let wake = current::replace(write, shared, (bucket, &key), old.as_ref(), &record)?;
+            if let Some(blob) = &blob {
+                blob.hand_over();
+            }
+            let (object, _) = ObjectVersion::new(key, record, true);
+            Ok(Committed::with_guard(object, (blob, wake)))
+        });
+        pending.with_blob(staged)
     }
 }

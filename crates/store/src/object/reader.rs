@@ -4,15 +4,98 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::parts::{find_part, read_part};
+use super::pins::{Pin, Pins};
+use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::error::StoreError;
+use crate::kv::{Read, Snapshot};
+use crate::meta::content::{Content, Extent, slice_extents};
+use crate::meta::reference;
+use crate::name::UploadId;
+use crate::store::Store;
 
 /// The selected bytes of an object. Later writes and deletes do not disturb it.
 #[derive(Debug)]
 pub struct ObjectReader {
     range: Range<u64>,
+    /// Position in the object of the next byte.
+    position: u64,
+    piece: Piece,
+    /// Where the next piece comes from, for an object of parts.
+    parts: Option<Parts>,
+    /// Keeps what is opened later from being deleted meanwhile.
+    _pin: Option<Pin>,
+}
+
+/// A run of bytes that one record stands for.
+#[derive(Debug)]
+enum Piece {
+    Inline(Bytes),
+    Extents(ExtentReader),
+}
+
+#[derive(Debug)]
+struct Parts {
+    store: Store,
+    list: UploadId,
+    /// The part behind the piece.
+    next: u16,
+}
+
+/// Why a reader could not be opened.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// A blob is not there: either it is gone with its record since the snapshot, or lost.
+    Missing(StoreError),
+    Failed(StoreError),
+}
+
+impl OpenError {
+    pub(crate) fn into_inner(self) -> StoreError {
+        match self {
+            Self::Missing(error) | Self::Failed(error) => error,
+        }
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 impl ObjectReader {
+    /// Opens `range` of an object with `content`, as `snapshot` shows it. The caller is in a section of
+    /// [`Pins`].
+    pub(crate) fn open(
+        store: &Store,
+        snapshot: &Snapshot,
+        content: &Content,
+        range: Range<u64>,
+    ) -> Result<Self, OpenError> {
+        let position = range.start;
+        let (piece, parts) = match content {
+            _ if range.is_empty() => (Piece::Inline(Bytes::new()), None),
+            Content::Inline(_) | Content::Extents(_) => {
+                (Piece::open(store, slice(content, &range))?, None)
+            }
+            Content::Parts { list, count, .. } => {
+                let number = find_part(snapshot, list, *count, position)?;
+                let piece = Piece::open_part(store, snapshot, list, number, &range)?;
+                let parts = Parts { store: store.clone(), list: *list, next: number + 1 };
+                (piece, Some(parts))
+            }
+        };
+        // One extent is open by now; what is opened later is pinned.
+        let is_open = match content {
+            Content::Inline(_) => true,
+            Content::Extents(extents) => extents.len() <= 1,
+            Content::Parts { .. } => range.is_empty(),
+        };
+        let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
+        Ok(Self { range, position, piece, parts, _pin: pin })
+    }
+
     /// The bytes of the object that it reads, from first to last.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
@@ -22,7 +105,7 @@ impl ObjectReader {
     /// Bytes not returned yet.
     #[must_use]
     pub fn remaining(&self) -> u64 {
-        todo!()
+        self.range.end - self.position
     }
 
     /// The next piece if memory has it. The outer `None` says that it would have to wait: call
@@ -30,9 +113,20 @@ impl ObjectReader {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
-    #[expect(clippy::option_option, reason = "to wait and to end are different answers")]
     pub fn try_next(&mut self) -> Result<Option<Option<Bytes>>, StoreError> {
-        todo!()
+        if self.remaining() == 0 {
+            return Ok(Some(None));
+        }
+        let bytes = match &mut self.piece {
+            Piece::Inline(bytes) if !bytes.is_empty() => Some(std::mem::take(bytes)),
+            Piece::Extents(reader) if reader.remaining() > 0 => match reader.try_next()? {
+                Some(bytes) => bytes,
+                None => return Ok(None),
+            },
+            // The next part must be opened first.
+            Piece::Inline(_) | Piece::Extents(_) => return Ok(None),
+        };
+        self.advance(bytes).map(Some)
     }
 
     /// The next piece, verified; `None` at the end. May wait for the disk.
@@ -41,6 +135,100 @@ impl ObjectReader {
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
     #[expect(clippy::should_implement_trait, reason = "every step can fail, so it is no iterator")]
     pub fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        todo!()
+        if self.remaining() == 0 {
+            return Ok(None);
+        }
+        if self.piece.is_empty() {
+            self.open_next_part()?;
+        }
+        let bytes = match &mut self.piece {
+            Piece::Inline(bytes) => Some(std::mem::take(bytes)),
+            Piece::Extents(reader) => reader.next()?,
+        };
+        self.advance(bytes)
     }
+
+    fn advance(&mut self, bytes: Option<Bytes>) -> Result<Option<Bytes>, StoreError> {
+        match bytes {
+            Some(bytes) if !bytes.is_empty() && bytes.len() as u64 <= self.remaining() => {
+                self.position += bytes.len() as u64;
+                Ok(Some(bytes))
+            }
+            _ => Err(StoreError::corrupt("an object's bytes are not as many as its size says")),
+        }
+    }
+
+    fn open_next_part(&mut self) -> Result<(), StoreError> {
+        let Some(parts) = &mut self.parts else {
+            return Err(StoreError::corrupt("an object's bytes are fewer than its size says"));
+        };
+        let snapshot = parts.store.snapshot()?;
+        let rest = self.position..self.range.end;
+        let opened = Piece::open_part(&parts.store, &snapshot, &parts.list, parts.next, &rest);
+        // Pinned content does not go away: what is missing is lost.
+        self.piece = opened.map_err(OpenError::into_inner)?;
+        parts.next += 1;
+        Ok(())
+    }
+}
+
+impl Piece {
+    fn open(store: &Store, content: Content) -> Result<Self, OpenError> {
+        match content {
+            Content::Inline(bytes) => Ok(Self::Inline(bytes)),
+            Content::Extents(extents) => {
+                let extents = extents.iter().map(to_blob_extent).collect();
+                let blobs = std::sync::Arc::clone(&store.shared().blobs);
+                match ExtentReader::open(blobs, extents) {
+                    Ok(reader) => Ok(Self::Extents(reader)),
+                    Err(error @ BlobError::NotFound { .. }) => {
+                        Err(OpenError::Missing(error.into()))
+                    }
+                    Err(error) => Err(OpenError::Failed(error.into())),
+                }
+            }
+            Content::Parts { .. } => {
+                Err(OpenError::Failed(StoreError::corrupt("a part consists of parts")))
+            }
+        }
+    }
+
+    /// Opens what part `number` has of `range` of the object.
+    fn open_part(
+        store: &Store,
+        from: &impl Read,
+        list: &UploadId,
+        number: u16,
+        range: &Range<u64>,
+    ) -> Result<Self, OpenError> {
+        let part = read_part(from, list, number, range.start)?;
+        let (start, end) = (part.facts.start, part.facts.start + part.facts.bytes);
+        let within = range.start - start..range.end.min(end) - start;
+        Self::open(store, slice(&part.content, &within))
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Inline(bytes) => bytes.is_empty(),
+            Self::Extents(reader) => reader.remaining() == 0,
+        }
+    }
+}
+
+/// What `range` is of inline bytes or extents; within them.
+pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
+    match content {
+        Content::Inline(bytes) => {
+            let length = bytes.len();
+            let position = |at: u64| usize::try_from(at).map_or(length, |at| at.min(length));
+            Content::Inline(bytes.slice(position(range.start)..position(range.end)))
+        }
+        Content::Extents(extents) => Content::Extents(slice_extents(extents, range)),
+        Content::Parts { .. } => content.clone(),
+    }
+}
+
+fn to_blob_extent(extent: &Extent) -> BlobExtent {
+    let Extent { blob, blob_bytes, offset, bytes } = *extent;
+    BlobExtent { blob: BlobId(blob), blob_bytes, offset, bytes }
 }

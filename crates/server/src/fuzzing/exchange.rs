@@ -1,0 +1,120 @@
+//! Requests into the authentication layer, and what comes out of it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use hmac::{Hmac, KeyInit, Mac};
+use http::Request;
+use http::request::Parts;
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use sha2::Sha256;
+
+use crate::auth::{AuthBody, AuthBodyError, AuthError, Authenticator, Credentials, User};
+
+pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
+const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+pub(super) const DATE: &str = "20130524T000000Z";
+pub(super) const DATE_UNIX_SECONDS: i64 = 1_369_353_600;
+/// A signature of the right length that fits nothing.
+pub(super) const NO_SIGNATURE: &str =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Its clock stands at [`DATE`].
+static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
+    let user = User::new("example", ACCESS_KEY, SECRET_KEY).expect("valid user");
+    let credentials = Credentials::new(vec![user]).expect("valid users");
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(DATE_UNIX_SECONDS.unsigned_abs());
+    Authenticator::new(credentials, "us-east-1".to_owned(), Arc::new(move || now))
+});
+
+/// A credential of the one user, with its scope.
+pub(super) fn credential() -> String {
+    format!("{ACCESS_KEY}/{}/us-east-1/s3/aws4_request", &DATE[..8])
+}
+
+fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
+    let mac = Hmac::<Sha256>::new_from_slice(key).expect("any length");
+    mac.chain_update(data).finalize().into_bytes().into()
+}
+
+/// The user's signature, for a day and a service.
+pub(super) fn sign(day: &str, service: &str, text: &str) -> String {
+    let key = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), day.as_bytes());
+    let key = hmac(&hmac(&key, b"us-east-1"), service.as_bytes());
+    let key = hmac(&key, b"aws4_request");
+    hex(&hmac(&key, text.as_bytes()))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    hex_simd::encode_to_string(bytes, hex_simd::AsciiCase::Lower)
+}
+
+/// A body that has come already, in pieces.
+pub(super) struct Pieces(VecDeque<Bytes>);
+
+impl Pieces {
+    /// `piece_bytes` at a time; all at once for 0.
+    pub(super) fn new(body: &[u8], piece_bytes: usize) -> Self {
+        let piece_bytes = if piece_bytes == 0 { body.len().max(1) } else { piece_bytes };
+        Pieces(body.chunks(piece_bytes).map(Bytes::copy_from_slice).collect())
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What the layer makes of a request. A refusal is in order and shows no secret.
+pub(super) fn authenticate(
+    head: &Parts,
+    body: &[u8],
+    piece_bytes: usize,
+) -> Result<Request<AuthBody>, AuthError> {
+    let request = Request::from_parts(head.clone(), Pieces::new(body, piece_bytes));
+    let outcome = AUTHENTICATOR.authenticate(request).now_or_never().expect("nothing to wait for");
+    if let Err(error) = &outcome {
+        let status = error.status();
+        assert!(status.is_client_error() || status == 501, "{status}: {error}");
+        assert!(!error.message().is_empty());
+        let shown = format!("{error} {error:?} {:?}", error.elements());
+        assert!(!shown.contains(SECRET_KEY), "a secret shows in {shown}");
+    }
+    outcome
+}
+
+/// What a handler gets of a body: the data, and how it ended.
+pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), AuthBodyError>) {
+    let mut data = Vec::new();
+    loop {
+        match body.frame().now_or_never().expect("nothing to wait for") {
+            None => break,
+            Some(Ok(frame)) => data.extend_from_slice(&frame.into_data().expect("data only")),
+            Some(Err(error)) => {
+                let after = body.frame().now_or_never().expect("nothing to wait for");
+                assert!(after.is_none(), "an error is the last item");
+                return (data, Err(error));
+            }
+        }
+    }
+    assert!(body.is_end_stream());
+    (data, Ok(()))
+}

@@ -1,0 +1,194 @@
+//! Signatures in the Authorization header and in the query.
+
+use http::header::{HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, Uri};
+use sha2::{Digest, Sha256};
+
+use super::exchange::{authenticate, hex, read, sign};
+use crate::auth::{AuthError, Identity, PostForm};
+
+/// A request as text: a line `METHOD target`, lines `name: value`, an empty line, the body.
+///
+/// It is refused, or accepted for good reasons. Where only the signature is wrong, it is signed
+/// here; then it must be accepted, and no longer so after any change to what was signed.
+pub fn sigv4(data: &[u8]) {
+    let Some((head, body)) = parse(data) else { return };
+    match authenticate(&head, body, 0) {
+        Ok(request) => accepted(&head, body, request),
+        Err(error) => {
+            let Some(signed) = signed(&head, &error) else { return };
+            let request = authenticate(&signed, body, 0).expect("now its signature is right");
+            accepted(&signed, body, request);
+        }
+    }
+}
+
+fn parse(data: &[u8]) -> Option<(Parts, &[u8])> {
+    let mut rest = data;
+    let mut line = || {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest[..end].trim_ascii_end();
+        rest = &rest[rest.len().min(end + 1)..];
+        line
+    };
+    let first = line();
+    let space = memchr::memchr(b' ', first)?;
+    let method = Method::from_bytes(&first[..space]).ok()?;
+    let uri = Uri::try_from(&first[space + 1..]).ok()?;
+    let (mut head, ()) = Request::new(()).into_parts();
+    (head.method, head.uri) = (method, uri);
+    loop {
+        let line = line();
+        if line.is_empty() {
+            return Some((head, rest));
+        }
+        let colon = memchr::memchr(b':', line)?;
+        let name = HeaderName::from_bytes(&line[..colon]).ok()?;
+        head.headers.append(name, HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?);
+    }
+}
+
+/// The same head with the right signature, if nothing else was wrong with it.
+fn signed(head: &Parts, error: &AuthError) -> Option<Parts> {
+    let diagnostics = error.diagnostics()?;
+    // A form signs its policy; that is another target.
+    let canonical = diagnostics.canonical_request.as_deref()?;
+    // A signature cannot cover the header that carries it.
+    let signed_headers = canonical.rsplit('\n').nth(1)?;
+    if signed_headers.split(';').any(|name| name.eq_ignore_ascii_case("authorization")) {
+        return None;
+    }
+    let scope = diagnostics.string_to_sign.split('\n').nth(2).expect("the scope");
+    let (day, service) = (scope.split('/').next(), scope.split('/').nth(2));
+    let signature = sign(day.expect("day"), service.expect("service"), &diagnostics.string_to_sign);
+    with_signature(head, |_| signature)
+}
+
+/// The same head with another signature, made of the one that it has.
+fn with_signature(head: &Parts, make: impl FnOnce(&str) -> String) -> Option<Parts> {
+    let mut signed = head.clone();
+    if let Some(authorization) = head.headers.get("authorization") {
+        let fields: Vec<&str> = authorization.to_str().ok()?.split(',').collect();
+        let is_signature = |field: &&str| field.trim().starts_with("Signature=");
+        let place = fields.iter().position(|field| is_signature(field))?;
+        let value = fields[place].split_once('=').map_or("", |(_, value)| value);
+        let mut fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+        fields[place] = format!(" Signature={}", make(value.trim()));
+        signed.headers.insert("authorization", fields.join(",").parse().ok()?);
+    } else {
+        let mut make = Some(make);
+        let pairs = head.uri.query()?.split('&').map(|pair| {
+            match (pair.strip_prefix("X-Amz-Signature="), make.take()) {
+                (Some(value), Some(make)) => format!("X-Amz-Signature={}", make(value)),
+                (_, unused) => {
+                    make = unused;
+                    pair.to_owned()
+                }
+            }
+        });
+        let query = pairs.collect::<Vec<_>>().join("&");
+        signed.uri = with_target(&head.uri, head.uri.path(), &query)?;
+    }
+    Some(signed)
+}
+
+fn with_target(uri: &Uri, path: &str, query: &str) -> Option<Uri> {
+    let separator = if query.is_empty() { "" } else { "?" };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(format!("{path}{separator}{query}").parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+fn accepted(head: &Parts, body: &[u8], request: Request<crate::auth::AuthBody>) {
+    let (parts, auth_body) = request.into_parts();
+    if parts.extensions.get::<PostForm>().is_some() {
+        return;
+    }
+    for name in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
+        assert!(!parts.headers.contains_key(name), "{name} is left");
+    }
+    match parts.extensions.get::<Identity>().expect("always there") {
+        Identity::Anonymous => {
+            assert!(!head.headers.contains_key("authorization"));
+        }
+        Identity::User(user) => {
+            assert_eq!(user.name, "example");
+            signature_is_needed(head, body);
+        }
+    }
+    let (read_data, result) = read(auth_body);
+    if result.is_err() {
+        return;
+    }
+    let declared = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(hash) = declared("x-amz-content-sha256")
+        && hash.trim().len() == 64
+    {
+        assert_eq!(hash.trim().to_ascii_lowercase(), hex(&Sha256::digest(&read_data)));
+    }
+    let length = parts.headers.get("content-length").and_then(|value| value.to_str().ok());
+    if let Some(length) = length {
+        assert_eq!(length.trim().parse(), Ok(read_data.len()), "the declared length");
+    }
+}
+
+/// Whoever holds this signature can send this request and no other.
+fn signature_is_needed(head: &Parts, body: &[u8]) {
+    let refused = |what: &str, changed: Option<Parts>| {
+        let Some(changed) = changed else { return };
+        assert!(authenticate(&changed, body, 0).is_err(), "accepted with {what}: {changed:?}");
+    };
+    let change = |edit: &dyn Fn(&mut Parts) -> Option<()>| {
+        let mut changed = head.clone();
+        edit(&mut changed).map(|()| changed)
+    };
+    let flipped = |signature: &str| match signature.split_at_checked(1) {
+        Some(("0", rest)) => format!("1{rest}"),
+        Some((_, rest)) => format!("0{rest}"),
+        None => "0".to_owned(),
+    };
+    refused("another signature", with_signature(head, flipped));
+    refused("a part of the signature", with_signature(head, |signature| signature[1..].to_owned()));
+    let query = head.uri.query().unwrap_or_default();
+    refused(
+        "another path",
+        change(&|head| {
+            head.uri = with_target(&head.uri, &format!("{}x", head.uri.path()), query)?;
+            Some(())
+        }),
+    );
+    refused(
+        "another parameter",
+        change(&|head| {
+            let separator = if query.is_empty() { "" } else { "&" };
+            let query = format!("{query}{separator}uploads=");
+            head.uri = with_target(&head.uri, head.uri.path(), &query)?;
+            Some(())
+        }),
+    );
+    refused(
+        "another method",
+        change(&|head| {
+            let is_get = head.method == Method::GET;
+            head.method = if is_get { Method::PUT } else { Method::GET };
+            Some(())
+        }),
+    );
+    refused(
+        "another host",
+        change(&|head| {
+            let host = head.headers.get("host")?.to_str().ok()?.trim().to_owned();
+            head.headers.insert("host", format!("x{host}").parse().ok()?);
+            Some(())
+        }),
+    );
+    // One header more: either it is not signed, or it was signed with another value.
+    refused(
+        "another copy source",
+        change(&|head| {
+            head.headers.append("x-amz-copy-source", HeaderValue::from_static("/other/secret"));
+            Some(())
+        }),
+    );
+}

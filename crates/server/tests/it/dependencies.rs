@@ -1,0 +1,172 @@
+//! Who may depend on whom: the rules of `ARCHITECTURE.md`, held against the dependency trees and the
+//! paths that the sources name.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use crate::sources::{Module, crates, is_below, modules};
+
+/// Modules, and what they must not name.
+struct Rule {
+    /// The directory below `crates/`.
+    package: &'static str,
+    /// Modules that the rule binds, with all below them; empty: the whole crate.
+    within: &'static [&'static str],
+    /// Modules among those that it does not bind, because they need what is banned.
+    except: &'static [&'static str],
+    banned: &'static [&'static str],
+}
+
+const RULES: [Rule; 15] = [
+    // Only the key space knows its engine.
+    Rule { package: "store", within: &[], except: &["kv"], banned: &["redb"] },
+    // Only `disk` knows files; time, chance and settings come from outside. `open` looks whether a
+    // directory is ours before anything, the lock included, is made in it.
+    Rule { package: "store", within: &[], except: &["open"], banned: &["std::fs"] },
+    Rule { package: "store", within: &[], except: &[], banned: &["std::env"] },
+    Rule { package: "store", within: &[], except: &["clock"], banned: &["std::time::SystemTime"] },
+    Rule { package: "store", within: &[], except: &["random", "kv"], banned: &["getrandom"] },
+    // Records and blobs never see each other, and nothing below sees what is above.
+    Rule {
+        package: "store",
+        within: &["meta"],
+        except: &[],
+        banned: &[
+            "crate::blob",
+            "crate::bucket",
+            "crate::object",
+            "crate::multipart",
+            "crate::store",
+        ],
+    },
+    Rule {
+        package: "store",
+        within: &["blob", "kv"],
+        except: &[],
+        banned: &[
+            "crate::meta",
+            "crate::bucket",
+            "crate::object",
+            "crate::multipart",
+            "crate::store",
+        ],
+    },
+    Rule { package: "store", within: &["blob"], except: &[], banned: &["crate::kv"] },
+    Rule { package: "store", within: &["kv"], except: &[], banned: &["crate::blob"] },
+    // The server reaches the store through its front door.
+    Rule {
+        package: "server",
+        within: &[],
+        except: &[],
+        banned: &["redb", "liteio_disk", "liteio_store::kv"],
+    },
+    // What stands before S3 does not know it.
+    Rule {
+        package: "server",
+        within: &["front", "serve", "router", "health"],
+        except: &[],
+        banned: &["crate::auth", "crate::s3", "crate::app", "liteio_store"],
+    },
+    Rule {
+        package: "server",
+        within: &["auth"],
+        except: &[],
+        banned: &["crate::front", "crate::s3", "crate::app", "crate::config", "liteio_store"],
+    },
+    // The operations know neither sockets nor settings.
+    Rule {
+        package: "server",
+        within: &["s3"],
+        except: &[],
+        banned: &["crate::serve", "crate::router", "crate::server", "crate::config", "crate::cli"],
+    },
+    Rule { package: "server", within: &[], except: &[], banned: &["crate::s3::dispatch"] },
+    Rule { package: "disk", within: &[], except: &["real", "lock"], banned: &["std::fs"] },
+];
+
+#[test]
+fn modules_name_only_what_they_may() {
+    let mut broken = Vec::new();
+    for rule in &RULES {
+        let modules = modules(rule.package);
+        let bound = |module: &&Module| {
+            (rule.within.is_empty() || module.is_within(rule.within))
+                && !module.is_within(rule.except)
+        };
+        let bound: Vec<&Module> = modules.iter().filter(bound).collect();
+        for name in rule.within.iter().chain(rule.except) {
+            let there = modules.iter().any(|module| module.is_within(&[name]));
+            assert!(there, "{} has no module {name}: mend this rule", rule.package);
+        }
+        let banned = |module: &Module| {
+            let paths = module.paths(&modules).into_iter();
+            paths
+                .filter(|path| rule.banned.iter().any(|banned| is_below(path, banned)))
+                .collect::<Vec<String>>()
+        };
+        for module in bound {
+            for path in banned(module) {
+                broken.push(format!("{} names {path}", module.file.display()));
+            }
+        }
+        for name in rule.except {
+            let mut excepted = modules.iter().filter(|module| module.is_within(&[name]));
+            let is_needed = excepted.any(|module| !banned(module).is_empty());
+            assert!(
+                is_needed,
+                "{}: {name} needs no exception from {:?}",
+                rule.package, rule.banned
+            );
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn only_offload_hands_work_to_blocking_threads() {
+    let users: Vec<String> = modules("server")
+        .iter()
+        .filter(|module| module.names("spawn_blocking"))
+        .map(|module| module.path())
+        .collect();
+    assert_eq!(users, ["offload"]);
+}
+
+#[test]
+fn packages_depend_only_on_what_they_may() {
+    let below = ["async-std", "axum", "http", "hyper", "s3s", "serde_json", "quick-xml", "tokio"];
+    let rows: [(&str, &[&str], &[&str]); 3] = [
+        // Package, what must be nowhere in its tree, what it must not name in its manifest.
+        ("liteio-disk", &["liteio-store", "liteio", "redb", "serde", "bytes"], &[]),
+        ("liteio-store", &["liteio", "clap", "tracing"], &["rustix"]),
+        ("liteio", &["openssl", "native-tls", "async-std"], &["liteio-disk", "redb"]),
+    ];
+    for (package, nowhere, not_direct) in rows {
+        let tree = cargo_tree(package, &[]);
+        // An empty answer would allow everything.
+        assert!(tree.len() > 2 && tree.contains(package), "{tree:?}");
+        let library = if package == "liteio" { &[][..] } else { &below };
+        for banned in nowhere.iter().chain(library) {
+            assert!(!tree.contains(*banned), "{package} depends on {banned}");
+        }
+        let direct = cargo_tree(package, &["--depth", "1"]);
+        for banned in not_direct {
+            assert!(!direct.contains(*banned), "{package} depends on {banned} itself");
+        }
+    }
+}
+
+/// The names in the tree of normal dependencies of `package`, its own among them.
+fn cargo_tree(package: &str, more: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(["--package", package])
+        .args(more)
+        .current_dir(crates())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("names are text");
+    text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}

@@ -1,0 +1,70 @@
+//! Ids that are unique and in the order of time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::StoreConfig;
+use crate::name::UploadId;
+
+/// Bits of a stamp below the milliseconds: so many ids a millisecond before they run ahead of the
+/// clock.
+const COUNTER_BITS: u32 = 16;
+
+/// Gives stamps that grow also when the clock steps back.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    last: AtomicU64,
+}
+
+impl Ids {
+    fn next_stamp(&self, now_ms: u64) -> u64 {
+        let now = now_ms << COUNTER_BITS;
+        let next = |last: u64| Some(now.max(last.wrapping_add(1)));
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let last = last.unwrap_or_else(|last| last);
+        now.max(last.wrapping_add(1))
+    }
+
+    /// An id for a new version: smaller than all before it. The tail makes it unique also when the
+    /// clock was set back between two runs.
+    pub(crate) fn version(&self, config: &StoreConfig) -> [u8; 16] {
+        self.id(!self.next_stamp(config.clock.now_ms()), config)
+    }
+
+    /// An id for a new upload: greater than all before it.
+    pub(crate) fn upload(&self, config: &StoreConfig) -> UploadId {
+        UploadId(self.id(self.next_stamp(config.clock.now_ms()), config))
+    }
+
+    fn id(&self, stamp: u64, config: &StoreConfig) -> [u8; 16] {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&stamp.to_be_bytes());
+        config.random.fill(&mut id[8..]);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[test]
+    fn order_holds_while_the_clock_stands_and_when_it_steps_back() {
+        let clock = Arc::new(ManualClock::new(1_000_000));
+        let config = StoreConfig { clock: clock.clone(), ..StoreConfig::memory() };
+        let ids = Ids::default();
+        let mut uploads = Vec::new();
+        let mut versions = Vec::new();
+        for now_ms in [1_000_000, 1_000_000, 5_000, 1_000_001] {
+            clock.set_ms(now_ms);
+            uploads.push(ids.upload(&config));
+            versions.push(ids.version(&config));
+        }
+        assert!(
+            uploads.is_sorted() && versions.iter().rev().is_sorted(),
+            "{uploads:?} {versions:?}"
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! ListParts and ListMultipartUploads.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Bound;
+
+use super::{Part, Upload};
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::Read;
+use crate::limits::LIST_KEYS_MAX;
+use crate::meta::key::successor;
+use crate::meta::upload::{PartFacts, UploadRecord};
+use crate::meta::{record, space};
+use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId};
+use crate::object::list::walk::{Grouping, Place, key_text};
+use crate::store::Store;
+
+/// A page of parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartPage {
+    /// The upload.
+    pub upload: Upload,
+    /// Its parts, by number.
+    pub parts: Vec<Part>,
+    /// The last part of the page, if more follow.
+    pub next: Option<PartNumber>,
+}
+
+/// Which uploads to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListUploadsQuery {
+    /// Keys that begin so.
+    pub prefix: String,
+    /// As for [`ListQuery`](crate::ListQuery).
+    pub delimiter: Option<String>,
+    /// Behind this key; with `upload_marker`, also later uploads of this key.
+    pub key_marker: Option<String>,
+    /// Behind this upload of the key `key_marker`.
+    pub upload_marker: Option<String>,
+    /// At most so many uploads and common prefixes.
+    pub max: usize,
+}
+
+/// A page of uploads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UploadPage {
+    /// In one order: by key, then by id.
+    pub entries: Vec<UploadEntry>,
+    /// The markers of the next page (of a common prefix, the second is empty).
+    pub next: Option<(String, String)>,
+}
+
+/// A line of a listing of uploads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all lines are uploads, so a box saves nothing"
+)]
+pub enum UploadEntry {
+    /// An upload.
+    Upload(Upload),
+    /// A common prefix.
+    Prefix(String),
+}
+
+impl Store {
+    /// A page of the parts of an upload, behind the number `after`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`].
+    pub fn list_parts(
+        &self,
+        bucket: &BucketName,
+        key: &ObjectKey,
+        id: &UploadId,
+        after: Option<u16>,
+        max: usize,
+    ) -> Result<PartPage, StoreError> {
+        let bucket = self.bucket(bucket)?;
+        list_parts(&self.snapshot()?, bucket.id, key, id, after, max)
+    }
+
+    /// A page of the uploads of a bucket.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub fn list_uploads(
+        &self,
+        bucket: &BucketName,
+        query: &ListUploadsQuery,
+    ) -> Result<UploadPage, StoreError> {
+        let bucket = self.bucket(bucket)?;
+        list_uploads(&self.snapshot()?, bucket.id, query)
+    }
+}
+
+fn list_parts(
+    from: &impl Read,
+    bucket: BucketId,
+    key: &ObjectKey,
+    id: &UploadId,
+    after: Option<u16>,
+    max: usize,
+) -> Result<PartPage, StoreError> {
+    let upload = UploadRecord::require(from, id, bucket, key.as_str())?;
+    let upload = upload_of(*id, upload)?;
+    let mut page = PartPage { upload, parts: Vec::new(), next: None };
+    let max = max.min(LIST_KEYS_MAX);
+    if max == 0 {
+        return Ok(page);
+    }
+    let lower = match after {
+        Some(after) => Bound::Excluded(space::part(id, after)),
+        None => Bound::Included(space::parts(id)),
+    };
+    let upper = behind_prefix(&space::parts(id));
+    let mut cursor = from.cursor(lower.as_ref().map(Vec::as_slice), Bound::Excluded(&upper))?;
+    while let Some((key, record)) = cursor.next()? {
+        if page.parts.len() == max {
+            page.next = page.parts.last().map(|part| part.number);
+            break;
+        }
+        let number = space::split_part(&key).and_then(|(_, number)| PartNumber::new(number).ok());
+        let number = number.ok_or_else(|| StoreError::corrupt("the number of a part"))?;
+        let facts = PartFacts::decode(&record)?;
+        page.parts.push(Part {
+            number,
+            bytes: facts.bytes,
+            etag: ETag::Md5(facts.md5),
+            modified_ms: facts.modified_ms,
+            checksum: facts.checksum,
+        });
+    }
+    Ok(page)
+}
+
+fn list_uploads(
+    from: &impl Read,
+    bucket: BucketId,
+    query: &ListUploadsQuery,
+) -> Result<UploadPage, StoreError> {
+    let max = query.max.min(LIST_KEYS_MAX);
+    let mut page = UploadPage::default();
+    if max == 0 {
+        return Ok(page);
+    }
+    let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
+    let lower = space::uploads_prefix(bucket, query.prefix.as_bytes());
+    let upper = behind_prefix(&lower);
+    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+    if let Some(start) = start_of_uploads(bucket, &grouping, query)? {
+        cursor.seek(&start)?;
+    }
+    let mut last = None;
+    while let Some((key, _)) = cursor.next()? {
+        if page.entries.len() == max {
+            page.next = last;
+            break;
+        }
+        let (_, key, id) = space::split_upload_by_key(&key)
+            .ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?;
+        let key = key_text(&key)?;
+        if let Some(common) = grouping.common_prefix(key) {
+            cursor.seek(&behind_prefix(&space::uploads_prefix(bucket, common.as_bytes())))?;
+            page.entries.push(UploadEntry::Prefix(common.to_owned()));
+            last = Some((common.to_owned(), String::new()));
+        } else {
+            let found = from.get(&space::upload(&id))?;
+            let bytes = found.ok_or_else(|| StoreError::corrupt("an upload has no record"))?;
+            let upload = upload_of(id, record::decode(&bytes, "an upload's record")?)?;
+            page.entries.push(UploadEntry::Upload(upload));
+            last = Some((key.to_owned(), id.to_string()));
+        }
+    }
+    Ok(page)
+}
+
+/// The least key of an entry that the page may show; `None` for the first.
+fn start_of_uploads(
+    bucket: BucketId,
+    grouping: &Grouping<'_>,
+    query: &ListUploadsQuery,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(key) = &query.key_marker else { return Ok(None) };
+    let upload = query.upload_marker.as_deref().filter(|upload| !upload.is_empty());
+    Ok(Some(match (grouping.behind(key), upload) {
+        (Place::Prefix(prefix), _) => {
+            behind_prefix(&space::uploads_prefix(bucket, prefix.as_bytes()))
+        }
+        (Place::Key(key), None) => behind_prefix(&space::uploads_of(bucket, &key)),
+        (Place::Key(key), Some(upload)) => {
+            let upload = UploadId::parse(upload).map_err(|_| StoreError::InvalidRequest {
+                message: "the upload id marker is not valid".to_owned(),
+            })?;
+            [space::upload_by_key(bucket, &key, &upload), vec![0]].concat()
+        }
+    }))
+}
+
+fn upload_of(id: UploadId, record: UploadRecord) -> Result<Upload, StoreError> {
+    let UploadRecord { bucket: _, key, initiated_ms, owner, checksum, metadata } = record;
+    let key = ObjectKey::new(key).map_err(|_| StoreError::corrupt("the key of an upload"))?;
+    Ok(Upload { id, key, initiated_ms, owner, metadata, checksum })
+}
+
+fn behind_prefix(prefix: &[u8]) -> Vec<u8> {
+    successor(prefix).expect("the tag of the space has a successor")
+}

@@ -1,0 +1,238 @@
+//! ListObjects.
+
+#[cfg(test)]
+pub(super) mod tests;
+pub(crate) mod walk;
+
+use std::fmt::{self, Write as _};
+use std::ops::Bound;
+
+use self::walk::{Grouping, Place, key_text};
+use crate::checksum::{ChecksumAlgorithm, ChecksumType};
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::Read;
+use crate::limits::LIST_KEYS_MAX;
+use crate::meta::key::successor;
+use crate::meta::object::Listed;
+use crate::meta::{Owner, space};
+use crate::name::{BucketId, BucketName};
+use crate::store::Store;
+
+/// Which objects to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListQuery {
+    /// Keys that begin so.
+    pub prefix: String,
+    /// Keys that go on with it behind the prefix are shown as one common prefix up to and with it.
+    /// An empty one is none.
+    pub delimiter: Option<String>,
+    /// Where the page begins.
+    pub after: ListStart,
+    /// At most so many keys and common prefixes.
+    pub max: usize,
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ListStart {
+    /// At the beginning.
+    #[default]
+    Beginning,
+    /// Behind this key. Common prefixes that are not greater than it are not shown, either.
+    AfterKey(String),
+    /// Where the last page ended.
+    Token(ListToken),
+}
+
+/// Where a page ended: opaque text that is safe in a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListToken(String);
+
+impl ListToken {
+    /// Takes the text of a token.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidRequest`] for text that no page gave.
+    pub fn parse(text: &str) -> Result<Self, StoreError> {
+        let token = Self(text.to_owned());
+        token.place().map(|_| token)
+    }
+
+    fn new(place: &Place) -> Self {
+        let (kind, place) = match place {
+            Place::Key(key) => (BEHIND_KEY, key),
+            Place::Prefix(prefix) => (BEHIND_PREFIX, prefix),
+        };
+        let mut text = String::with_capacity(1 + place.len() * 2);
+        text.push(kind);
+        for byte in place.bytes() {
+            write!(text, "{byte:02x}").expect("a string takes all text");
+        }
+        Self(text)
+    }
+
+    /// The inverse of [`ListToken::new`].
+    fn place(&self) -> Result<Place, StoreError> {
+        let mut digits = self.0.chars();
+        let place = match digits.next() {
+            Some(BEHIND_KEY) => Place::Key,
+            Some(BEHIND_PREFIX) => Place::Prefix,
+            _ => return Err(invalid_token()),
+        };
+        text_of_digits(digits.as_str()).map(place).ok_or_else(invalid_token)
+    }
+}
+
+const BEHIND_KEY: char = 'k';
+const BEHIND_PREFIX: char = 'p';
+
+fn invalid_token() -> StoreError {
+    StoreError::InvalidRequest { message: "the continuation token is not valid".to_owned() }
+}
+
+fn text_of_digits(digits: &str) -> Option<String> {
+    let digits = digits.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let bytes = digits.chunks(2).map(|pair| match *pair {
+        [high, low] => Some(value(high)? << 4 | value(low)?),
+        _ => None,
+    });
+    String::from_utf8(bytes.collect::<Option<_>>()?).ok()
+}
+
+impl fmt::Display for ListToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A page of a listing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListPage {
+    /// Keys and common prefixes in one order.
+    pub entries: Vec<ListEntry>,
+    /// Where the next page begins; none when nothing follows.
+    pub next: Option<ListToken>,
+    /// The last key or common prefix of the page.
+    pub last: Option<String>,
+}
+
+/// A line of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListEntry {
+    /// An object.
+    Object(ListedObject),
+    /// A common prefix.
+    Prefix(String),
+}
+
+/// What a listing shows of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedObject {
+    /// Its key.
+    pub key: String,
+    /// Size.
+    pub bytes: u64,
+    /// Entity tag.
+    pub etag: ETag,
+    /// When it was written, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Its storage class; none is `STANDARD`.
+    pub storage_class: Option<String>,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Which checksum it has.
+    pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
+}
+
+impl Store {
+    /// A page of the current objects of a bucket, in the order of the bytes of their keys.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub fn list_objects(
+        &self,
+        bucket: &BucketName,
+        query: &ListQuery,
+    ) -> Result<ListPage, StoreError> {
+        let bucket = self.bucket(bucket)?;
+        list(&self.snapshot()?, bucket.id, query)
+    }
+}
+
+/// The cost follows what the page shows: a common prefix is stepped over, not walked through.
+fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPage, StoreError> {
+    let max = query.max.min(LIST_KEYS_MAX);
+    let mut page = ListPage::default();
+    if max == 0 {
+        return Ok(page);
+    }
+    let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
+    let mut place = match &query.after {
+        ListStart::Beginning => None,
+        ListStart::AfterKey(marker) => Some(grouping.behind(marker)),
+        ListStart::Token(token) => Some(token.place()?),
+    };
+    let lower = space::current(bucket, &query.prefix);
+    let upper = behind_prefix(bucket, &query.prefix);
+    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+    if let Some(place) = &place {
+        cursor.seek(&behind(bucket, place))?;
+    }
+    while let Some((key, record)) = cursor.next()? {
+        if page.entries.len() == max {
+            page.next = place.as_ref().map(ListToken::new);
+            break;
+        }
+        let (_, key) = space::split_current(&key)
+            .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
+        let key = key_text(key)?;
+        if let Some(common) = grouping.common_prefix(key) {
+            cursor.seek(&behind_prefix(bucket, common))?;
+            page.entries.push(ListEntry::Prefix(common.to_owned()));
+            place = Some(Place::Prefix(common.to_owned()));
+        } else {
+            let object = ListedObject::new(key, &Listed::decode(&record)?);
+            page.entries.push(ListEntry::Object(object));
+            if page.entries.len() == max {
+                place = Some(Place::Key(key.to_owned()));
+            }
+        }
+    }
+    page.last = page.entries.last().map(|entry| match entry {
+        ListEntry::Object(object) => object.key.clone(),
+        ListEntry::Prefix(prefix) => prefix.clone(),
+    });
+    Ok(page)
+}
+
+/// The least key of a record that a page behind `place` may show.
+fn behind(bucket: BucketId, place: &Place) -> Vec<u8> {
+    match place {
+        Place::Key(key) => {
+            let mut bytes = space::current(bucket, key);
+            bytes.push(0);
+            bytes
+        }
+        Place::Prefix(prefix) => behind_prefix(bucket, prefix),
+    }
+}
+
+fn behind_prefix(bucket: BucketId, prefix: &str) -> Vec<u8> {
+    successor(&space::current(bucket, prefix)).expect("the tag of the space has a successor")
+}
+
+impl ListedObject {
+    pub(crate) fn new(key: &str, listed: &Listed<'_>) -> Self {
+        Self {
+            key: key.to_owned(),
+            bytes: listed.bytes,
+            etag: listed.etag,
+            modified_ms: listed.modified_ms,
+            storage_class: listed.storage_class.map(str::to_owned),
+            owner: listed.owner(),
+            checksum: listed.checksum,
+        }
+    }
+}

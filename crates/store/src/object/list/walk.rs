@@ -1,0 +1,84 @@
+//! What all listings of keys share: which keys they show, and where a page begins.
+
+use crate::error::StoreError;
+
+/// Prefix and delimiter of a listing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grouping<'q> {
+    prefix: &'q str,
+    /// Never empty.
+    delimiter: Option<&'q str>,
+}
+
+/// Behind what a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Behind this key.
+    Key(String),
+    /// Behind every key that begins so.
+    Prefix(String),
+}
+
+impl<'q> Grouping<'q> {
+    pub(crate) fn new(prefix: &'q str, delimiter: Option<&'q str>) -> Self {
+        Self { prefix, delimiter: delimiter.filter(|delimiter| !delimiter.is_empty()) }
+    }
+
+    /// What `key` is shown as instead of itself: all up to and with the first delimiter behind the
+    /// prefix.
+    pub(crate) fn common_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let delimiter = self.delimiter?;
+        let rest = key.strip_prefix(self.prefix)?;
+        let at = match delimiter.as_bytes() {
+            // By far the most common kind; a search for text would first be set up for every key.
+            &[byte] => rest.bytes().position(|found| found == byte)?,
+            _ => rest.find(delimiter)?,
+        };
+        Some(&key[..self.prefix.len() + at + delimiter.len()])
+    }
+
+    /// Where a page behind the key `marker` begins. A common prefix that `marker` is, or lies in, was
+    /// on an earlier page.
+    pub(crate) fn behind(&self, marker: &str) -> Place {
+        match self.common_prefix(marker) {
+            Some(common) => Place::Prefix(common.to_owned()),
+            None => Place::Key(marker.to_owned()),
+        }
+    }
+}
+
+/// The text of a key in a record's key.
+pub(crate) fn key_text(bytes: &[u8]) -> Result<&str, StoreError> {
+    std::str::from_utf8(bytes).map_err(|_| StoreError::corrupt("an object's key is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_delimiter_behind_the_prefix_ends_a_common_prefix() {
+        for (prefix, delimiter, key, common) in [
+            ("", "/", "a/b/c", Some("a/")),
+            ("a/", "/", "a/b/c", Some("a/b/")),
+            ("a", "/", "a/", Some("a/")),
+            ("a/", "/", "a/b", None),
+            ("a/", "/", "b/c", None),
+            ("", "", "a/b", None),
+            ("", "--", "a-b--c--d", Some("a-b--")),
+            ("a-", "--", "a---b", Some("a---")),
+            ("", "ß", "straße", Some("straß")),
+        ] {
+            let grouping = Grouping::new(prefix, Some(delimiter));
+            assert_eq!(grouping.common_prefix(key), common, "{prefix:?} {delimiter:?} {key:?}");
+        }
+    }
+
+    #[test]
+    fn a_marker_within_a_common_prefix_leaves_it_behind() {
+        let grouping = Grouping::new("p/", Some("/"));
+        assert_eq!(grouping.behind("p/a/b"), Place::Prefix("p/a/".into()));
+        assert_eq!(grouping.behind("p/a"), Place::Key("p/a".into()));
+        assert_eq!(grouping.behind("o/a/b"), Place::Key("o/a/b".into()));
+    }
+}

@@ -1,0 +1,296 @@
+//! ListObjectVersions.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Bound;
+
+use super::ListedObject;
+use super::list::walk::{Grouping, Place, key_text};
+use crate::error::StoreError;
+use crate::kv::{Cursor, Read, Value};
+use crate::limits::LIST_KEYS_MAX;
+use crate::meta::key::successor;
+use crate::meta::object::Listed;
+use crate::meta::{Owner, space};
+use crate::name::{BucketId, BucketName, VersionId};
+use crate::store::Store;
+
+/// Which versions to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListVersionsQuery {
+    /// Keys that begin so.
+    pub prefix: String,
+    /// As for [`ListQuery`](super::ListQuery).
+    pub delimiter: Option<String>,
+    /// Behind this key, or within it behind `version_marker`.
+    pub key_marker: Option<String>,
+    /// Behind this version of the key `key_marker`.
+    pub version_marker: Option<VersionId>,
+    /// At most so many versions, delete markers and common prefixes.
+    pub max: usize,
+}
+
+/// A page of versions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionPage {
+    /// In one order: by key, newest first within a key.
+    pub entries: Vec<VersionEntry>,
+    /// The markers of the next page; none when nothing follows.
+    pub next: Option<(String, Option<VersionId>)>,
+}
+
+/// A line of a listing of versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionEntry {
+    /// A version with bytes.
+    Version(ListedVersion),
+    /// A delete marker.
+    DeleteMarker(ListedDeleteMarker),
+    /// A common prefix.
+    Prefix(String),
+}
+
+/// What a listing shows of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedVersion {
+    /// As in a listing of objects.
+    pub object: ListedObject,
+    /// Which version.
+    pub version_id: VersionId,
+    /// Whether it is the current one.
+    pub is_latest: bool,
+}
+
+/// What a listing shows of a delete marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedDeleteMarker {
+    /// Its key.
+    pub key: String,
+    /// Which version.
+    pub version_id: VersionId,
+    /// Whether it is the newest.
+    pub is_latest: bool,
+    /// When it was made, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+impl Store {
+    /// A page of the versions of a bucket.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub fn list_versions(
+        &self,
+        bucket: &BucketName,
+        query: &ListVersionsQuery,
+    ) -> Result<VersionPage, StoreError> {
+        let bucket = self.bucket(bucket)?;
+        list(&self.snapshot()?, bucket.id, query)
+    }
+}
+
+fn list(
+    from: &impl Read,
+    bucket: BucketId,
+    query: &ListVersionsQuery,
+) -> Result<VersionPage, StoreError> {
+    let max = query.max.min(LIST_KEYS_MAX);
+    let mut page = VersionPage::default();
+    if max == 0 {
+        return Ok(page);
+    }
+    let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
+    let mut walk = Walk::new(from, bucket, &query.prefix)?;
+    // The key whose newest version is behind us.
+    let mut seen = None;
+    match (&query.key_marker, &query.version_marker) {
+        (None, _) => walk.fill()?,
+        (Some(key), None) => walk.go_behind(&grouping.behind(key))?,
+        (Some(key), Some(version)) => match grouping.behind(key) {
+            Place::Key(key) => match stamp_of(from, bucket, &key, version)? {
+                Some(stamp) => {
+                    walk.go_behind_version(&key, &stamp)?;
+                    seen = Some(key);
+                }
+                // It is gone, so what was shown before it cannot be told: rather twice than never.
+                None => walk.go_to_key(&key)?,
+            },
+            prefix @ Place::Prefix(_) => walk.go_behind(&prefix)?,
+        },
+    }
+    let mut last = None;
+    while let Some(version) = walk.take()? {
+        if page.entries.len() == max {
+            page.next = last;
+            break;
+        }
+        if let Some(common) = grouping.common_prefix(&version.key) {
+            walk.go_behind(&Place::Prefix(common.to_owned()))?;
+            page.entries.push(VersionEntry::Prefix(common.to_owned()));
+            last = Some((common.to_owned(), None));
+            continue;
+        }
+        let is_latest = seen.as_ref() != Some(&version.key);
+        let listed = Listed::decode(&version.record)?;
+        page.entries.push(entry(&version.key, &listed, is_latest));
+        last = Some((version.key.clone(), Some(listed.version_id())));
+        seen = Some(version.key);
+    }
+    Ok(page)
+}
+
+fn entry(key: &str, listed: &Listed<'_>, is_latest: bool) -> VersionEntry {
+    let version_id = listed.version_id();
+    if listed.is_delete_marker {
+        VersionEntry::DeleteMarker(ListedDeleteMarker {
+            key: key.to_owned(),
+            version_id,
+            is_latest,
+            modified_ms: listed.modified_ms,
+            owner: listed.owner(),
+        })
+    } else {
+        let object = ListedObject::new(key, listed);
+        VersionEntry::Version(ListedVersion { object, version_id, is_latest })
+    }
+}
+
+/// The place of a version among those of its key. `None` for a version `null` that is not there.
+fn stamp_of(
+    from: &impl Read,
+    bucket: BucketId,
+    key: &str,
+    version: &VersionId,
+) -> Result<Option<[u8; 16]>, StoreError> {
+    if let VersionId::Id(stamp) = version {
+        return Ok(Some(*stamp));
+    }
+    if let Some(record) = from.get(&space::current(bucket, key))? {
+        let listed = Listed::decode(&record)?;
+        if listed.is_null {
+            return Ok(Some(listed.stamp));
+        }
+    }
+    let lower = space::history_of(bucket, key);
+    let upper = next_prefix(&lower);
+    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+    while let Some((_, record)) = cursor.next()? {
+        let listed = Listed::decode(&record)?;
+        if listed.is_null {
+            return Ok(Some(listed.stamp));
+        }
+    }
+    Ok(None)
+}
+
+/// A version on its way into a page.
+struct Version<'a> {
+    key: String,
+    stamp: [u8; 16],
+    record: Value<'a>,
+}
+
+/// Goes through the current and the older versions at once, by key and then by stamp, which is from
+/// new to old.
+struct Walk<'a> {
+    bucket: BucketId,
+    current: Cursor<'a>,
+    history: Cursor<'a>,
+    next_current: Option<Version<'a>>,
+    next_history: Option<Version<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    /// Wants a `fill` or a `go_…` before the first `take`.
+    fn new(from: &'a impl Read, bucket: BucketId, prefix: &str) -> Result<Self, StoreError> {
+        let over = |lower: &[u8]| {
+            from.cursor(Bound::Included(lower), Bound::Excluded(&next_prefix(lower)))
+        };
+        Ok(Self {
+            bucket,
+            current: over(&space::current(bucket, prefix))?,
+            history: over(&space::history_prefix(bucket, prefix.as_bytes()))?,
+            next_current: None,
+            next_history: None,
+        })
+    }
+
+    fn take(&mut self) -> Result<Option<Version<'a>>, StoreError> {
+        let is_current = match (&self.next_current, &self.next_history) {
+            (Some(current), Some(history)) => {
+                (&current.key, current.stamp) <= (&history.key, history.stamp)
+            }
+            (current, _) => current.is_some(),
+        };
+        if is_current {
+            let next = read_current(&mut self.current)?;
+            Ok(std::mem::replace(&mut self.next_current, next))
+        } else {
+            let next = read_history(&mut self.history)?;
+            Ok(std::mem::replace(&mut self.next_history, next))
+        }
+    }
+
+    fn go_behind(&mut self, place: &Place) -> Result<(), StoreError> {
+        match place {
+            Place::Key(key) => {
+                self.current.seek(&[space::current(self.bucket, key), vec![0]].concat())?;
+                self.history.seek(&next_prefix(&space::history_of(self.bucket, key)))?;
+            }
+            Place::Prefix(prefix) => {
+                self.current.seek(&next_prefix(&space::current(self.bucket, prefix)))?;
+                let history = space::history_prefix(self.bucket, prefix.as_bytes());
+                self.history.seek(&next_prefix(&history))?;
+            }
+        }
+        self.fill()
+    }
+
+    fn go_to_key(&mut self, key: &str) -> Result<(), StoreError> {
+        self.current.seek(&space::current(self.bucket, key))?;
+        self.history.seek(&space::history_of(self.bucket, key))?;
+        self.fill()
+    }
+
+    fn go_behind_version(&mut self, key: &str, stamp: &[u8; 16]) -> Result<(), StoreError> {
+        self.current.seek(&space::current(self.bucket, key))?;
+        self.history.seek(&space::history(self.bucket, key, stamp))?;
+        self.fill()?;
+        let is_behind = |version: &Version<'_>| version.key != key || version.stamp > *stamp;
+        if !self.next_current.as_ref().is_none_or(is_behind) {
+            self.next_current = read_current(&mut self.current)?;
+        }
+        if !self.next_history.as_ref().is_none_or(is_behind) {
+            self.next_history = read_history(&mut self.history)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self) -> Result<(), StoreError> {
+        self.next_current = read_current(&mut self.current)?;
+        self.next_history = read_history(&mut self.history)?;
+        Ok(())
+    }
+}
+
+fn read_current<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Version<'a>>, StoreError> {
+    let Some((key, record)) = cursor.next()? else { return Ok(None) };
+    let (_, key) = space::split_current(&key)
+        .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
+    let stamp = Listed::decode(&record)?.stamp;
+    Ok(Some(Version { key: key_text(key)?.to_owned(), stamp, record }))
+}
+
+fn read_history<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Version<'a>>, StoreError> {
+    let Some((key, record)) = cursor.next()? else { return Ok(None) };
+    let (_, key, stamp) = space::split_history(&key)
+        .ok_or_else(|| StoreError::corrupt("the key of a version's record"))?;
+    Ok(Some(Version { key: key_text(&key)?.to_owned(), stamp, record }))
+}
+
+fn next_prefix(prefix: &[u8]) -> Vec<u8> {
+    successor(prefix).expect("the tag of the space has a successor")
+}

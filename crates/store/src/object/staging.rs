@@ -1,0 +1,93 @@
+//! Blobs that are written but not yet named by a record.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::blob::BlobId;
+use crate::store::Shared;
+
+/// Which blobs are on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Staging {
+    /// From before their file has a name until after their record has committed, or failed to. The
+    /// sweep leaves them alone.
+    in_flight: Mutex<HashSet<BlobId>>,
+    /// Blobs of bodies that were given up: for the reclaimer to delete.
+    discarded: Mutex<Vec<BlobId>>,
+}
+
+impl Staging {
+    pub(crate) fn begin(shared: &Arc<Shared>) -> StagedBlob {
+        let mut random = [0; 16];
+        shared.config.random.fill(&mut random);
+        let id = shared.blobs.next_id(random);
+        shared.staging.in_flight.lock().insert(id);
+        let is_handed_over = AtomicBool::new(false);
+        StagedBlob(Arc::new(Staged { id, is_handed_over, shared: Arc::clone(shared) }))
+    }
+
+    pub(crate) fn contains(&self, id: &BlobId) -> bool {
+        self.in_flight.lock().contains(id)
+    }
+
+    pub(crate) fn take_discarded(&self) -> Vec<BlobId> {
+        std::mem::take(&mut *self.discarded.lock())
+    }
+
+    /// Whether nothing is on its way and nothing waits to be deleted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_flight.lock().is_empty() && self.discarded.lock().is_empty()
+    }
+
+    pub(crate) fn discard(&self, id: BlobId) {
+        self.discarded.lock().push(id);
+    }
+}
+
+/// A blob between its first byte and the commit of its record. Dropped before it was handed over to
+/// a record, it is discarded.
+///
+/// One handle goes into the transaction, whose result carries it past the commit; another stays with
+/// the pending answer, to take the blob back when the commit certainly failed. The last to go takes
+/// it out of flight.
+#[derive(Clone, Debug)]
+pub(crate) struct StagedBlob(Arc<Staged>);
+
+#[derive(Debug)]
+struct Staged {
+    id: BlobId,
+    is_handed_over: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+impl StagedBlob {
+    pub(crate) fn id(&self) -> BlobId {
+        self.0.id
+    }
+
+    /// The transaction has written a record that names it. Whether that commits is not known yet; if
+    /// it does not, the blob becomes an orphan, which is found after a restart, and must not be
+    /// deleted now: a failed commit may turn out to have happened.
+    pub(crate) fn hand_over(&self) {
+        self.0.is_handed_over.store(true, Ordering::Release);
+    }
+
+    /// The commit failed for certain.
+    pub(crate) fn take_back(&self) {
+        self.0.is_handed_over.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        let Shared { staging, work, .. } = &*self.shared;
+        if !*self.is_handed_over.get_mut() {
+            staging.discard(self.id);
+            work.wake();
+        }
+        staging.in_flight.lock().remove(&self.id);
+    }
+}

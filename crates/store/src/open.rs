@@ -1,0 +1,179 @@
+//! Opening: which directory is ours, and in which order its files come and go.
+//!
+//! ```text
+//! DIR/lock       held while the store is open; the process id of the holder
+//! DIR/format     "liteio 1": the format of everything else. The first file, so that a directory without it
+//!                is either new or not ours
+//! DIR/clean      there after an orderly end: nothing to sweep
+//! DIR/meta.redb, DIR/meta.redb.log   the key space
+//! DIR/blobs/xx/  blobs by the first byte of their id
+//! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
+//! ```
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use liteio_disk::{DirectoryLock, Disk, OpenMode, RealDisk};
+
+use crate::blob::{BlobStore, FileBlobStore, MemoryBlobStore};
+use crate::config::{Backend, StoreConfig};
+use crate::error::StoreError;
+use crate::kv::{Kv, KvConfig};
+use crate::meta::bucket::{FORMAT, StoreRecord};
+
+const FORMAT_FILE: &str = "format";
+const NEW_FORMAT_FILE: &str = "format.new";
+const FORMAT_MAGIC: &str = "liteio ";
+const CLEAN_FILE: &str = "clean";
+const KEY_SPACE_FILE: &str = "meta.redb";
+
+/// What a new directory may hold already: what an interrupted first start left, and what file systems
+/// put into their root.
+const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
+
+/// The parts of an open store.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) config: StoreConfig,
+    pub(crate) kv: Kv,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) disk: Option<Arc<dyn Disk>>,
+    pub(crate) directory_lock: Option<DirectoryLock>,
+    /// Whether the last run ended in order.
+    pub(crate) was_clean: bool,
+}
+
+pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
+    match config.backend.clone() {
+        Backend::Memory => open_memory(config),
+        Backend::Directory(path) => {
+            refuse_foreign(&path)?;
+            let disk = RealDisk::open(&path)?;
+            let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
+                io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
+                _ => error.into(),
+            })?;
+            let opened = open_on(Arc::new(disk), config)?;
+            Ok(Opened { directory_lock: Some(lock), ..opened })
+        }
+    }
+}
+
+fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
+    let kv = Kv::memory(kv_config(&config))?;
+    prepare(&kv, &config)?;
+    let blobs = Arc::new(MemoryBlobStore::new());
+    Ok(Opened { config, kv, blobs, disk: None, directory_lock: None, was_clean: true })
+}
+
+pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
+    match read_format(&*disk)? {
+        Some(found) if found > FORMAT => {
+            return Err(StoreError::FormatTooNew { found, known: FORMAT });
+        }
+        Some(_) => {}
+        None => {
+            let names: Vec<String> = disk.list("")?.into_iter().map(|entry| entry.name).collect();
+            refuse_names(names.iter().map(String::as_str), "the data directory")?;
+            if disk.free_bytes()? < config.reserve_bytes {
+                return Err(StoreError::NoSpace);
+            }
+            write_format(&*disk)?;
+        }
+    }
+    let was_clean = take_clean_marker(&*disk)?;
+    let blobs = FileBlobStore::open(Arc::clone(&disk), config.durability)?;
+    blobs.clean_temporary()?;
+    let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config(&config))?;
+    prepare(&kv, &config)?;
+    let blobs = Arc::new(blobs);
+    Ok(Opened { config, kv, blobs, disk: Some(disk), directory_lock: None, was_clean })
+}
+
+fn kv_config(config: &StoreConfig) -> KvConfig {
+    KvConfig {
+        durability: config.durability,
+        cache_bytes: config.cache_bytes,
+        reserve_bytes: config.reserve_bytes,
+        ..KvConfig::default()
+    }
+}
+
+/// Makes the store's own record, or checks it.
+fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
+    if StoreRecord::read(&kv.snapshot()?)?.is_some() {
+        return Ok(());
+    }
+    let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
+    kv.update(move |write| record.write(write)).wait()
+}
+
+/// Refuses a directory that holds something else, before anything in it is touched.
+fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    if names.iter().any(|name| name == FORMAT_FILE) {
+        return Ok(());
+    }
+    refuse_names(names.iter().map(String::as_str), &path.display().to_string())
+}
+
+fn refuse_names<'a>(
+    mut names: impl Iterator<Item = &'a str>,
+    path: &str,
+) -> Result<(), StoreError> {
+    match names.all(|name| HARMLESS.contains(&name)) {
+        true => Ok(()),
+        false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
+    }
+}
+
+fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    let file = match disk.open(FORMAT_FILE, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = [0; 64];
+    let length = file.read_at(&mut bytes, 0)?;
+    let text = std::str::from_utf8(&bytes[..length]).ok();
+    let number = text.and_then(|text| text.strip_prefix(FORMAT_MAGIC)?.trim_end().parse().ok());
+    match number {
+        Some(number) => Ok(Some(number)),
+        None => Err(StoreError::NotADataDirectory { path: "the data directory".to_owned() }),
+    }
+}
+
+fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
+    let file = disk.open(NEW_FORMAT_FILE, OpenMode::CreateOrWrite)?;
+    let text = format!("{FORMAT_MAGIC}{FORMAT}\n");
+    file.set_len(0)?;
+    file.write_at(text.as_bytes(), 0)?;
+    file.sync_data()?;
+    disk.rename(NEW_FORMAT_FILE, FORMAT_FILE)?;
+    Ok(disk.sync_dir("")?)
+}
+
+/// Takes the marker away before anything is written that would make it a lie.
+fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
+    match disk.remove(CLEAN_FILE) {
+        Ok(()) => {
+            disk.sync_dir("")?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Notes that the store ended in order.
+pub(crate) fn mark_clean(disk: &dyn Disk) -> io::Result<()> {
+    disk.open(CLEAN_FILE, OpenMode::CreateOrWrite)?;
+    disk.sync_dir("")
+}
