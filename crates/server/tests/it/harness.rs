@@ -7,6 +7,7 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use liteio::{Server, ServerHandle};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -205,11 +206,8 @@ impl RawRequest<'_> {
         let hash = self.headers.entry("x-amz-content-sha256".to_owned()).or_insert(hash).clone();
         let (path, query) =
             self.path_and_query.split_once('?').unwrap_or((&self.path_and_query, ""));
-        let mut pairs: Vec<String> = query
-            .split('&')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| if pair.contains('=') { pair.to_owned() } else { format!("{pair}=") })
-            .collect();
+        let mut pairs: Vec<String> =
+            query.split('&').filter(|pair| !pair.is_empty()).map(canonical_pair).collect();
         pairs.sort();
         let names: Vec<&str> = self.headers.keys().map(String::as_str).collect();
         let names = names.join(";");
@@ -235,6 +233,18 @@ impl RawRequest<'_> {
         );
         self.headers.insert("authorization".to_owned(), authorization.into_bytes());
     }
+}
+
+/// A pair of the query as it is signed: decoded and encoded again.
+fn canonical_pair(pair: &str) -> String {
+    const ENCODED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let encode = |text: &str| {
+        let decoded: Vec<u8> = percent_decode_str(text).collect();
+        percent_encode(&decoded, ENCODED).to_string()
+    };
+    format!("{}={}", encode(name), encode(value))
 }
 
 fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {

@@ -159,7 +159,7 @@ async fn tags_are_counted() {
     server.bucket("mine").await;
     let put = |tags: &str| server.request("PUT", "/mine/key").header("x-amz-tagging", tags).send();
     put("a=1&b%20c=%C3%BC").await.expect_status(200);
-    assert_eq!(server.head("/mine/key").await.header("x-amz-tagging-count"), None);
+    assert_eq!(server.head("/mine/key").await.header("x-amz-tagging-count"), Some("2"));
     assert_eq!(server.get("/mine/key").await.header("x-amz-tagging-count"), Some("2"));
     put("a=1&a=2").await.expect_error(400, "InvalidTag");
     put(&format!("{}=1", "k".repeat(129))).await.expect_error(400, "InvalidTag");
@@ -245,6 +245,17 @@ async fn many_objects_are_deleted_at_once() {
         assert!(!quiet.has_element("Deleted"));
         let listed = server.get("/mine?list-type=2").await;
         assert_eq!(listed.element("KeyCount"), "0");
+        // Every way to write a key names the same key, and never a part of it.
+        let keys = [" a ", "a\u{1}", "x", "xy", "y", "\n"];
+        for key in keys {
+            server.put(&path_of(key), "x").await.expect_status(200);
+        }
+        let document = "<Delete><Object><Key> a </Key></Object><Object><Key>a\u{1}</Key></Object>\
+                        <Object><Key><![CDATA[x]]>y</Key></Object><Object><Key>&#10;</Key></Object>\
+                        <Object><Key><!-- x -->none</Key><VersionId></VersionId></Object></Delete>";
+        delete(document.to_owned()).await.expect_status(200);
+        let listed = server.get("/mine?list-type=2").await;
+        assert_eq!(listed.elements("Key"), ["x", "y"]);
         let many = |count: usize| {
             let objects: String =
                 (0..count).map(|number| format!("<Object><Key>k{number}</Key></Object>")).collect();
