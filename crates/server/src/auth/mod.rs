@@ -1,7 +1,7 @@
 //! The authentication layer: every request passes it before anything else looks at it.
 //!
 //! It knows Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
-//! browser forms, and requests without any signature. A request leaves it with its [`Identity`] in
+//! browser forms, Version 2 in the latter two, and requests without any signature. A request leaves it with its [`Identity`] in
 //! its extensions, without signature or payload framing, and with a plain body that verifies itself
 //! while it streams ([`AuthBody`]). What it refuses, it refuses before the body is read, so before
 //! `100 Continue` is sent; forms and bodies that must be hashed first are the exceptions.
@@ -25,6 +25,7 @@ mod post_policy;
 mod post_tagging;
 mod presigned;
 mod signing_key;
+mod sigv2;
 mod sigv4;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http_body::Body;
 use s3s::S3ErrorCode;
@@ -56,6 +58,7 @@ use self::payload::{ChunkedPayload, EMPTY_SHA256, Payload, UNSIGNED_PAYLOAD};
 use self::post_object::hide_form_content_type;
 use self::presigned::{QueryAuthentication, strip_query};
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
+use self::sigv2::{Version2Query, is_version_2};
 use self::sigv4::Claim;
 use self::trailer::TrailerBlock;
 
@@ -128,14 +131,24 @@ impl Authenticator {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let mut source = Source::new(body);
         if let Some(target) = self.form_target(&parts)? {
             // Boxed, so that the many other requests do not carry its state about.
             return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
+        let version_2 = match is_version_2(parts.uri.query().unwrap_or_default()) {
+            true if parts.headers.contains_key(AUTHORIZATION) => {
+                return Err(AuthError::only_one_mechanism());
+            }
+            true => Some(Version2Query::take(&mut parts)?),
+            false => None,
+        };
         let found = SecurityHeaders::scan(&parts.headers)?;
-        let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
+        let query = match version_2 {
+            Some(query) => QueryAuthentication::Version2(Box::new(query)),
+            None => QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?,
+        };
         let mut content_length = found.content_length;
         let verified = match self.check_head(&parts, &found, &query)? {
             Outcome::Done(verified) => verified,
@@ -153,7 +166,7 @@ impl Authenticator {
         };
         let stripped_uri = match query {
             QueryAuthentication::Version4(_) => Some(strip_query(&parts.uri)?),
-            QueryAuthentication::None | QueryAuthentication::Version2 => None,
+            QueryAuthentication::None | QueryAuthentication::Version2(_) => None,
         };
         finish(parts, stripped_uri, verified, source, content_length)
     }
@@ -170,9 +183,15 @@ impl Authenticator {
         }
         let (claim, presigned) = match (found.authorization, query) {
             (None, QueryAuthentication::None) => {
-                return Verified::anonymous(found).map(Outcome::Done);
+                let verified = Verified::without_key(Identity::Anonymous, None, found)?;
+                return Ok(Outcome::Done(verified));
             }
-            (None, QueryAuthentication::Version2) => return Err(AuthError::signature_version_2()),
+            (None, QueryAuthentication::Version2(query)) => {
+                let user = Arc::clone(self.check_version_2_query(parts, query)?);
+                let (identity, service) = (Identity::User(user), Some(Service::S3));
+                let verified = Verified::without_key(identity, service, found)?;
+                return Ok(Outcome::Done(verified));
+            }
             (None, QueryAuthentication::Version4(query)) => {
                 (self.claim_of_query(parts, query)?, Some(query))
             }
@@ -199,17 +218,22 @@ impl Authenticator {
 }
 
 impl Verified {
-    fn anonymous(found: &SecurityHeaders<'_>) -> Result<Verified, AuthError> {
+    /// Without a key that could have signed the chunks of a body.
+    fn without_key(
+        identity: Identity,
+        service: Option<Service>,
+        found: &SecurityHeaders<'_>,
+    ) -> Result<Verified, AuthError> {
         let payload = match found.content_sha256 {
             None => Payload::Unsigned,
             Some(content_sha256) => Payload::parse(content_sha256, found)?,
         };
         if matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. })) {
             return Err(AuthError::invalid_request(
-                "A payload with signed chunks needs a signed request.",
+                "A payload with signed chunks needs a request signed with Version 4.",
             ));
         }
-        Ok(Verified { identity: Identity::Anonymous, service: None, payload, chain: None })
+        Ok(Verified { identity, service, payload, chain: None })
     }
 
     /// After the signature of the claim was verified.

@@ -21,6 +21,7 @@ use super::post_form::{Form, is_form};
 use super::post_policy::PostPolicy;
 use super::post_tagging::tagging_header;
 use super::presigned::QueryAuthentication;
+use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
 
 /// In the extensions of a PUT that came as a form, for whoever shapes the answer: the file has no
@@ -53,6 +54,10 @@ pub(super) fn hide_form_content_type(parts: &mut Parts) {
         parts.extensions.insert(HiddenContentType(value));
     }
 }
+
+const VERSION_4_FIELDS: [&str; 4] =
+    ["x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"];
+const VERSION_2_FIELDS: [&str; 2] = ["awsaccesskeyid", "signature"];
 
 /// Where a form is sent to.
 pub(super) struct FormTarget {
@@ -102,9 +107,10 @@ impl Authenticator {
         mut source: Source,
         target: FormTarget,
     ) -> Result<http::Request<AuthBody>, AuthError> {
-        let query = QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?;
+        let query = parts.uri.query().unwrap_or_default();
         let is_signed_twice = parts.headers.contains_key(http::header::AUTHORIZATION)
-            || !matches!(query, QueryAuthentication::None);
+            || is_version_2(query)
+            || !matches!(QueryAuthentication::scan(query)?, QueryAuthentication::None);
         if is_signed_twice {
             return Err(AuthError::only_one_mechanism());
         }
@@ -142,17 +148,16 @@ impl Authenticator {
             let message = "The bucket field of the form is not the bucket of the request.";
             return Err(AuthError::invalid_argument(message).with("ArgumentName", "bucket"));
         }
-        let is_version_2 = ["awsaccesskeyid", "signature"].iter().any(|f| form.field(f).is_some());
-        if is_version_2 {
-            return Err(AuthError::signature_version_2());
+        let has_any = |names: &[&str]| names.iter().any(|name| form.field(name).is_some());
+        let (is_version_2, is_version_4) = (has_any(&VERSION_2_FIELDS), has_any(&VERSION_4_FIELDS));
+        if is_version_2 && is_version_4 {
+            return Err(AuthError::only_one_mechanism());
         }
-        const SIGNATURE_FIELDS: [&str; 5] =
-            ["policy", "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"];
-        if SIGNATURE_FIELDS.iter().all(|field| form.field(field).is_none()) {
+        if !is_version_2 && !is_version_4 && form.field("policy").is_none() {
             return Ok((Identity::Anonymous, LengthRange::default()));
         }
         // One of a repeated pair could be checked and the other be meant.
-        for name in SIGNATURE_FIELDS {
+        for name in VERSION_4_FIELDS.into_iter().chain(VERSION_2_FIELDS).chain(["policy"]) {
             if form.fields.iter().filter(|field| field.name == name).count() > 1 {
                 let message = format!("The form field {name} is given more than once");
                 return Err(AuthError::invalid_argument(message).with("ArgumentName", name));
@@ -161,7 +166,14 @@ impl Authenticator {
         if form.field("x-amz-security-token").is_some() {
             return Err(AuthError::invalid_token());
         }
-        let user = self.check_form_signature(form)?;
+        let user = match is_version_2 {
+            true => Arc::clone(self.check_version_2_policy(
+                required_field(form, "awsaccesskeyid")?,
+                required_field(form, "policy")?,
+                required_field(form, "signature")?,
+            )?),
+            false => self.check_form_signature(form)?,
+        };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
         policy.check(&form.fields, bucket, self.now_unix_seconds())?;
         Ok((Identity::User(user), policy.length))

@@ -163,7 +163,8 @@ impl PostPolicy {
     fn check_covered(&self, fields: &[Field]) -> Result<(), AuthError> {
         let covered = |name: &str| self.conditions.iter().any(|c| c.field == name);
         let exempt = |name: &str| {
-            matches!(name, "x-amz-signature" | "file" | "policy") || name.starts_with("x-ignore-")
+            matches!(name, "x-amz-signature" | "awsaccesskeyid" | "signature" | "file" | "policy")
+                || name.starts_with("x-ignore-")
         };
         let names = fields.iter().map(|field| field.name.as_str()).chain(["bucket"]);
         let extra: Vec<&str> = names.filter(|name| !exempt(name) && !covered(name)).collect();

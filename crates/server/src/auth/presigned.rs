@@ -12,6 +12,7 @@ use super::amz_date::{AmzDate, display_time};
 use super::canonical::query_pairs;
 use super::error::AuthError;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
+use super::sigv2::Version2Query;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
 
 /// The parameters of a presigned URL, decoded.
@@ -30,7 +31,7 @@ pub(super) struct PresignedQuery<'a> {
 /// What a query says about how its request is signed.
 pub(super) enum QueryAuthentication<'a> {
     None,
-    Version2,
+    Version2(Box<Version2Query>),
     Version4(Box<PresignedQuery<'a>>),
 }
 
@@ -39,14 +40,13 @@ fn parameters_error(message: impl Into<Cow<'static, str>>) -> AuthError {
 }
 
 impl<'a> QueryAuthentication<'a> {
+    /// Looks for a signature of Version 4.
+    ///
     /// # Errors
     /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
     pub(super) fn scan(query: &'a str) -> Result<Self, AuthError> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
         for (name, value) in query_pairs(query) {
-            if is_version_2_parameter(name) {
-                return Ok(QueryAuthentication::Version2);
-            }
             refuse_disguised(name)?;
             let Some(place) = presigned.place(name) else { continue };
             let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
@@ -81,10 +81,6 @@ impl<'a> PresignedQuery<'a> {
     }
 }
 
-fn is_version_2_parameter(name: &str) -> bool {
-    matches!(name, "Signature" | "AWSAccessKeyId")
-}
-
 /// A parameter whose name is encoded although it need not be would be none of ours here, and one
 /// for whoever decodes it later.
 fn refuse_disguised(name: &str) -> Result<(), AuthError> {
@@ -92,7 +88,7 @@ fn refuse_disguised(name: &str) -> Result<(), AuthError> {
         return Ok(());
     }
     let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
-    match is_signature_parameter(&decoded) || is_version_2_parameter(&decoded) {
+    match is_signature_parameter(&decoded) {
         true => Err(parameters_error(format!("The name of {decoded} must not be encoded"))),
         false => Ok(()),
     }

@@ -6,6 +6,7 @@ mod command;
 mod compatibility;
 mod conditional;
 mod dependencies;
+mod documents;
 mod harness;
 mod listing;
 mod multipart;

@@ -7,6 +7,7 @@ mod hostile;
 mod presigned;
 mod published;
 mod signer;
+mod sigv2;
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -88,7 +88,7 @@ fn every_parameter_is_needed_once() {
 
 #[test]
 fn parameters_cannot_hide_behind_an_encoding() {
-    for name in ["X-Amz-Signatur%65", "%58-Amz-Algorithm", "Signatur%65", "X%2DAmz%2DExpires"] {
+    for name in ["X-Amz-Signatur%65", "%58-Amz-Algorithm", "X%2DAmz%2DExpires"] {
         let request = Request::get(format!("/k?{name}=a")).header("host", "h");
         let result = send(request.body(TestBody::default()).expect("valid"));
         assert_refused(result, "AuthorizationQueryParametersError", "must not be encoded");
@@ -133,13 +133,4 @@ fn signed_headers_must_come_as_they_were_signed() {
     let mut dropped = put();
     dropped.headers_mut().remove("x-amz-acl");
     assert_refused(send(dropped), "SignatureDoesNotMatch", "");
-}
-
-#[test]
-fn old_query_signatures_are_refused_by_name() {
-    for query in ["AWSAccessKeyId=a&Expires=1&Signature=b", "Signature=b", "AWSAccessKeyId=a"] {
-        let request = Request::get(format!("/k?{query}")).header("host", "h");
-        let result = send(request.body(TestBody::default()).expect("valid"));
-        assert_refused(result, "InvalidRequest", "Please use AWS4-HMAC-SHA256.");
-    }
 }

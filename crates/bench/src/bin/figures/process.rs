@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,12 +16,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `liteio`, built beside this example, with `arguments`.
+    /// Starts `liteio`, built beside this program, with `arguments`.
     pub fn start(arguments: &[&str]) -> io::Result<Process> {
-        let example = std::env::current_exe()?;
-        let binary = example.parent().and_then(Path::parent).map(|folder| folder.join("liteio"));
+        let figures = std::env::current_exe()?;
+        let binary = figures.parent().map(|folder| folder.join("liteio"));
         let started = Instant::now();
-        let mut child = Command::new(binary.expect("an example lies two folders below the target"))
+        let mut child = Command::new(binary.expect("a program lies in a folder"))
             .args(["server", "--address", "127.0.0.1:0", "--log", "off"])
             .args(["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY])
             .args(arguments)

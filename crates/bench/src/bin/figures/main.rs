@@ -2,8 +2,8 @@
 //! machine at hand, each as a ratio to what the disk, the socket or the hash can do in the same run.
 //!
 //! ```text
-//! cargo build --release -p liteio --bin liteio --example figures
-//! target/release/examples/figures DIRECTORY [put get large list start memory]
+//! cargo build --release -p liteio -p liteio-bench
+//! target/release/figures DIRECTORY [put get large list start memory]
 //! ```
 //! `DIRECTORY` lies on the disk to measure; everything is written below it and removed at the end.
 

@@ -1,0 +1,373 @@
+//! Signature Version 2, in presigned URLs and browser forms only: boto3 and the AWS CLI sign these
+//! with it on every endpoint that is not AWS's own, unless told otherwise.
+//!
+//! It covers less than Version 4: not the host, no query parameter that merely filters (`prefix`),
+//! and no header but Content-MD5, Content-Type and `x-amz-*`. Every parameter that selects an
+//! operation, a version or a part is covered here, also the younger ones that some signers leave
+//! out: otherwise whoever holds the link to an object could turn it into a link to something else.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Uri};
+use s3s::S3ErrorCode;
+use sha1::Sha1;
+use subtle::ConstantTimeEq;
+
+use super::Authenticator;
+use super::amz_date::display_time;
+use super::canonical::query_pairs;
+use super::credentials::{SecretKey, User};
+use super::error::{AuthError, SignatureDiagnostics};
+use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
+
+const CONTENT_MD5: &str = "content-md5";
+
+/// The parameters that are part of what is signed; all others may be changed by whoever holds the
+/// URL. Sorted.
+const SIGNED_PARAMETERS: [&str; 52] = [
+    "abac",
+    "accelerate",
+    "acl",
+    "analytics",
+    "attributes",
+    "cors",
+    "defaultObjectAcl",
+    "delete",
+    "encryption",
+    "events",
+    "intelligent-tiering",
+    "inventory",
+    "legal-hold",
+    "lifecycle",
+    "location",
+    "logging",
+    "metadataConfiguration",
+    "metadataInventoryTable",
+    "metadataJournalTable",
+    "metadataTable",
+    "metrics",
+    "notification",
+    "object-lock",
+    "ownershipControls",
+    "partNumber",
+    "policy",
+    "policyStatus",
+    "publicAccessBlock",
+    "renameObject",
+    "replication",
+    "requestPayment",
+    "response-cache-control",
+    "response-content-disposition",
+    "response-content-encoding",
+    "response-content-language",
+    "response-content-type",
+    "response-expires",
+    "restore",
+    "retention",
+    "select",
+    "select-type",
+    "session",
+    "storageClass",
+    "tagging",
+    "torrent",
+    "uploadId",
+    "uploads",
+    "versionId",
+    "versioning",
+    "versions",
+    "website",
+    "writeOffsetBytes",
+];
+
+/// What a presigned URL of Version 2 says, without its signature being checked.
+#[derive(Debug)]
+pub(super) struct Version2Query {
+    access_key: String,
+    signature: String,
+    expires: String,
+    /// The signed parameters in canonical form, with their question mark.
+    canonical_query: Vec<u8>,
+}
+
+/// Whether a query is signed with Version 2.
+pub(super) fn is_version_2(query: &str) -> bool {
+    query_pairs(query).any(|(name, _)| matches!(&*decoded(name), b"Signature" | b"AWSAccessKeyId"))
+}
+
+fn decoded(text: &str) -> Cow<'_, [u8]> {
+    percent_encoding::percent_decode_str(text).into()
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn missing_parameters() -> AuthError {
+    AuthError::access_denied(
+        "Query-string authentication requires the Signature, Expires and AWSAccessKeyId parameters",
+    )
+}
+
+impl Version2Query {
+    /// Takes the signature off a request. The headers that travel in the query become headers of
+    /// the request, unless it has them already.
+    ///
+    /// # Errors
+    /// `AccessDenied` when a parameter of the signature is missing, `InvalidArgument` when one is
+    /// repeated or cannot be a header, or when the URL is signed in another way, too.
+    pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, AuthError> {
+        let (mut access_key, mut signature, mut expires) = (None, None, None);
+        let mut carried = HeaderMap::new();
+        let mut signed: Vec<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>)> = Vec::new();
+        let mut kept = String::with_capacity(parts.uri.path().len() + 64);
+        kept.push_str(parts.uri.path());
+        let mut separator = '?';
+        let query = parts.uri.query().unwrap_or_default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = match pair.split_once('=') {
+                Some((name, value)) => (name, Some(decoded(value))),
+                None => (pair, None),
+            };
+            // By the decoded name, as everything behind this layer reads it.
+            let name = decoded(name);
+            let place = match &*name {
+                b"AWSAccessKeyId" => &mut access_key,
+                b"Signature" => &mut signature,
+                b"Expires" => &mut expires,
+                name if is_header(name) => {
+                    carry(&mut carried, name, value.as_deref().unwrap_or_default())?;
+                    continue;
+                }
+                _ => {
+                    kept.push(separator);
+                    kept.push_str(pair);
+                    separator = '&';
+                    if is_signed_parameter(&name) {
+                        signed.push((name, value));
+                    }
+                    continue;
+                }
+            };
+            let value = text_of(value.as_deref().unwrap_or_default());
+            if place.replace(value).is_some() {
+                return Err(repeated(&name));
+            }
+        }
+        let (Some(access_key), Some(signature), Some(expires)) = (access_key, signature, expires)
+        else {
+            return Err(missing_parameters());
+        };
+        let canonical_query = canonical_query(signed);
+        parts.uri = with_path_and_query(&parts.uri, kept)?;
+        for (name, value) in &carried {
+            parts.headers.entry(name).or_insert_with(|| value.clone());
+        }
+        Ok(Version2Query { access_key, signature, expires, canonical_query })
+    }
+
+    /// The string to sign, for a path that names the bucket.
+    fn string_to_sign(&self, parts: &Parts, path: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(parts.method.as_str().as_bytes());
+        out.push(b'\n');
+        push_values(&mut out, &parts.headers, CONTENT_MD5);
+        out.push(b'\n');
+        push_values(&mut out, &parts.headers, CONTENT_TYPE.as_str());
+        out.push(b'\n');
+        out.extend_from_slice(self.expires.as_bytes());
+        out.push(b'\n');
+        let names = parts.headers.keys().map(HeaderName::as_str);
+        let mut names: Vec<&str> = names.filter(|name| name.starts_with("x-amz-")).collect();
+        names.sort_unstable();
+        for name in names {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b':');
+            push_values(&mut out, &parts.headers, name);
+            out.push(b'\n');
+        }
+        out.extend_from_slice(path.as_bytes());
+        out.extend_from_slice(&self.canonical_query);
+        out
+    }
+}
+
+fn is_signed_parameter(name: &[u8]) -> bool {
+    SIGNED_PARAMETERS.binary_search_by(|signed| signed.as_bytes().cmp(name)).is_ok()
+}
+
+/// Headers that signers put into the query, where no browser can lose them.
+fn is_header(name: &[u8]) -> bool {
+    name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"x-amz-"))
+        || name.eq_ignore_ascii_case(CONTENT_MD5.as_bytes())
+        || name.eq_ignore_ascii_case(CONTENT_TYPE.as_str().as_bytes())
+}
+
+fn repeated(name: &[u8]) -> AuthError {
+    let name = text_of(name);
+    AuthError::invalid_argument(format!("{name} is given more than once"))
+        .with("ArgumentName", name)
+}
+
+fn carry(carried: &mut HeaderMap, name: &[u8], value: &[u8]) -> Result<(), AuthError> {
+    let is_version_4 = [&b"x-amz-signature"[..], b"x-amz-algorithm", b"x-amz-credential"];
+    if is_version_4.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+        return Err(AuthError::only_one_mechanism());
+    }
+    let header = HeaderName::from_bytes(name).ok().zip(HeaderValue::from_bytes(value).ok());
+    let Some((header, value)) = header else {
+        let name = text_of(name);
+        let message = format!("The query parameter {name} cannot be a header");
+        return Err(AuthError::invalid_argument(message).with("ArgumentName", name));
+    };
+    match carried.insert(header, value) {
+        None => Ok(()),
+        Some(_) => Err(repeated(name)),
+    }
+}
+
+/// Sorted by name; of equal names the order stays.
+fn canonical_query(mut signed: Vec<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>)>) -> Vec<u8> {
+    signed.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let mut out = Vec::new();
+    for (index, (name, value)) in signed.iter().enumerate() {
+        out.push(if index == 0 { b'?' } else { b'&' });
+        out.extend_from_slice(name);
+        if let Some(value) = value {
+            out.push(b'=');
+            out.extend_from_slice(value);
+        }
+    }
+    out
+}
+
+fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<Uri, AuthError> {
+    let invalid = || AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
+    let mut parts = uri.clone().into_parts();
+    let kept = PathAndQuery::from_maybe_shared(path_and_query).map_err(|_| invalid())?;
+    parts.path_and_query = Some(kept);
+    Uri::from_parts(parts).map_err(|_| invalid())
+}
+
+/// The values of a header, trimmed and joined by commas.
+fn push_values(out: &mut Vec<u8>, headers: &HeaderMap, name: &str) {
+    for (index, value) in headers.get_all(name).iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(value.as_bytes().trim_ascii());
+    }
+}
+
+/// Compares in constant time.
+fn is_signature_of(secret_key: &SecretKey, text: &[u8], provided: &str) -> bool {
+    let secret = secret_key.expose().as_bytes();
+    // Anything may be a key of an HMAC, so that this cannot fail.
+    let Ok(mac) = Hmac::<Sha1>::new_from_slice(secret) else { return false };
+    let expected = mac.chain_update(text).finalize().into_bytes();
+    let expected = base64_simd::STANDARD.encode_to_string(expected.as_slice());
+    expected.as_bytes().ct_eq(provided.as_bytes()).into()
+}
+
+fn mismatch(access_key: &str, string_to_sign: &[u8], provided: &str) -> AuthError {
+    AuthError::signature_does_not_match(SignatureDiagnostics {
+        access_key_id: access_key.to_owned(),
+        string_to_sign: text_of(string_to_sign),
+        signature_provided: provided.to_owned(),
+        canonical_request: None,
+    })
+}
+
+impl Authenticator {
+    /// The user who signed a URL with Version 2.
+    ///
+    /// # Errors
+    /// `AccessDenied` when it has expired or lives too long, `InvalidAccessKeyId`,
+    /// `SignatureDoesNotMatch`.
+    pub(super) fn check_version_2_query(
+        &self,
+        parts: &Parts,
+        query: &Version2Query,
+    ) -> Result<&Arc<User>, AuthError> {
+        self.check_expires(&query.expires)?;
+        let user = self.version_2_user(&query.access_key)?;
+        let bucket = super::head::host(parts).and_then(|host| (self.host_bucket)(host));
+        let path = match bucket {
+            Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
+            None => Cow::Borrowed(parts.uri.path()),
+        };
+        let string_to_sign = query.string_to_sign(parts, &path);
+        if is_signature_of(&user.secret_key, &string_to_sign, &query.signature) {
+            return Ok(user);
+        }
+        // Signers end the name of a bucket with a slash, also where they send none.
+        if path.len() > 1 && !path[1..].contains('/') {
+            let with_slash = query.string_to_sign(parts, &format!("{path}/"));
+            if is_signature_of(&user.secret_key, &with_slash, &query.signature) {
+                return Ok(user);
+            }
+        }
+        Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
+    }
+
+    /// The user who signed the policy of a form with Version 2.
+    ///
+    /// # Errors
+    /// `InvalidAccessKeyId`, `SignatureDoesNotMatch`.
+    pub(super) fn check_version_2_policy(
+        &self,
+        access_key: &str,
+        policy: &str,
+        signature: &str,
+    ) -> Result<&Arc<User>, AuthError> {
+        let user = self.version_2_user(access_key)?;
+        match is_signature_of(&user.secret_key, policy.as_bytes(), signature) {
+            true => Ok(user),
+            false => Err(mismatch(access_key, policy.as_bytes(), signature)),
+        }
+    }
+
+    fn version_2_user(&self, access_key: &str) -> Result<&Arc<User>, AuthError> {
+        let user = self.credentials.find(access_key);
+        user.ok_or_else(|| AuthError::invalid_access_key_id(access_key))
+    }
+
+    fn check_expires(&self, expires: &str) -> Result<(), AuthError> {
+        let is_number = !expires.is_empty() && expires.bytes().all(|byte| byte.is_ascii_digit());
+        let end =
+            is_number.then(|| expires.parse::<i64>().unwrap_or(i64::MAX)).ok_or_else(|| {
+                let message = format!("Invalid date (should be seconds since epoch): {expires}");
+                AuthError::access_denied(message)
+            })?;
+        let now = self.now_unix_seconds();
+        if now > end {
+            return Err(AuthError::access_denied("Request has expired")
+                .with("Expires", display_time(end))
+                .with("ServerTime", display_time(now)));
+        }
+        // The clock of the signer may run ahead.
+        if end - now > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
+            return Err(AuthError::access_denied(
+                "Expires must be less than a week (604800 seconds) ahead",
+            )
+            .with("ServerTime", display_time(now)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signed_parameters_are_sorted() {
+        assert!(SIGNED_PARAMETERS.is_sorted());
+        assert!(is_signed_parameter(b"versionId"));
+        assert!(!is_signed_parameter(b"prefix"));
+    }
+}

@@ -1,0 +1,93 @@
+use liteio_store::{ListBuckets, Owner, StoreError};
+
+use crate::harness::*;
+
+#[test]
+fn a_bucket_is_created_once_and_belongs_to_its_owner() {
+    on_every_backend(|store| {
+        let again = store.create_bucket(name("bucket"), owner(), "us-east-1".to_owned()).wait();
+        assert!(matches!(again, Err(StoreError::BucketAlreadyOwnedByYou { .. })), "{again:?}");
+        let other = Owner { id: "other".to_owned(), ..Owner::default() };
+        let stolen = store.create_bucket(name("bucket"), other, "us-east-1".to_owned()).wait();
+        assert!(matches!(stolen, Err(StoreError::BucketAlreadyExists { .. })), "{stolen:?}");
+        let bucket = store.bucket(&name("bucket")).expect("there");
+        assert_eq!((bucket.owner.clone(), bucket.region.as_str()), (owner(), "us-east-1"));
+    });
+}
+
+#[test]
+fn only_an_empty_bucket_is_deleted_and_the_name_is_free_again() {
+    on_every_backend(|store| {
+        let delete_bucket = || store.delete_bucket(name("bucket")).wait();
+        put(store, "a", b"x");
+        assert!(matches!(delete_bucket(), Err(StoreError::BucketNotEmpty { .. })));
+        delete(store, "a");
+        let id = store.bucket(&name("bucket")).expect("there").id;
+        delete_bucket().expect("empty");
+        assert!(matches!(delete_bucket(), Err(StoreError::NoSuchBucket { .. })));
+        let gone = store.bucket(&name("bucket"));
+        assert!(matches!(gone, Err(StoreError::NoSuchBucket { .. })), "{gone:?}");
+        create_bucket(store, "bucket");
+        assert_ne!(store.bucket(&name("bucket")).expect("there").id, id);
+    });
+}
+
+#[test]
+fn uploads_in_progress_end_with_their_bucket() {
+    on_every_backend(|store| {
+        let upload = create_upload(store, "a");
+        put_part(store, "a", &upload, 1, &bytes(1, 1000)).expect("part");
+        store.delete_bucket(name("bucket")).wait().expect("no objects");
+        create_bucket(store, "bucket");
+        let gone = store.upload(&name("bucket"), &key("a"), &upload);
+        assert!(matches!(gone, Err(StoreError::NoSuchUpload { .. })), "{gone:?}");
+        store.reclaim().expect("reclaim");
+        assert_eq!(blobs(store), 0);
+    });
+}
+
+#[test]
+fn nothing_is_written_into_a_bucket_that_is_gone() {
+    on_every_backend(|store| {
+        // Known to the cache, and staged before the bucket goes.
+        store.bucket(&name("bucket")).expect("there");
+        let body = stage(store, &bytes(1, 1000)).expect("staged");
+        let deleted = store.delete_bucket(name("bucket"));
+        let put = store.put_object(&name("bucket"), key("a"), body, Default::default());
+        deleted.wait().expect("empty");
+        let refused = put.wait();
+        assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
+        store.reclaim().expect("reclaim");
+        assert_eq!(blobs(store), 0);
+    });
+}
+
+#[test]
+fn buckets_are_listed_by_name_in_pages() {
+    on_every_backend(|store| {
+        for bucket in ["zoo", "abc", "abd", "other"] {
+            create_bucket(store, bucket);
+        }
+        let foreign = Owner { id: "other".to_owned(), ..Owner::default() };
+        let created = store.create_bucket(name("foreign"), foreign, "eu-west-1".to_owned());
+        created.wait().expect("new");
+        let list = |query: ListBuckets| {
+            let page = store.list_buckets(&query).expect("listed");
+            let names = page.buckets.iter().map(|bucket| bucket.name.to_string());
+            (names.collect::<Vec<_>>(), page.next)
+        };
+        let all = ListBuckets { max: 100, ..ListBuckets::default() };
+        let names = ["abc", "abd", "bucket", "foreign", "other", "zoo"].map(str::to_owned);
+        assert_eq!(list(all.clone()), (names.to_vec(), None));
+        let mine = ListBuckets { owner_id: Some("owner".to_owned()), ..all.clone() };
+        assert_eq!(list(mine.clone()).0.len(), 5);
+        // A page that holds all there is does not announce another, whoever owns what follows.
+        let first = ListBuckets { max: 2, ..mine };
+        assert_eq!(list(first.clone()), (names[..2].to_vec(), Some("abd".to_owned())));
+        let rest = ListBuckets { max: 3, after: Some("abd".to_owned()), ..first };
+        assert_eq!(list(rest).1, None);
+        let prefixed = ListBuckets { prefix: Some("ab".to_owned()), ..all.clone() };
+        assert_eq!(list(prefixed).0, names[..2]);
+        assert_eq!(list(ListBuckets { max: 0, ..all }).0, Vec::<String>::new());
+    });
+}

@@ -1,0 +1,125 @@
+use std::fs;
+
+use liteio_store::{Store, StoreError};
+
+use crate::harness::*;
+
+#[test]
+fn what_was_put_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = directory.path().join("deep/data");
+    for round in 0..3 {
+        let store = Store::open(on_directory(&data)).expect("opens");
+        if round == 0 {
+            create_bucket(&store, "bucket");
+        } else {
+            assert_eq!(get(&store, "small"), bytes(round - 1, 10));
+            assert_eq!(get(&store, "large"), bytes(round - 1, 10_000));
+        }
+        put(&store, "small", &bytes(round, 10));
+        put(&store, "large", &bytes(round, 10_000));
+        store.close();
+    }
+    assert!(data.join("clean").exists());
+}
+
+#[test]
+fn a_directory_in_use_is_refused_until_it_is_closed() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    let second = Store::open(on_directory(directory.path()));
+    match second {
+        Err(StoreError::InUse { message }) => {
+            assert!(message.contains(&std::process::id().to_string()), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+    store.close();
+    Store::open(on_directory(directory.path())).expect("free again");
+}
+
+#[test]
+fn foreign_and_newer_directories_are_left_as_they_are() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::write(directory.path().join("photo.jpg"), b"x").expect("written");
+    let refused = Store::open(on_directory(directory.path()));
+    assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::write(directory.path().join("format"), b"liteio 99\n").expect("written");
+    let refused = Store::open(on_directory(directory.path()));
+    let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
+    assert!(expected, "{refused:?}");
+    let names = fs::read_dir(directory.path()).expect("readable");
+    let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["format", "lock"]);
+}
+
+#[test]
+fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    for object in ["damaged", "missing", "whole"] {
+        put(&store, object, &bytes(1, 10_000));
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory.path().join("blobs")).expect("readable") {
+        let blobs = fs::read_dir(entry.expect("an entry").path()).expect("readable");
+        files.extend(blobs.map(|blob| blob.expect("a blob").path()));
+    }
+    assert_eq!(files.len(), 3);
+    // Which is whose is not to be seen from outside: each in turn, the third stays whole.
+    let mut content = fs::read(&files[0]).expect("readable");
+    content[5000] ^= 1;
+    fs::write(&files[0], content).expect("written");
+    fs::remove_file(&files[1]).expect("removed");
+
+    let outcomes = ["damaged", "missing", "whole"]
+        .map(|object| (object, try_get(&store, object, liteio_store::ReadSelection::Whole)));
+    let failed: Vec<_> = outcomes
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, Err(StoreError::Corrupt { .. })))
+        .map(|(object, _)| (*object).to_owned())
+        .collect();
+    assert_eq!(failed.len(), 2, "{outcomes:?}");
+    let mut calls = 0;
+    let report = store.verify(&mut |_| calls += 1).expect("verify");
+    let damaged: Vec<_> = report
+        .damaged
+        .iter()
+        .map(|damage| damage.key.as_ref().expect("known").to_string())
+        .collect();
+    assert_eq!(damaged, failed);
+    assert!(calls >= 3 && report.objects == 3 && report.blobs == 2);
+    let sweep = store.sweep().expect("sweep");
+    assert_eq!(sweep.orphans, 0, "a damaged blob is no orphan");
+}
+
+#[test]
+fn an_orphan_is_swept_after_an_unclean_end() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    put(&store, "a", &bytes(1, 10_000));
+    store.close();
+    let blobs_directory = directory.path().join("blobs");
+    let of_blob = fs::read_dir(&blobs_directory)
+        .expect("readable")
+        .flat_map(|entry| fs::read_dir(entry.expect("an entry").path()).expect("readable"))
+        .map(|blob| blob.expect("a blob").path())
+        .next()
+        .expect("one blob");
+    let orphan = blobs_directory.join("ab").join("ab".repeat(16));
+    fs::copy(&of_blob, &orphan).expect("copied");
+    fs::remove_file(directory.path().join("clean")).expect("removed");
+
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    // The store sweeps by itself; this one finds what is left, or nothing any more.
+    store.sweep().expect("sweep");
+    assert!(!orphan.exists());
+    assert_eq!(get(&store, "a"), bytes(1, 10_000));
+    assert_eq!(store.stats().orphans_swept, 1);
+}

@@ -1,0 +1,161 @@
+//! Stores to test on, and the calls that every test makes.
+
+use std::sync::Arc;
+
+use liteio_store::{
+    BodyOptions, BucketName, CompletePart, ManualClock, ObjectKey, ObjectVersion, Owner, Part,
+    PartNumber, PutOptions, ReadSelection, SeededRandom, StagedBody, Store, StoreConfig,
+    StoreError, UploadId,
+};
+
+/// Inline up to here: a few bytes more make a blob.
+pub(crate) const INLINE_BYTES: usize = 64;
+/// Parts are at least as large.
+pub(crate) const PART_BYTES: u64 = 8;
+
+/// Small limits, a clock that stands still, and ids that follow from `seed`.
+pub(crate) fn config(seed: u64) -> StoreConfig {
+    StoreConfig {
+        cache_bytes: 1 << 20,
+        reserve_bytes: 0,
+        clock: Arc::new(ManualClock::new(1_700_000_000_000)),
+        random: Arc::new(SeededRandom::new(seed)),
+        inline_bytes_max: INLINE_BYTES,
+        part_bytes_min: PART_BYTES,
+        ..StoreConfig::memory()
+    }
+}
+
+/// Runs `test` on a store in memory and on one in a directory, both with the bucket `bucket`.
+pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
+    let memory = Store::open(config(1)).expect("memory");
+    create_bucket(&memory, "bucket");
+    test(&memory);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("a new directory");
+    create_bucket(&store, "bucket");
+    test(&store);
+}
+
+pub(crate) fn on_directory(path: &std::path::Path) -> StoreConfig {
+    let StoreConfig { backend, .. } = StoreConfig::directory(path);
+    StoreConfig { backend, random: Arc::new(liteio_store::SystemRandom), ..config(1) }
+}
+
+pub(crate) fn name(name: &str) -> BucketName {
+    BucketName::new(name).expect("a bucket name")
+}
+
+pub(crate) fn key(key: &str) -> ObjectKey {
+    ObjectKey::new(key).expect("a key")
+}
+
+pub(crate) fn number(number: u16) -> PartNumber {
+    PartNumber::new(number).expect("a part number")
+}
+
+pub(crate) fn owner() -> Owner {
+    Owner { id: "owner".to_owned(), display_name: "Owner".to_owned() }
+}
+
+pub(crate) fn create_bucket(store: &Store, bucket: &str) {
+    let created = store.create_bucket(name(bucket), owner(), "us-east-1".to_owned());
+    created.wait().expect("a new bucket");
+}
+
+/// Bytes that are not those of another seed.
+pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let random = SeededRandom::new(seed);
+    (0..length).map(|_| random.below(256) as u8).collect()
+}
+
+pub(crate) fn stage(store: &Store, body: &[u8]) -> Result<StagedBody, StoreError> {
+    let mut writer = store.begin_body(BodyOptions::default())?;
+    for piece in body.chunks(100) {
+        writer.write(piece)?;
+    }
+    writer.finish()
+}
+
+pub(crate) fn try_put(
+    store: &Store,
+    object: &str,
+    body: &[u8],
+    options: PutOptions,
+) -> Result<ObjectVersion, StoreError> {
+    let body = stage(store, body)?;
+    store.put_object(&name("bucket"), key(object), body, options).wait()
+}
+
+pub(crate) fn put(store: &Store, object: &str, body: &[u8]) -> ObjectVersion {
+    try_put(store, object, body, PutOptions::default()).expect("put")
+}
+
+pub(crate) fn try_get(
+    store: &Store,
+    object: &str,
+    selection: ReadSelection,
+) -> Result<(ObjectVersion, Vec<u8>), StoreError> {
+    let select = |_: &ObjectVersion| Ok(selection.clone());
+    let (version, _, mut reader) =
+        store.get_object(&name("bucket"), &key(object), None, &select)?;
+    let expected = reader.remaining();
+    let mut body = Vec::new();
+    loop {
+        // Half of the pieces without waiting, where that is possible.
+        match reader.try_next()? {
+            Some(Some(piece)) => body.extend_from_slice(&piece),
+            Some(None) => break,
+            None => match reader.next()? {
+                Some(piece) => body.extend_from_slice(&piece),
+                None => break,
+            },
+        }
+    }
+    assert_eq!(body.len() as u64, expected, "{object}");
+    assert_eq!((reader.remaining(), reader.next()?), (0, None), "{object}");
+    Ok((version, body))
+}
+
+pub(crate) fn get(store: &Store, object: &str) -> Vec<u8> {
+    try_get(store, object, ReadSelection::Whole).expect("get").1
+}
+
+pub(crate) fn delete(store: &Store, object: &str) {
+    let deleted = store.delete_object(&name("bucket"), key(object), None, Default::default());
+    deleted.wait().expect("delete");
+}
+
+pub(crate) fn create_upload(store: &Store, object: &str) -> UploadId {
+    let upload = store.create_upload(&name("bucket"), key(object), Default::default());
+    upload.wait().expect("create upload").id
+}
+
+pub(crate) fn put_part(
+    store: &Store,
+    object: &str,
+    id: &UploadId,
+    part: u16,
+    body: &[u8],
+) -> Result<Part, StoreError> {
+    let body = stage(store, body)?;
+    store.put_part(&name("bucket"), &key(object), id, number(part), body, None).wait()
+}
+
+pub(crate) fn complete(
+    store: &Store,
+    object: &str,
+    id: &UploadId,
+    parts: &[u16],
+) -> Result<ObjectVersion, StoreError> {
+    let part = |part: &u16| CompletePart { number: number(*part), etag: None, checksum: None };
+    let parts = parts.iter().map(part).collect();
+    store.complete_upload(&name("bucket"), &key(object), id, parts, Default::default()).wait()
+}
+
+/// The number of blobs, none of which is damaged or an orphan.
+pub(crate) fn blobs(store: &Store) -> u64 {
+    let report = store.verify(&mut |_| {}).expect("verify");
+    assert_eq!((report.damaged, report.orphans), (Vec::new(), 0));
+    report.blobs
+}

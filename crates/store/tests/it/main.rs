@@ -1,0 +1,11 @@
+//! The store as its callers see it.
+
+mod bucket;
+mod crash;
+mod directory;
+mod disk_full;
+mod harness;
+mod list;
+mod multipart;
+mod object;
+mod reclaim;
