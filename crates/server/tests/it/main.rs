@@ -11,5 +11,6 @@ mod harness;
 mod listing;
 mod multipart;
 mod object;
+mod object_store;
 mod range;
 mod sources;
