@@ -2,4 +2,6 @@
 
 mod command;
 mod dependencies;
+mod hostile;
+mod raw;
 mod sources;
