@@ -34,6 +34,8 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod front;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod health;
 pub mod offload;
 mod router;

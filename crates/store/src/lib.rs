@@ -43,6 +43,9 @@ pub mod range;
 
 pub mod kv;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+
 mod blob;
 mod meta;
 

@@ -99,9 +99,8 @@ fn reference(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut data = Vec::new();
     loop {
         let end = memchr::memmem::find(body, b"\r\n")?;
-        let header = str::from_utf8(&body[..end]).ok()?;
-        let size = header.split(';').next()?;
-        let bytes = usize::from_str_radix(size, 16).ok()?;
+        let size = body[..end].split(|byte| *byte == b';').next()?;
+        let bytes = usize::from_str_radix(str::from_utf8(size).ok()?, 16).ok()?;
         body = &body[end + 2..];
         if bytes == 0 {
             return Some(data);
@@ -124,12 +123,7 @@ fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, 
         data.extend(content.iter().chain(std::iter::repeat(&b'x')).take(least + content.len()));
     }
     let (head, seed) = head(signed, with_trailer, data.len());
-    let mut body = frame(&data, &sizes, signed.then_some(seed), with_trailer || !signed);
-    if !with_trailer {
-        body.extend_from_slice(b"\r\n");
-    } else {
-        assert!(body.ends_with(b"\r\n\r\n"));
-    }
+    let mut body = frame(&data, &sizes, signed.then_some(seed), with_trailer);
     let value = with_trailer.then(|| VALUE.to_owned());
     let sound = outcome(&head, &body, usize::from(piece_bytes) * 64, data.len());
     assert_eq!(sound, Ok((data.clone(), value)), "a body as clients send it");
@@ -145,7 +139,7 @@ fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, 
 
 const VALUE: &str = "sOO8/Q==";
 
-/// All but the last line end of a body without trailer.
+/// A body as clients send it, signed if there is a signature to begin with.
 fn frame(data: &[u8], sizes: &[usize], seed: Option<String>, with_trailer: bool) -> Vec<u8> {
     let scope = credential().split_once('/').expect("slashes").1.to_owned();
     let mut previous = seed;
@@ -175,7 +169,7 @@ fn frame(data: &[u8], sizes: &[usize], seed: Option<String>, with_trailer: bool)
         if let Some(signature) = sign_next("AWS4-HMAC-SHA256-TRAILER", &hash) {
             body.extend_from_slice(format!("x-amz-trailer-signature:{signature}\r\n").as_bytes());
         }
-        body.extend_from_slice(b"\r\n");
     }
+    body.extend_from_slice(b"\r\n");
     body
 }

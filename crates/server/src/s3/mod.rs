@@ -13,6 +13,7 @@ mod checksum;
 mod condition;
 mod convert;
 mod dispatch;
+mod document;
 mod error;
 mod host;
 mod limits;

@@ -109,7 +109,9 @@ fn target(object: ObjectIdentifier) -> S3Result<DeleteTarget> {
         if_match_modified_s: object.last_modified_time.and_then(unix_seconds),
         ..WriteConditions::default()
     };
-    Ok(DeleteTarget { key, version: version_id(object.version_id)?, conditions })
+    // An empty element is no version, unlike an empty value in a query.
+    let version = object.version_id.filter(|version| !version.is_empty());
+    Ok(DeleteTarget { key, version: version_id(version)?, conditions })
 }
 
 fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {

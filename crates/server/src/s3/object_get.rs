@@ -14,6 +14,7 @@ use liteio_store::{
 };
 use s3s::dto::{
     ChecksumMode, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, Timestamp,
+    TimestampFormat,
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
@@ -200,9 +201,11 @@ impl Read {
         for (name, value) in &self.overrides {
             insert_text(&mut headers, name.clone(), value.as_deref())?;
         }
-        if self.expires_override.is_some() {
-            // The typed layer puts the override there, and what is here would replace it.
-            headers.remove(EXPIRES);
+        if let Some(expires) = &self.expires_override {
+            let mut text = Vec::new();
+            let formatted = expires.format(TimestampFormat::HttpDate, &mut text);
+            formatted.map_err(S3Error::internal_error)?;
+            insert_text(&mut headers, EXPIRES, std::str::from_utf8(&text).ok())?;
         }
         headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
         if is_partial_range(selection, &range) {

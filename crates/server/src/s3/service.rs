@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body::Body as _;
-use http_body_util::BodyExt as _;
-use liteio_store::DigestSet;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
 use s3s::{Body, S3Error, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{Access, AlreadyAuthenticated, AnyName};
-use super::body_in;
-use super::checksum::BodyChecks;
+use super::document::Document;
 use super::host::Domains;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::{condition, error};
@@ -85,84 +81,10 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     if let Some(expires) = request.headers_mut().remove(EXPIRES) {
         request.extensions_mut().insert(VerbatimExpires(expires));
     }
-    let Some(document) = Document::of(&request) else { return Ok(request) };
-    let (parts, body) = request.into_parts();
-    let checks = document.checks(&parts)?;
-    let bytes = collect(body).await?;
-    if !checks.is_empty() {
-        let algorithms: Vec<_> = checks.algorithm().into_iter().collect();
-        let mut digests = DigestSet::new(&algorithms);
-        digests.update(&bytes);
-        checks.verify(&digests.finish())?;
+    match Document::of(&request) {
+        Some(document) => document.read(request).await,
+        None => Ok(request),
     }
-    Ok(Request::from_parts(parts, Body::from(bytes)))
-}
-
-/// A request whose body is a document that s3s parses. The handlers see only what is in it, so it is
-/// read and verified here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Document {
-    /// Must come with a digest.
-    DeleteObjects,
-    /// Its checksum headers speak of the object.
-    CompleteMultipartUpload,
-    /// Or a small object, in virtual-host addressing: reading it whole does no harm.
-    CreateBucket,
-}
-
-impl Document {
-    fn of(request: &Request<Body>) -> Option<Document> {
-        let has_query = |name: &str| {
-            let pairs = request.uri().query().unwrap_or_default().split('&');
-            pairs.into_iter().any(|pair| pair.split('=').next() == Some(name))
-        };
-        match *request.method() {
-            Method::POST if has_query("delete") => Some(Document::DeleteObjects),
-            Method::POST if has_query("uploadId") => Some(Document::CompleteMultipartUpload),
-            Method::PUT => {
-                let path = request.uri().path().trim_start_matches('/');
-                let is_bucket = !path.strip_suffix('/').unwrap_or(path).contains('/');
-                let bytes = request.body().size_hint().upper();
-                let is_small = bytes.is_some_and(|bytes| bytes <= 64 << 10);
-                (is_bucket && is_small).then_some(Document::CreateBucket)
-            }
-            _ => None,
-        }
-    }
-
-    fn checks(self, parts: &http::request::Parts) -> S3Result<BodyChecks> {
-        if self == Document::CompleteMultipartUpload {
-            return BodyChecks::content_md5_only(&parts.headers);
-        }
-        let checks = BodyChecks::from_request(&parts.headers, &parts.extensions)?;
-        if self == Document::DeleteObjects && checks.is_empty() {
-            return Err(s3_error!(
-                InvalidRequest,
-                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
-            ));
-        }
-        Ok(checks)
-    }
-}
-
-async fn collect(mut body: Body) -> S3Result<Bytes> {
-    if let Some(bytes) = body.bytes() {
-        return Ok(bytes);
-    }
-    let too_large = || s3_error!(MaxMessageLengthExceeded, "Your request was too big.");
-    if body.size_hint().lower() > XML_BODY_BYTES_MAX as u64 {
-        return Err(too_large());
-    }
-    let mut collected = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| body_in::from_body(&error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if collected.len() + data.len() > XML_BODY_BYTES_MAX {
-            return Err(too_large());
-        }
-        collected.extend_from_slice(&data);
-    }
-    Ok(collected.freeze())
 }
 
 fn finish(mut response: Response<Body>) -> Response<Body> {

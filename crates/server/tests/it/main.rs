@@ -1,7 +1,17 @@
 //! The binary and the server, as their users see them.
 
+mod bucket;
+mod checksum;
 mod command;
+mod compatibility;
+mod conditional;
 mod dependencies;
+mod documents;
+mod harness;
 mod hostile;
+mod listing;
+mod multipart;
+mod object;
+mod range;
 mod raw;
 mod sources;

@@ -13,6 +13,8 @@ mod file_path;
 mod file_reader;
 mod file_writer;
 mod footer;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod memory;
 
 #[cfg(test)]

@@ -12,8 +12,11 @@ use crate::kv::{Read, Write};
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord, require};
 use crate::meta::key::successor;
+use crate::meta::upload::UploadRecord;
 use crate::meta::{Owner, space};
+use crate::multipart::abort;
 use crate::name::{BucketId, BucketName};
+use crate::object::current::WakeReclaimer;
 use crate::pending::{Committed, Pending};
 use crate::store::{Shared, Store};
 
@@ -81,22 +84,19 @@ impl Store {
         })
     }
 
-    /// Deletes an empty bucket.
+    /// Deletes an empty bucket. Uploads in progress do not keep it: they end with it, as in S3's
+    /// general purpose buckets.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::BucketNotEmpty`].
     pub fn delete_bucket(&self, name: BucketName) -> Pending<()> {
         self.update_freeing(move |write, shared| {
             let id = require(write, &name)?;
-            let contents = [
-                space::current_of(id),
-                space::history_prefix(id, b""),
-                space::uploads_prefix(id, b""),
-            ];
-            for prefix in contents {
+            for prefix in [space::current_of(id), space::history_prefix(id, b"")] {
                 if first_key(write, &prefix)?.is_some() {
                     return Err(StoreError::BucketNotEmpty { bucket: name });
                 }
             }
+            let wake = end_uploads(write, shared, id)?;
             let documents = space::documents(id);
             while let Some(key) = first_key(write, &documents)? {
                 write.delete(&key)?;
@@ -104,7 +104,7 @@ impl Store {
             write.delete(&space::bucket(name.as_str()))?;
             // Out of the cache after the commit: before it, a reader would put it in again.
             let forget = ForgetBucket { shared: Arc::clone(shared), name };
-            Ok(Committed::with_guard((), forget))
+            Ok(Committed::with_guard((), (wake, forget)))
         })
     }
 
@@ -175,6 +175,24 @@ impl Drop for ForgetBucket {
     fn drop(&mut self) {
         self.shared.buckets.remove(&self.name);
     }
+}
+
+/// Aborts every upload of a bucket.
+fn end_uploads(
+    write: &mut impl Write,
+    shared: &Arc<Shared>,
+    bucket: BucketId,
+) -> Result<Vec<WakeReclaimer>, StoreError> {
+    let uploads = space::uploads_prefix(bucket, b"");
+    let mut wakes = Vec::new();
+    while let Some(key) = first_key(write, &uploads)? {
+        let (_, _, upload) = space::split_upload_by_key(&key)
+            .ok_or_else(|| StoreError::corrupt("the key of an upload"))?;
+        let record = UploadRecord::read(write, &upload)?
+            .ok_or_else(|| StoreError::corrupt("an upload without its record"))?;
+        wakes.push(abort(write, shared, &upload, &record)?);
+    }
+    Ok(wakes)
 }
 
 /// The first key that begins with `prefix`.

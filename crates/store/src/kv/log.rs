@@ -256,9 +256,12 @@ impl Log {
         Ok(())
     }
 
+    /// A sync that fails for want of space is no [`KvError::NoSpace`] either: that promises that
+    /// nothing was kept, and here a restart may find the record.
     pub(super) fn sync(&mut self) -> Result<(), KvError> {
-        self.file.sync_data()?;
-        Ok(())
+        self.file.sync_data().map_err(|error| KvError::Poisoned {
+            reason: format!("the log was not synced: {error}"),
+        })
     }
 
     /// Number of the last record.

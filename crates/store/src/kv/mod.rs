@@ -29,6 +29,8 @@ mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
 mod engine;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod home;
 mod log;
 mod pending;

@@ -61,12 +61,18 @@ where
     }
 
     fn acknowledge(self: Box<Self>, group: Result<(), KvError>) {
+        let Self { closure, result, sender, .. } = *self;
         let result = match group {
-            Ok(()) => self.result.unwrap_or_else(|| Err(KvError::Closed.into())),
-            Err(error) => Err(error.into()),
+            Ok(()) => result.unwrap_or_else(|| Err(KvError::Closed.into())),
+            Err(error) => {
+                drop(result);
+                Err(error.into())
+            }
         };
+        // What the update held is let go of before anybody hears that it has ended.
+        drop(closure);
         // Nobody waits for an update whose `Pending` was dropped.
-        let _ = self.sender.send(result);
+        let _ = sender.send(result);
     }
 }
 

@@ -83,7 +83,12 @@ impl Content {
                         return Err(StoreError::corrupt("an extent is not within its blob"));
                     }
                 }
-                (Some(Self::Extents(extents)), 0)
+                let content = Self::Extents(extents);
+                // Whoever cuts a range out adds them up.
+                if content.bytes().is_none() {
+                    return Err(StoreError::corrupt("a manifest's size overflows"));
+                }
+                (Some(content), 0)
             }
             StoredContent::Parts { list, count, is_original } => {
                 (Some(Self::Parts { list, count, is_original }), 0)
@@ -163,5 +168,8 @@ mod tests {
         }
         let outside = Content::Extents(vec![extent(1, 99, 2)]).append(Vec::new());
         Content::decode(&outside).expect_err("not within its blob");
+        let whole = Extent { blob_bytes: u64::MAX, offset: 0, bytes: u64::MAX, ..extent(1, 0, 0) };
+        let overflowing = Content::Extents(vec![whole; 2]).append(Vec::new());
+        Content::decode(&overflowing).expect_err("more bytes than can be counted");
     }
 }

@@ -8,4 +8,5 @@ mod upload;
 pub use complete::{CompleteOptions, CompletePart};
 pub use list::{ListUploadsQuery, PartPage, UploadEntry, UploadPage};
 pub use part::{CopyPartOptions, CopyPartOutcome, Part};
+pub(crate) use upload::abort;
 pub use upload::{Upload, UploadOptions};

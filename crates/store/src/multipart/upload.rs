@@ -1,15 +1,18 @@
 //! CreateMultipartUpload and AbortMultipartUpload.
 
+use std::sync::Arc;
+
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
+use crate::kv::Write;
 use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectMetadata, Owner};
 use crate::name::{BucketName, ObjectKey, UploadId};
-use crate::object::current::release;
+use crate::object::current::{WakeReclaimer, release};
 use crate::pending::{Committed, Pending};
-use crate::store::Store;
+use crate::store::{Shared, Store};
 
 /// An upload in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,13 +96,20 @@ impl Store {
         self.update_freeing(move |write, shared| {
             let bucket = require(write, &bucket)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
-            upload.delete(write, &id)?;
-            // The list of its parts goes as one, however many they are.
-            let parts = Content::Parts { list: id, count: 0, is_original: true };
-            let wake = release(write, shared, [&parts])?;
-            Ok(Committed::with_guard((), wake))
+            Ok(Committed::with_guard((), abort(write, shared, &id, &upload)?))
         })
     }
+}
+
+/// Ends the upload `id` and queues its parts. Their list goes as one, however many they are.
+pub(crate) fn abort(
+    write: &mut impl Write,
+    shared: &Arc<Shared>,
+    id: &UploadId,
+    upload: &UploadRecord,
+) -> Result<WakeReclaimer, StoreError> {
+    upload.delete(write, id)?;
+    release(write, shared, [&Content::Parts { list: *id, count: 0, is_original: true }])
 }
 
 impl Upload {

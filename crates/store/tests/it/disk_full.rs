@@ -1,9 +1,23 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use liteio_disk::SimulatedDisk;
 use liteio_store::{Store, StoreError, StoreHealth};
 
 use crate::harness::*;
+
+/// Puts again and again until the answer is `wanted`: how much is free is asked a few times a second.
+fn put_until(store: &Store, length: usize, wanted: impl Fn(&Result<(), StoreError>) -> bool) {
+    let start = Instant::now();
+    loop {
+        let answer = try_put(store, "b", &bytes(2, length), Default::default()).map(drop);
+        if wanted(&answer) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "{length} bytes: {answer:?}");
+        std::thread::yield_now();
+    }
+}
 
 #[test]
 fn a_full_disk_refuses_writes_keeps_the_rest_and_returns_by_itself() {
@@ -14,17 +28,31 @@ fn a_full_disk_refuses_writes_keeps_the_rest_and_returns_by_itself() {
     create_bucket(&store, "bucket");
     put(&store, "a", &bytes(1, 100_000));
     put(&store, "small", b"x");
+
     disk.set_capacity(1 << 20);
-    for length in [10, 100_000] {
-        let refused = try_put(&store, "b", &bytes(2, length), Default::default());
-        assert!(matches!(refused, Err(StoreError::NoSpace)), "{length}: {refused:?}");
-    }
+    let large = try_put(&store, "b", &bytes(2, 100_000), Default::default());
+    assert!(matches!(large, Err(StoreError::NoSpace)), "{large:?}");
+    put_until(&store, 10, |answer| matches!(answer, Err(StoreError::NoSpace)));
     assert_eq!(store.health(), StoreHealth::Full);
     assert_eq!(get(&store, "a"), bytes(1, 100_000));
     delete(&store, "small");
+
     disk.set_capacity(1 << 40);
-    put(&store, "b", &bytes(2, 100_000));
+    for length in [10, 100_000] {
+        put_until(&store, length, Result::is_ok);
+    }
     assert_eq!(store.health(), StoreHealth::Ready);
     store.reclaim().expect("reclaim");
     assert_eq!(blobs(&store), 2);
+}
+
+#[test]
+fn a_full_disk_is_not_made_a_data_directory() {
+    let disk = SimulatedDisk::new(1);
+    disk.set_capacity(1 << 20);
+    let mut config = config(1);
+    config.reserve_bytes = 2 << 20;
+    let refused = Store::open_on(Arc::new(disk.clone()), config);
+    assert!(matches!(refused, Err(StoreError::NoSpace)), "{refused:?}");
+    assert_eq!(disk.operations(), 0, "nothing was changed");
 }

@@ -1,0 +1,152 @@
+//! XML documents in requests, before s3s parses them.
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, Request};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use liteio_store::DigestSet;
+use quick_xml::events::{BytesText, Event};
+use quick_xml::{Reader, Writer};
+use s3s::{Body, S3Result, s3_error};
+
+use super::checksum::BodyChecks;
+use super::limits::XML_BODY_BYTES_MAX;
+use super::{body_in, error};
+
+/// A request whose body is a document that s3s parses. The handlers see only what is in it, so it is
+/// read and verified here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Document {
+    /// Must come with a digest.
+    DeleteObjects,
+    /// Its checksum headers speak of the object.
+    CompleteMultipartUpload,
+    /// Or a small object, in virtual-host addressing: reading it whole does no harm.
+    CreateBucket,
+}
+
+impl Document {
+    /// Which document a request carries, if any.
+    pub(super) fn of(request: &Request<Body>) -> Option<Document> {
+        let has_query = |name: &str| {
+            let pairs = request.uri().query().unwrap_or_default().split('&');
+            pairs.into_iter().any(|pair| pair.split('=').next() == Some(name))
+        };
+        match *request.method() {
+            Method::POST if has_query("delete") => Some(Document::DeleteObjects),
+            Method::POST if has_query("uploadId") => Some(Document::CompleteMultipartUpload),
+            Method::PUT => {
+                let path = request.uri().path().trim_start_matches('/');
+                let is_bucket = !path.strip_suffix('/').unwrap_or(path).contains('/');
+                let bytes = request.body().size_hint().upper();
+                let is_small = bytes.is_some_and(|bytes| bytes <= 64 << 10);
+                (is_bucket && is_small).then_some(Document::CreateBucket)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads the body whole, verifies it, and puts it in a form that s3s takes.
+    pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
+        let (parts, body) = request.into_parts();
+        let checks = self.checks(&parts)?;
+        let bytes = collect(body).await?;
+        if !checks.is_empty() {
+            let algorithms: Vec<_> = checks.algorithm().into_iter().collect();
+            let mut digests = DigestSet::new(&algorithms);
+            digests.update(&bytes);
+            checks.verify(&digests.finish())?;
+        }
+        let bytes = match self {
+            // It may be an object.
+            Document::CreateBucket => bytes,
+            Document::DeleteObjects | Document::CompleteMultipartUpload => plain_text(bytes)?,
+        };
+        Ok(Request::from_parts(parts, Body::from(bytes)))
+    }
+
+    fn checks(self, parts: &http::request::Parts) -> S3Result<BodyChecks> {
+        if self == Document::CompleteMultipartUpload {
+            return BodyChecks::content_md5_only(&parts.headers);
+        }
+        let checks = BodyChecks::from_request(&parts.headers, &parts.extensions)?;
+        if self == Document::DeleteObjects && checks.is_empty() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
+            ));
+        }
+        Ok(checks)
+    }
+}
+
+async fn collect(mut body: Body) -> S3Result<Bytes> {
+    if let Some(bytes) = body.bytes() {
+        return Ok(bytes);
+    }
+    let too_large = || s3_error!(MaxMessageLengthExceeded, "Your request was too big.");
+    if body.size_hint().lower() > XML_BODY_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let mut collected = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| body_in::from_body(&error))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if collected.len() + data.len() > XML_BODY_BYTES_MAX {
+            return Err(too_large());
+        }
+        collected.extend_from_slice(&data);
+    }
+    Ok(collected.freeze())
+}
+
+/// Writes out CDATA sections, which s3s skips, so that `<![CDATA[a]]>b` would name `b`; and references
+/// to control characters, which it refuses, but which keys may hold.
+fn plain_text(document: Bytes) -> S3Result<Bytes> {
+    let has = |pattern: &[u8]| document.windows(pattern.len()).any(|window| window == pattern);
+    if !has(b"<![CDATA[") && !has(b"&#") {
+        return Ok(document);
+    }
+    let malformed = |_| error::malformed_xml();
+    let mut reader = Reader::from_reader(&document[..]);
+    let mut writer = Writer::new(Vec::with_capacity(document.len()));
+    loop {
+        let event = match reader.read_event().map_err(malformed)? {
+            Event::Eof => return Ok(writer.into_inner().into()),
+            Event::CData(section) => {
+                let text = section.decode().map_err(|_| error::malformed_xml())?;
+                Event::Text(BytesText::from_escaped(quick_xml::escape::escape(text).into_owned()))
+            }
+            Event::GeneralRef(reference) => match reference.resolve_char_ref() {
+                Ok(Some(character)) if character.is_ascii_control() => {
+                    Event::Text(BytesText::from_escaped(character.to_string()))
+                }
+                _ => Event::GeneralRef(reference),
+            },
+            event => event,
+        };
+        writer.write_event(event).map_err(|_| error::malformed_xml())?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_written_out() {
+        let rows = [
+            ("<Key>a&amp;b</Key>", "<Key>a&amp;b</Key>"),
+            ("<Key><![CDATA[a<b>]]>c</Key>", "<Key>a&lt;b&gt;c</Key>"),
+            ("<Key>a&#1;&#x2;&#65;&amp;</Key>", "<Key>a\u{1}\u{2}&#65;&amp;</Key>"),
+            ("<!-- <![CDATA[ --><Key>a</Key>", "<!-- <![CDATA[ --><Key>a</Key>"),
+        ];
+        for (document, expected) in rows {
+            let text = plain_text(Bytes::from(document)).expect("well-formed");
+            assert_eq!(text, expected, "{document}");
+        }
+        for document in ["<Key><![CDATA[a</Key>", "<a>&#1;</b>"] {
+            assert!(plain_text(Bytes::from(document)).is_err(), "{document}");
+        }
+    }
+}

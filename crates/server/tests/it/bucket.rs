@@ -1,0 +1,226 @@
+//! Buckets: names, owners, regions, listing.
+
+use crate::harness::{self, ALICE, BOB};
+
+#[tokio::test]
+async fn a_bucket_lives_from_create_to_delete() {
+    for server in harness::both().await {
+        server.head("/photos").await.expect_status(404);
+        let created = server.put("/photos", "").await.expect_status(200);
+        assert_eq!(created.header("location"), Some("/photos"));
+        let head = server.head("/photos").await.expect_status(200);
+        assert_eq!(head.header("x-amz-bucket-region"), Some("us-east-1"));
+        server.put("/photos/a", "x").await.expect_status(200);
+        server.delete("/photos").await.expect_error(409, "BucketNotEmpty");
+        server.delete("/photos/a").await.expect_status(204);
+        let upload = server.post("/photos/a?uploads", "").await.expect_status(200);
+        let upload = upload.element("UploadId");
+        server.delete("/photos").await.expect_error(409, "BucketNotEmpty");
+        server.delete(&format!("/photos/a?uploadId={upload}")).await.expect_status(204);
+        server.delete("/photos").await.expect_status(204);
+        server.delete("/photos").await.expect_error(404, "NoSuchBucket");
+        server.get("/photos").await.expect_error(404, "NoSuchBucket");
+        server.get("/photos/a").await.expect_error(404, "NoSuchBucket");
+    }
+}
+
+#[tokio::test]
+async fn creating_again_depends_on_owner_and_region() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine", "").await.expect_status(200);
+    let other = server.request("PUT", "/mine").by(BOB).send().await;
+    other.expect_error(409, "BucketAlreadyExists");
+
+    let server = harness::in_region("eu-west-1").await;
+    let constraint = |region: &str| {
+        format!(
+            "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+             <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+        )
+    };
+    server.put("/mine", "").await.expect_error(400, "IllegalLocationConstraintException");
+    let wrong = server.put("/mine", constraint("us-west-2")).await;
+    wrong.expect_error(400, "IllegalLocationConstraintException");
+    let nonsense = server.put("/mine", constraint("nowhere")).await;
+    nonsense.expect_error(400, "InvalidLocationConstraint");
+    server.put("/mine", constraint("eu-west-1")).await.expect_status(200);
+    let again = server.put("/mine", constraint("eu-west-1")).await;
+    again.expect_error(409, "BucketAlreadyOwnedByYou");
+    let location = server.get("/mine?location").await.expect_status(200);
+    assert!(location.text().ends_with(">eu-west-1</LocationConstraint>"), "{}", location.text());
+}
+
+#[tokio::test]
+async fn us_east_1_has_no_location() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let location = server.get("/mine?location").await.expect_status(200);
+    assert!(
+        location.text().ends_with(
+            "<LocationConstraint xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"></LocationConstraint>"
+        ),
+        "{}",
+        location.text()
+    );
+    let location = server.client().get_bucket_location().bucket("mine").send().await;
+    let location = location.expect("the SDK understands it");
+    assert_eq!(location.location_constraint().map_or("", |region| region.as_str()), "");
+}
+
+#[tokio::test]
+async fn names_follow_the_rules() {
+    let server = harness::memory().await;
+    let longest = "a".repeat(63);
+    for name in ["abc", "a.b.c", "my-bucket.with.dots", "0ab", &longest] {
+        server.put(&format!("/{name}"), "").await.expect_status(200);
+        server.delete(&format!("/{name}")).await.expect_status(204);
+    }
+    let too_long = "a".repeat(64);
+    for name in [
+        "ab",
+        "Abc",
+        "a_b",
+        "-abc",
+        "abc-",
+        "a..b",
+        "192.168.5.4",
+        "xn--abc",
+        "a%20b",
+        "a%0ab",
+        &too_long,
+    ] {
+        let refused = server.put(&format!("/{name}"), "").await;
+        refused.expect_error(400, "InvalidBucketName");
+    }
+}
+
+#[tokio::test]
+async fn unsupported_kinds_of_buckets_are_refused() {
+    let server = harness::memory().await;
+    let rows = [
+        ("x-amz-acl", "public-read", 400, "InvalidBucketAclWithObjectOwnership"),
+        ("x-amz-grant-read", "id=\"bob-id\"", 400, "AccessControlListNotSupported"),
+        ("x-amz-object-ownership", "ObjectWriter", 501, "NotImplemented"),
+        ("x-amz-object-ownership", "Nobody", 400, "InvalidArgument"),
+        ("x-amz-bucket-object-lock-enabled", "true", 501, "NotImplemented"),
+    ];
+    for (name, value, status, code) in rows {
+        let refused = server.request("PUT", "/mine").header(name, value).send().await;
+        refused.expect_error(status, code);
+    }
+    server.get("/mine").await.expect_error(404, "NoSuchBucket");
+    let private = server
+        .request("PUT", "/mine")
+        .headers(&[
+            ("x-amz-acl", "private"),
+            ("x-amz-object-ownership", "BucketOwnerEnforced"),
+            ("x-amz-bucket-object-lock-enabled", "false"),
+        ])
+        .send()
+        .await;
+    private.expect_status(200);
+}
+
+#[tokio::test]
+async fn users_see_their_own_buckets() {
+    for server in harness::both().await {
+        for name in ["alice-1", "alice-2", "alice-3", "other"] {
+            server.bucket(name).await;
+        }
+        server.request("PUT", "/bob-1").by(BOB).send().await.expect_status(200);
+        let listed = server.get("/").await.expect_status(200);
+        assert_eq!(listed.elements("Name"), ["alice-1", "alice-2", "alice-3", "other"]);
+        assert_eq!(
+            (listed.element("ID"), listed.element("DisplayName")),
+            (ALICE.id.into(), "Alice".into())
+        );
+        assert!(listed.element("CreationDate").ends_with(".000Z"));
+        assert!(!listed.has_element("ContinuationToken"));
+        let listed = server.request("GET", "/").by(BOB).send().await;
+        assert_eq!(listed.elements("Name"), ["bob-1"]);
+        let listed = server.get("/?prefix=alice-").await;
+        assert_eq!((listed.elements("Name").len(), listed.element("Prefix")), (3, "alice-".into()));
+    }
+}
+
+#[tokio::test]
+async fn buckets_are_listed_in_pages() {
+    let server = harness::memory().await;
+    for number in 0..5 {
+        server.bucket(&format!("bucket-{number}")).await;
+    }
+    let mut names = Vec::new();
+    let mut query = "/?max-buckets=2".to_owned();
+    loop {
+        let page = server.get(&query).await.expect_status(200);
+        assert!(page.elements("Name").len() <= 2);
+        names.extend(page.elements("Name"));
+        match page.element("ContinuationToken").as_str() {
+            "" => break,
+            token => query = format!("/?continuation-token={token}&max-buckets=2"),
+        }
+    }
+    assert_eq!(names, ["bucket-0", "bucket-1", "bucket-2", "bucket-3", "bucket-4"]);
+    server.get("/?max-buckets=0").await.expect_error(400, "InvalidArgument");
+    server.get("/?continuation-token=%2A").await.expect_error(400, "InvalidArgument");
+}
+
+#[tokio::test]
+async fn a_bucket_belongs_to_its_owner_alone() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "secret").await.expect_status(200);
+    let rows = [
+        ("GET", "/mine"),
+        ("GET", "/mine?location"),
+        ("GET", "/mine?versions"),
+        ("GET", "/mine?uploads"),
+        ("DELETE", "/mine"),
+        ("GET", "/mine/key"),
+        ("GET", "/mine/key?attributes"),
+        ("PUT", "/mine/key"),
+        ("DELETE", "/mine/key"),
+        ("POST", "/mine/key?uploads"),
+    ];
+    for (method, path) in rows {
+        let refused = server.request(method, path).by(BOB).send().await;
+        refused.expect_error(403, "AccessDenied");
+        let refused = server.request(method, path).anonymous().send().await;
+        refused.expect_error(403, "AccessDenied");
+    }
+    for path in ["/mine", "/mine/key"] {
+        let refused = server.request("HEAD", path).by(BOB).send().await.expect_status(403);
+        assert_eq!(refused.body, b"");
+    }
+    for (method, path) in [("GET", "/"), ("PUT", "/new-bucket")] {
+        let refused = server.request(method, path).anonymous().send().await;
+        refused.expect_error(403, "AccessDenied");
+    }
+    let copy = server.request("PUT", "/bobs").by(BOB).send().await;
+    copy.expect_status(200);
+    let stolen =
+        server.request("PUT", "/bobs/key").by(BOB).header("x-amz-copy-source", "/mine/key");
+    stolen.send().await.expect_error(403, "AccessDenied");
+    let overridden = server.request("GET", "/mine/key?response-content-type=text%2Fhtml");
+    overridden.anonymous().send().await.expect_error(400, "InvalidRequest");
+    assert_eq!(server.get("/mine/key").await.body, b"secret");
+}
+
+#[tokio::test]
+async fn the_expected_owner_is_checked() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let name = "x-amz-expected-bucket-owner";
+    server.request("GET", "/mine").header(name, ALICE.id).send().await.expect_status(200);
+    let refused = server.request("GET", "/mine").header(name, BOB.id).send().await;
+    refused.expect_error(403, "AccessDenied");
+    server.put("/mine/a", "a").await.expect_status(200);
+    for (owner, status) in [(ALICE.id, 200), (BOB.id, 403)] {
+        let copy = server.request("PUT", "/mine/b").headers(&[
+            ("x-amz-copy-source", "mine/a"),
+            ("x-amz-source-expected-bucket-owner", owner),
+        ]);
+        copy.send().await.expect_status(status);
+    }
+}

@@ -1,0 +1,162 @@
+//! Digests and checksums: verified before anything is stored, kept, and told.
+
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode};
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
+
+use crate::harness::{self, base64, md5};
+
+const BODY: &[u8] = b"The quick brown fox jumps over the lazy dog";
+
+/// Header and value for the body, for every algorithm.
+pub(crate) fn checksums(body: &[u8]) -> [(&'static str, String); 5] {
+    let crc = |algorithm, bytes: usize| {
+        let crc = crc_fast::checksum(algorithm, body).to_be_bytes();
+        base64(&crc[8 - bytes..])
+    };
+    [
+        ("x-amz-checksum-crc32", crc(crc_fast::CrcAlgorithm::Crc32IsoHdlc, 4)),
+        ("x-amz-checksum-crc32c", crc(crc_fast::CrcAlgorithm::Crc32Iscsi, 4)),
+        ("x-amz-checksum-crc64nvme", crc(crc_fast::CrcAlgorithm::Crc64Nvme, 8)),
+        ("x-amz-checksum-sha1", base64(&Sha1::digest(body))),
+        ("x-amz-checksum-sha256", base64(&Sha256::digest(body))),
+    ]
+}
+
+#[tokio::test]
+async fn a_checksum_is_verified_kept_and_told() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for (name, value) in checksums(BODY) {
+            let path = format!("/mine/{name}");
+            let wrong = checksums(b"other bytes");
+            let wrong = wrong.iter().find(|(other, _)| *other == name).expect("the same list");
+            let put =
+                |value: &str| server.request("PUT", &path).header(name, value).body(BODY).send();
+            put(&wrong.1).await.expect_error(400, "BadDigest");
+            put("AAAA").await.expect_error(400, "InvalidRequest");
+            put("not base64!").await.expect_error(400, "InvalidRequest");
+            server.get(&path).await.expect_error(404, "NoSuchKey");
+            let stored = put(&value).await.expect_status(200);
+            assert_eq!(stored.header(name), Some(value.as_str()));
+            assert_eq!(stored.header("x-amz-checksum-type"), Some("FULL_OBJECT"));
+
+            assert_eq!(server.get(&path).await.header(name), None, "only on request");
+            for method in ["GET", "HEAD"] {
+                let ask = || server.request(method, &path).header("x-amz-checksum-mode", "ENABLED");
+                let told = ask().send().await.expect_status(200);
+                assert_eq!(told.header(name), Some(value.as_str()), "{method}");
+                assert_eq!(told.header("x-amz-checksum-type"), Some("FULL_OBJECT"));
+                // The SDKs would hold the range against the checksum of the whole.
+                let range = ask().header("range", "bytes=0-3").send().await.expect_status(206);
+                assert_eq!(range.header(name), None, "{method}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_checksum_there_is_crc64nvme() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let put = server.put("/mine/key", BODY).await.expect_status(200);
+    let [_, _, (name, value), ..] = checksums(BODY);
+    assert_eq!(put.header(name), Some(value.as_str()));
+    let listed = server.get("/mine?list-type=2").await;
+    assert_eq!(listed.element("ChecksumAlgorithm"), "CRC64NVME");
+    assert_eq!(listed.element("ChecksumType"), "FULL_OBJECT");
+}
+
+#[tokio::test]
+async fn contradictions_are_refused() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let [(crc32, crc32_value), (crc32c, crc32c_value), ..] = checksums(BODY);
+    let digest = base64(&md5(BODY));
+    let rows: Vec<(Vec<(&str, &str)>, u16, &str)> = vec![
+        (vec![(crc32, &crc32_value), (crc32c, &crc32c_value)], 400, "InvalidRequest"),
+        (vec![("x-amz-sdk-checksum-algorithm", "CRC32")], 400, "InvalidRequest"),
+        (
+            vec![("x-amz-sdk-checksum-algorithm", "SHA256"), (crc32, &crc32_value)],
+            400,
+            "InvalidRequest",
+        ),
+        (
+            vec![("x-amz-sdk-checksum-algorithm", "MD4"), (crc32, &crc32_value)],
+            400,
+            "InvalidRequest",
+        ),
+        (vec![("x-amz-checksum-md4", "AAAA")], 400, "InvalidRequest"),
+        (vec![("content-md5", "AAAA")], 400, "InvalidDigest"),
+        (vec![("content-md5", "")], 400, "InvalidDigest"),
+        (vec![("content-md5", "AAAAAAAAAAAAAAAAAAAAAA==")], 400, "BadDigest"),
+        (
+            vec![("content-md5", "AAAAAAAAAAAAAAAAAAAAAA=="), (crc32, &crc32_value)],
+            400,
+            "BadDigest",
+        ),
+    ];
+    for (headers, status, code) in rows {
+        let put = server.request("PUT", "/mine/key").headers(&headers).body(BODY).send().await;
+        put.expect_error(status, code);
+        server.get("/mine/key").await.expect_error(404, "NoSuchKey");
+    }
+    let put = server.request("PUT", "/mine/key").body(BODY).headers(&[
+        ("content-md5", &digest),
+        ("x-amz-sdk-checksum-algorithm", "CRC32"),
+        (crc32, &crc32_value),
+    ]);
+    put.send().await.expect_status(200);
+}
+
+/// What the SDKs do since 2025: a checksum in the trailer of an unsigned, chunked body.
+#[tokio::test]
+async fn the_sdk_sends_trailers_and_verifies_what_it_reads() {
+    for server in harness::both().await {
+        let client = server.client();
+        client.create_bucket().bucket("mine").send().await.expect("the bucket is created");
+        for size in [0, 10, 100_000, 3_000_000] {
+            let bytes: Vec<u8> = (0..size).map(|number: usize| (number % 249) as u8).collect();
+            for algorithm in [
+                None,
+                Some(ChecksumAlgorithm::Crc32),
+                Some(ChecksumAlgorithm::Crc32C),
+                Some(ChecksumAlgorithm::Sha1),
+                Some(ChecksumAlgorithm::Sha256),
+            ] {
+                let put = client.put_object().bucket("mine").key("key");
+                let put = put.set_checksum_algorithm(algorithm.clone());
+                let body = ByteStream::from(bytes.clone());
+                put.body(body).send().await.expect("the object is put");
+                let get = client.get_object().bucket("mine").key("key");
+                let got =
+                    get.checksum_mode(ChecksumMode::Enabled).send().await.expect("it is there");
+                assert_eq!(got.content_encoding(), None, "no framing is stored");
+                let read = got.body.collect().await.expect("the checksum fits").into_bytes();
+                assert!(read == bytes, "{size} bytes, {algorithm:?}, {}", server.backend);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_copy_keeps_the_checksum_or_gets_another() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        let [(crc32, crc32_value), .., (sha256, sha256_value)] = checksums(BODY);
+        let put = server.request("PUT", "/mine/source").header(crc32, &crc32_value).body(BODY);
+        put.send().await.expect_status(200);
+        let copy = server.request("PUT", "/mine/copy").header("x-amz-copy-source", "/mine/source");
+        let copy = copy.send().await.expect_status(200);
+        assert_eq!(copy.element("ChecksumCRC32"), crc32_value);
+        let copy = server.request("PUT", "/mine/copy").headers(&[
+            ("x-amz-copy-source", "/mine/source"),
+            ("x-amz-checksum-algorithm", "SHA256"),
+        ]);
+        let copy = copy.send().await.expect_status(200);
+        assert_eq!(copy.element("ChecksumSHA256"), sha256_value);
+        let head = server.request("HEAD", "/mine/copy").header("x-amz-checksum-mode", "ENABLED");
+        assert_eq!(head.send().await.header(sha256), Some(sha256_value.as_str()));
+    }
+}

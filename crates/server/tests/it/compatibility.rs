@@ -1,0 +1,71 @@
+//! The table in `docs/compatibility.md` says what the code does.
+
+use std::collections::BTreeMap;
+
+use crate::harness;
+
+const DISPATCH: &str = include_str!("../../src/s3/dispatch.rs");
+const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
+
+/// Every operation of the dispatch table, and whether something answers it.
+fn operations() -> BTreeMap<&'static str, bool> {
+    let (_, table) = DISPATCH.split_once("operations! {\n").expect("the table");
+    let table = table.trim_end().strip_suffix('}').expect("the end of the table");
+    table
+        .split(';')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| {
+            let (name, rest) = entry.split_once(':').expect("a name");
+            (name.trim(), rest.contains(" = "))
+        })
+        .collect()
+}
+
+/// Every operation of the document, and whether it is said to work.
+fn documented() -> BTreeMap<&'static str, bool> {
+    let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| {
+        let mut cells = row.split(" | ");
+        let name = cells.next().expect("a name").trim_end_matches('`');
+        match cells.next().expect("a state").trim() {
+            "yes" => (name, true),
+            "no" => (name, false),
+            state => panic!("{name} has the state {state:?}"),
+        }
+    })
+    .collect()
+}
+
+#[test]
+fn the_document_lists_every_operation_with_its_state() {
+    let operations = operations();
+    assert_eq!(operations.len(), 99);
+    assert!(operations.values().any(|works| *works) && operations.values().any(|works| !works));
+    assert_eq!(documented(), operations);
+}
+
+#[tokio::test]
+async fn what_is_not_implemented_says_so_by_name() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "x").await.expect_status(200);
+    let rows = [
+        ("GET", "/mine?acl", "GetBucketAcl"),
+        ("PUT", "/mine?versioning", "PutBucketVersioning"),
+        ("GET", "/mine?policy", "GetBucketPolicy"),
+        ("DELETE", "/mine?cors", "DeleteBucketCors"),
+        ("GET", "/mine/key?tagging", "GetObjectTagging"),
+        ("GET", "/mine/key?acl", "GetObjectAcl"),
+        ("GET", "/mine/key?torrent", "GetObjectTorrent"),
+        ("DELETE", "/mine/key?tagging", "DeleteObjectTagging"),
+    ];
+    for (method, path, name) in rows {
+        let body = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+        let body = if method == "PUT" { body } else { "" };
+        let answer = server.request(method, path).body(body).send().await;
+        let answer = answer.expect_error(501, "NotImplemented");
+        assert!(answer.element("Message").starts_with(name), "{}", answer.element("Message"));
+    }
+    assert_eq!(server.get("/mine/key").await.body, b"x");
+}

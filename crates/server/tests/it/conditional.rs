@@ -1,0 +1,155 @@
+//! Conditions on reads and writes.
+
+use crate::harness::{self, etag};
+
+const PAST: &str = "Thu, 01 Jan 1970 00:00:00 GMT";
+const FUTURE: &str = "Fri, 01 Jan 2100 00:00:00 GMT";
+const NO_MATCH: &str = "\"00000000000000000000000000000000\"";
+
+#[tokio::test]
+async fn reads_are_conditional() {
+    let tag = etag(b"content");
+    let bare = tag.trim_matches('"').to_owned();
+    let list = format!("{NO_MATCH}, {tag}");
+    let weak = format!("W/{tag}");
+    let rows: Vec<(Vec<(&str, &str)>, u16)> = vec![
+        (vec![("if-match", &tag)], 200),
+        (vec![("if-match", &bare)], 200),
+        (vec![("if-match", &list)], 200),
+        (vec![("if-match", "*")], 200),
+        (vec![("if-match", NO_MATCH)], 412),
+        (vec![("if-none-match", &tag)], 304),
+        (vec![("if-none-match", &weak)], 304),
+        (vec![("if-none-match", &list)], 304),
+        (vec![("if-none-match", "*")], 304),
+        (vec![("if-none-match", NO_MATCH)], 200),
+        (vec![("if-modified-since", PAST)], 200),
+        (vec![("if-modified-since", FUTURE)], 304),
+        (vec![("if-unmodified-since", PAST)], 412),
+        (vec![("if-unmodified-since", FUTURE)], 200),
+        // The ETag decides before the date.
+        (vec![("if-match", &tag), ("if-unmodified-since", PAST)], 200),
+        (vec![("if-none-match", NO_MATCH), ("if-modified-since", FUTURE)], 200),
+        (vec![("if-none-match", &tag), ("if-modified-since", PAST)], 304),
+        (vec![("if-match", &tag), ("if-none-match", &tag)], 304),
+        (vec![("if-match", NO_MATCH), ("if-none-match", &tag)], 412),
+        // Dates that are none are ignored.
+        (vec![("if-modified-since", "yesterday")], 200),
+        (vec![("if-unmodified-since", "tomorrow")], 200),
+        // The condition decides before the range.
+        (vec![("if-none-match", &tag), ("range", "bytes=99-")], 304),
+    ];
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "content").await.expect_status(200);
+    for (headers, status) in rows {
+        let got = server.request("GET", "/mine/key").headers(&headers).send().await;
+        assert_eq!(got.status, status, "GET {headers:?}");
+        if status == 304 {
+            assert_eq!(got.header("etag"), Some(tag.as_str()), "{headers:?}");
+            assert!(got.header("last-modified").is_some(), "{headers:?}");
+            assert_eq!(got.body, b"", "{headers:?}");
+        }
+        let head = server.request("HEAD", "/mine/key").headers(&headers).send().await;
+        assert_eq!(head.status, status, "HEAD {headers:?}");
+    }
+    let missing = server.request("GET", "/mine/none").header("if-none-match", "*").send().await;
+    missing.expect_error(404, "NoSuchKey");
+}
+
+#[tokio::test]
+async fn writes_are_conditional() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        let put = |body: &'static str, name: &'static str, value: String| {
+            server.request("PUT", "/mine/key").header(name, value).body(body).send()
+        };
+        put("one", "if-match", etag(b"zero")).await.expect_error(404, "NoSuchKey");
+        put("one", "if-none-match", "*".into()).await.expect_status(200);
+        put("two", "if-none-match", "*".into()).await.expect_error(412, "PreconditionFailed");
+        put("two", "if-match", etag(b"zero")).await.expect_error(412, "PreconditionFailed");
+        assert_eq!(server.get("/mine/key").await.body, b"one");
+        put("two", "if-match", etag(b"one")).await.expect_status(200);
+        assert_eq!(server.get("/mine/key").await.body, b"two");
+        put("three", "if-none-match", etag(b"one")).await.expect_error(501, "NotImplemented");
+        // A condition that names nothing must not be taken for none.
+        put("three", "if-match", "\"\"".into()).await.expect_error(400, "InvalidArgument");
+        put("three", "if-none-match", ",".into()).await.expect_error(400, "InvalidArgument");
+        assert_eq!(server.get("/mine/key").await.body, b"two");
+    }
+}
+
+#[tokio::test]
+async fn deletes_are_conditional() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "one").await.expect_status(200);
+    let delete = |path: &'static str, value: String| {
+        server.request("DELETE", path).header("if-match", value).send()
+    };
+    delete("/mine/key", etag(b"two")).await.expect_error(412, "PreconditionFailed");
+    // What is not there need not be deleted.
+    delete("/mine/none", etag(b"one")).await.expect_status(204);
+    delete("/mine/key", etag(b"one")).await.expect_status(204);
+    server.get("/mine/key").await.expect_error(404, "NoSuchKey");
+    server.put("/mine/key", "one").await.expect_status(200);
+    delete("/mine/key", "*".into()).await.expect_status(204);
+    server.delete("/mine/key").await.expect_status(204);
+}
+
+#[tokio::test]
+async fn copies_are_conditional() {
+    let tag = etag(b"source");
+    let rows: Vec<(Vec<(&str, &str)>, u16)> = vec![
+        (vec![("x-amz-copy-source-if-match", &tag)], 200),
+        (vec![("x-amz-copy-source-if-match", NO_MATCH)], 412),
+        (vec![("x-amz-copy-source-if-none-match", NO_MATCH)], 200),
+        (vec![("x-amz-copy-source-if-none-match", &tag)], 412),
+        (vec![("x-amz-copy-source-if-modified-since", PAST)], 200),
+        (vec![("x-amz-copy-source-if-modified-since", FUTURE)], 412),
+        (vec![("x-amz-copy-source-if-unmodified-since", FUTURE)], 200),
+        (vec![("x-amz-copy-source-if-unmodified-since", PAST)], 412),
+        (
+            vec![
+                ("x-amz-copy-source-if-match", &tag),
+                ("x-amz-copy-source-if-unmodified-since", PAST),
+            ],
+            200,
+        ),
+        (vec![("if-none-match", "*")], 412),
+        (vec![("if-match", NO_MATCH)], 412),
+        (vec![("if-match", &tag)], 200),
+    ];
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/source", "source").await.expect_status(200);
+    server.put("/mine/target", "source").await.expect_status(200);
+    for (headers, status) in rows {
+        let copy =
+            server.request("PUT", "/mine/target").header("x-amz-copy-source", "/mine/source");
+        let copied = copy.headers(&headers).send().await;
+        assert_eq!(copied.status, status, "{headers:?} {}", copied.text());
+    }
+}
+
+/// Of many writers that each want to be the first, one is.
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_writers_have_one_winner() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for round in 0..10 {
+            let path = format!("/mine/lock-{round}");
+            let racers = (0..16).map(|number| {
+                let request = server.request("PUT", &path).header("if-none-match", "*");
+                request.body(format!("racer {number}")).send()
+            });
+            let answers = futures_util::future::join_all(racers).await;
+            let winners: Vec<usize> =
+                (0..16).filter(|number| answers[*number].status == 200).collect();
+            assert_eq!(winners.len(), 1, "{} round {round}", server.backend);
+            assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 409 | 412)));
+            let kept = server.get(&path).await.text();
+            assert_eq!(kept, format!("racer {}", winners[0]));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Holds a store against a model.
+
+use liteio_disk::SimulatedDisk;
+use liteio_store::{
+    ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery, ReadSelection,
+    Store, StoreError, UploadEntry, VersionEntry, VersionId,
+};
+use md5::{Digest as _, Md5};
+
+use super::Check;
+use super::disk::{blob_files, bucket_name, object_key, open, read};
+use super::model::{Model, ModelObject, ModelUpload};
+use super::run::Run;
+use super::workload::{BUCKETS, KEYS};
+
+pub(super) fn check(store: &Store, model: &Model) -> Check {
+    let page = store
+        .list_buckets(&ListBuckets { max: 100, ..Default::default() })
+        .map_err(|error| format!("buckets cannot be listed: {error}"))?;
+    let found: Vec<(&str, u64)> =
+        page.buckets.iter().map(|bucket| (bucket.name.as_str(), bucket.created_ms)).collect();
+    let wanted: Vec<(&str, u64)> =
+        model.buckets.iter().map(|(name, bucket)| (name.as_str(), bucket.created_ms)).collect();
+    same("the buckets", &found, &wanted)?;
+    for name in BUCKETS {
+        let result = check_bucket(store, model, name);
+        result.map_err(|what| format!("{name}: {what}"))?;
+    }
+    Ok(())
+}
+
+fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
+    let bucket = bucket_name(name);
+    let query = ListQuery { max: 1000, ..ListQuery::default() };
+    let Some(wanted) = model.buckets.get(name) else {
+        return match store.list_objects(&bucket, &query) {
+            Err(StoreError::NoSuchBucket { .. }) => Ok(()),
+            other => Err(format!("it should not be there: {other:?}")),
+        };
+    };
+    let page = store.list_objects(&bucket, &query).map_err(|error| error.to_string())?;
+    let listed = page.entries.into_iter().map(|entry| match entry {
+        ListEntry::Object(object) => (object.key, object.bytes, object.etag, object.modified_ms),
+        ListEntry::Prefix(prefix) => (prefix, u64::MAX, ETag::Md5([0; 16]), 0),
+    });
+    let listed: Vec<_> = listed.collect();
+    let fields = |(key, object): (&String, &ModelObject)| {
+        (key.clone(), object.bytes.len() as u64, object.etag, object.modified_ms)
+    };
+    same("the objects", &listed, &wanted.objects.iter().map(fields).collect())?;
+
+    let query = ListVersionsQuery { max: 1000, ..ListVersionsQuery::default() };
+    let page = store.list_versions(&bucket, &query).map_err(|error| error.to_string())?;
+    let versions = page.entries.into_iter().map(|entry| match entry {
+        VersionEntry::Version(version)
+            if version.version_id == VersionId::Null && version.is_latest =>
+        {
+            version.object.key
+        }
+        other => format!("{other:?}"),
+    });
+    same("the versions", &versions.collect(), &wanted.objects.keys().cloned().collect::<Vec<_>>())?;
+
+    for key in KEYS {
+        let result = check_object(store, name, key, wanted.objects.get(key));
+        result.map_err(|what| format!("{key:?}: {what}"))?;
+    }
+    check_uploads(store, model, name)
+}
+
+fn check_object(store: &Store, bucket: &str, key: &str, wanted: Option<&ModelObject>) -> Check {
+    let (bucket, key) = (bucket_name(bucket), object_key(key));
+    let found = store.head_object(&bucket, &key, None);
+    let Some(wanted) = wanted else {
+        return match found {
+            Err(StoreError::NoSuchKey { .. }) => Ok(()),
+            other => Err(format!("it should not be there: {other:?}")),
+        };
+    };
+    let found = found.map_err(|error| format!("it cannot be looked at: {error}"))?;
+    same("the size", &found.bytes, &(wanted.bytes.len() as u64))?;
+    same("the entity tag", &found.etag, &wanted.etag)?;
+    same("the time", &found.modified_ms, &wanted.modified_ms)?;
+    same("the parts", &found.part_count, &wanted.part_count)?;
+    let label = [("label".to_owned(), wanted.label.clone())];
+    same("the metadata", &found.metadata.user[..], &label[..])?;
+    let bytes = read(store, &bucket, &key, ReadSelection::Whole);
+    let bytes = bytes.map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes[..] != wanted.bytes[..] {
+        return Err(format!("its {} bytes are not those that were written", bytes.len()));
+    }
+    let middle = bytes.len() as u64 / 3..bytes.len() as u64 * 2 / 3;
+    if middle.is_empty() {
+        return Ok(());
+    }
+    let part = read(store, &bucket, &key, ReadSelection::Range(middle.clone()));
+    let part = part.map_err(|error| format!("{middle:?} of it cannot be read: {error}"))?;
+    match part[..] == wanted.bytes[middle.start as usize..middle.end as usize] {
+        true => Ok(()),
+        false => Err(format!("the range {middle:?} is not what was written")),
+    }
+}
+
+fn check_uploads(store: &Store, model: &Model, name: &str) -> Check {
+    let bucket = bucket_name(name);
+    let query = ListUploadsQuery { max: 1000, ..ListUploadsQuery::default() };
+    let page = store.list_uploads(&bucket, &query).map_err(|error| error.to_string())?;
+    let wanted: Vec<&ModelUpload> = model.open_uploads(name).collect();
+    same("the number of uploads", &page.entries.len(), &wanted.len())?;
+    for (entry, wanted) in page.entries.into_iter().zip(wanted) {
+        let UploadEntry::Upload(found) = entry else {
+            return Err(format!("{entry:?} among the uploads"));
+        };
+        let fields = (found.key.as_str(), found.initiated_ms, wanted.id.unwrap_or(found.id));
+        same("an upload", &fields, &(wanted.key.as_str(), wanted.initiated_ms, found.id))?;
+        let page = store.list_parts(&bucket, &found.key, &found.id, None, 1000);
+        let page = page.map_err(|error| format!("parts cannot be listed: {error}"))?;
+        let parts: Vec<_> = page
+            .parts
+            .iter()
+            .map(|part| (part.number.get(), part.bytes, part.etag, part.modified_ms))
+            .collect();
+        let wanted: Vec<_> = wanted
+            .parts
+            .iter()
+            .map(|(number, part)| {
+                let etag = ETag::Md5(Md5::digest(&part.bytes).into());
+                (*number, part.bytes.len() as u64, etag, part.modified_ms)
+            })
+            .collect();
+        same("the parts of an upload", &parts, &wanted)?;
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, wanted: &T) -> Check {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(format!("{what}: found {found:?}, wanted {wanted:?}"))
+}
+
+/// Opens what is left and holds it against the model.
+pub(super) fn check_restart(left: &SimulatedDisk, run: &Run, empties: bool) -> Check {
+    let store = open(left, run.durability, &run.clock)
+        .map_err(|error| format!("the store does not open: {error}"))?;
+    let mut model = &run.acknowledged;
+    if let Err(what) = check(&store, model) {
+        model = match &run.in_flight {
+            None => return Err(format!("after the restart: {what}")),
+            Some(in_flight) => in_flight,
+        };
+        check(&store, model).map_err(|also| {
+            format!("after the restart: {what}; and with the write in flight: {also}")
+        })?;
+    }
+    check_settled(&store).map_err(|what| format!("after the restart: {what}"))?;
+    check(&store, model).map_err(|what| format!("after sweep and reclaim: {what}"))?;
+    if empties {
+        empty(&store).map_err(|error| format!("cannot be emptied: {error}"))?;
+        let files = blob_files(left);
+        if files > 0 {
+            return Err(format!("{files} blobs are left of an empty store"));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is damaged, and nothing is left over, once the store has tidied up.
+pub(super) fn check_settled(store: &Store) -> Check {
+    store.sweep().map_err(|error| format!("sweep: {error}"))?;
+    store.reclaim().map_err(|error| format!("reclaim: {error}"))?;
+    let report = store.verify(&mut |_| {}).map_err(|error| format!("verify: {error}"))?;
+    if report.damaged.is_empty() && report.orphans == 0 {
+        return Ok(());
+    }
+    Err(format!("verify found {} orphans, damage {:?}", report.orphans, report.damaged))
+}
+
+/// Deletes everything there is.
+fn empty(store: &Store) -> Result<(), StoreError> {
+    for name in BUCKETS {
+        let bucket = bucket_name(name);
+        if store.bucket(&bucket).is_err() {
+            continue;
+        }
+        for key in KEYS {
+            store.delete_object(&bucket, object_key(key), None, Default::default()).wait()?;
+        }
+        let query = ListUploadsQuery { max: 1000, ..ListUploadsQuery::default() };
+        for entry in store.list_uploads(&bucket, &query)?.entries {
+            if let UploadEntry::Upload(upload) = entry {
+                store.abort_upload(&bucket, &upload.key, &upload.id).wait()?;
+            }
+        }
+        store.delete_bucket(bucket).wait()?;
+    }
+    store.reclaim().map(drop)
+}

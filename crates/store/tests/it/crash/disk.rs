@@ -1,0 +1,78 @@
+//! Stores on simulated disks.
+
+use std::sync::Arc;
+
+use liteio_disk::{Disk, SimulatedDisk};
+use liteio_store::{
+    BodyOptions, BucketName, Clock, Durability, ManualClock, ObjectKey, Owner, ReadSelection,
+    SeededRandom, StagedBody, Store, StoreConfig, StoreError,
+};
+
+/// Larger bodies get blobs; small, so that blobs need no large bodies.
+pub(super) const INLINE_BYTES_MAX: usize = 64;
+/// The smallest part but the last.
+pub(super) const PART_BYTES_MIN: u64 = 8;
+
+pub(super) fn open(
+    disk: &SimulatedDisk,
+    durability: Durability,
+    clock: &Arc<ManualClock>,
+) -> Result<Store, StoreError> {
+    // Other ids after every restart, as with any good generator.
+    let seed = disk.operations() ^ clock.now_ms() << 20;
+    let config = StoreConfig {
+        durability,
+        cache_bytes: 1 << 20,
+        reserve_bytes: 0,
+        clock: Arc::clone(clock) as _,
+        random: Arc::new(SeededRandom::new(seed)),
+        inline_bytes_max: INLINE_BYTES_MAX,
+        part_bytes_min: PART_BYTES_MIN,
+        ..StoreConfig::memory()
+    };
+    Store::open_on(Arc::new(disk.clone()), config)
+}
+
+pub(super) fn bucket_name(text: &str) -> BucketName {
+    BucketName::new(text).expect("a valid name")
+}
+
+pub(super) fn object_key(text: &str) -> ObjectKey {
+    ObjectKey::new(text).expect("a valid key")
+}
+
+pub(super) fn owner() -> Owner {
+    Owner { id: "owner".to_owned(), display_name: "Owner".to_owned() }
+}
+
+/// Stages `bytes`, in several writes when they are many.
+pub(super) fn stage(store: &Store, bytes: &[u8]) -> Result<StagedBody, StoreError> {
+    let mut body = store.begin_body(BodyOptions::default())?;
+    for piece in bytes.chunks(100_000) {
+        body.write(piece)?;
+    }
+    body.finish()
+}
+
+/// The selected bytes of the current object.
+pub(super) fn read(
+    store: &Store,
+    bucket: &BucketName,
+    key: &ObjectKey,
+    selection: ReadSelection,
+) -> Result<Vec<u8>, StoreError> {
+    let select = |_: &_| Ok(selection.clone());
+    let (_, _, mut reader) = store.get_object(bucket, key, None, &select)?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = reader.next()? {
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// Files below `blobs/`, whatever the records say.
+pub(super) fn blob_files(disk: &SimulatedDisk) -> usize {
+    let directories = disk.list("blobs").expect("the disk runs");
+    let files = |name: &str| disk.list(&format!("blobs/{name}")).expect("the disk runs").len();
+    directories.iter().map(|entry| files(&entry.name)).sum()
+}

@@ -1,0 +1,227 @@
+//! The crash model: random workloads on a simulated disk, with a crash or a fault at every single
+//! operation of the disk in turn. Whatever struck, what is there afterwards must be what a plain
+//! model says: everything acknowledged, the one write in flight whole or not at all, nothing else.
+//!
+//! `LITEIO_CRASH_SEEDS` sets how many workloads are run, `LITEIO_CRASH_FIRST_SEED` the first:
+//!
+//! ```text
+//! LITEIO_CRASH_FIRST_SEED=1234 LITEIO_CRASH_SEEDS=1 cargo test -p liteio-store --test it crash
+//! ```
+
+mod compare;
+mod disk;
+mod model;
+mod run;
+mod workload;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use liteio_disk::{Fault, SimulatedDisk};
+use liteio_store::{Durability, ManualClock, StoreHealth};
+
+use self::compare::{check, check_restart, check_settled};
+use self::disk::{bucket_name, open, owner};
+use self::model::Model;
+use self::run::Run;
+use self::workload::{Step, workload};
+
+/// What is wrong, in words.
+type Check = Result<(), String>;
+
+/// What strikes in turn, beside the crash, which strikes everywhere.
+const FAULTS: [Fault; 5] =
+    [Fault::Io, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync, Fault::NoSpaceFrom];
+
+/// How a machine ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    PowerCut,
+    Kill,
+}
+
+impl End {
+    fn of(durability: Durability) -> Self {
+        match durability {
+            Durability::Fsync => Self::PowerCut,
+            Durability::Os => Self::Kill,
+        }
+    }
+
+    fn strike(self, disk: &SimulatedDisk) -> SimulatedDisk {
+        match self {
+            Self::PowerCut => disk.crash(),
+            Self::Kill => disk.kill(),
+        }
+    }
+}
+
+/// A disk with an empty store that was closed in order.
+fn empty_store(seed: u64, durability: Durability) -> SimulatedDisk {
+    let disk = SimulatedDisk::new(seed);
+    let clock = Arc::new(ManualClock::new(1_500_000_000_000));
+    open(&disk, durability, &clock).expect("an empty disk").close();
+    disk
+}
+
+fn check_seed(seed: u64, durability: Durability) -> Result<(), String> {
+    let steps = workload(seed);
+    let base = empty_store(seed, durability);
+    let described =
+        |what: String| format!("seed {seed}, {durability:?}: {what}\nsteps: {steps:#?}");
+
+    let disk = base.kill();
+    let mut run = Run::start(&disk, durability);
+    let opened = disk.operations();
+    run.work(seed, &steps, None).map_err(described)?;
+    let store =
+        run.store.as_ref().ok_or("the store is gone").map_err(|what| described(what.into()))?;
+    check(store, &run.acknowledged).map_err(described)?;
+    let count = disk.operations();
+    let left = End::of(durability).strike(&disk);
+    check_restart(&left, &run, true).map_err(described)?;
+
+    // Opening is much the same for every seed.
+    let first = if seed.is_multiple_of(8) { 0 } else { opened };
+    for at in first..count {
+        let at_this = |what: String, fault| {
+            described(format!("{fault:?} at operation {at} of {count}: {what}"))
+        };
+        check_crash(seed, &steps, &base.kill(), durability, at)
+            .map_err(|what| at_this(what, Fault::Crash))?;
+        let fault = FAULTS[(seed.wrapping_add(at) % FAULTS.len() as u64) as usize];
+        check_fault(seed, &steps, &base.kill(), durability, at, fault)
+            .map_err(|what| at_this(what, fault))?;
+    }
+    Ok(())
+}
+
+fn check_crash(
+    seed: u64,
+    steps: &[Step],
+    disk: &SimulatedDisk,
+    durability: Durability,
+    at: u64,
+) -> Check {
+    disk.set_fault(at, Fault::Crash);
+    let mut run = Run::start(disk, durability);
+    run.work(seed, steps, Some(Fault::Crash))?;
+    run.store = None;
+    let end = End::of(durability);
+    let mut left = end.strike(disk);
+    // The next start may be cut as well.
+    if at % 4 == seed % 4 {
+        left.set_fault(at / 4 % 29, Fault::Crash);
+        if let Ok(store) = open(&left, durability, &run.clock) {
+            let _ = store.sweep();
+            let _ = store.reclaim();
+        }
+        left = end.strike(&left);
+    }
+    check_restart(&left, &run, at % 3 == seed % 3)
+}
+
+fn check_fault(
+    seed: u64,
+    steps: &[Step],
+    disk: &SimulatedDisk,
+    durability: Durability,
+    at: u64,
+    fault: Fault,
+) -> Check {
+    disk.set_fault(at, fault);
+    let mut run = Run::start(disk, durability);
+    run.work(seed, steps, Some(fault))?;
+    if let Some(store) = run.store.take() {
+        // Reads go on, and show what was acknowledged and nothing else.
+        check(&store, &run.acknowledged).map_err(|what| format!("still running: {what}"))?;
+        disk.clear_faults();
+        if store.health() == StoreHealth::Ready {
+            check_settled(&store).map_err(|what| format!("still running: {what}"))?;
+            check(&store, &run.acknowledged)
+                .map_err(|what| format!("still running, after sweep and reclaim: {what}"))?;
+        }
+    }
+    check_restart(&End::of(durability).strike(disk), &run, at % 3 == seed % 3)
+}
+
+fn number_from(variable: &str, default: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a number")),
+        Err(_) => default,
+    }
+}
+
+/// Says where a panic came from, which may be any thread of the store.
+struct PanicNote(u64, Durability);
+
+impl Drop for PanicNote {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("panicked at seed {}, {:?}", self.0, self.1);
+        }
+    }
+}
+
+fn check_seeds(durability: Durability, default_seeds: u64) {
+    let first = number_from("LITEIO_CRASH_FIRST_SEED", 0);
+    let end = first + number_from("LITEIO_CRASH_SEEDS", default_seeds);
+    let next = AtomicU64::new(first);
+    let work = || -> Result<(), String> {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                return Ok(());
+            }
+            let _note = PanicNote(seed, durability);
+            if let Err(what) = check_seed(seed, durability) {
+                next.store(end, Ordering::Relaxed);
+                return Err(what);
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let results: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        running.into_iter().map(|thread| thread.join().expect("see above")).collect()
+    });
+    for result in results {
+        result.unwrap_or_else(|what| panic!("{what}"));
+    }
+}
+
+#[test]
+fn a_power_cut_or_fault_at_any_operation_loses_nothing_and_tears_nothing() {
+    check_seeds(Durability::Fsync, 300);
+}
+
+#[test]
+fn without_syncs_a_kill_at_any_operation_loses_nothing() {
+    check_seeds(Durability::Os, 60);
+}
+
+#[test]
+fn the_first_start_can_be_cut_anywhere() {
+    for durability in [Durability::Fsync, Durability::Os] {
+        let disk = SimulatedDisk::new(1);
+        let clock = Arc::new(ManualClock::new(1_500_000_000_000));
+        open(&disk, durability, &clock).expect("an empty disk").close();
+        for at in 0..disk.operations() {
+            for fault in [Fault::Crash, FAULTS[at as usize % FAULTS.len()]] {
+                let disk = SimulatedDisk::new(at);
+                disk.set_fault(at, fault);
+                drop(open(&disk, durability, &clock));
+                let left = disk.crash();
+                let store = open(&left, durability, &clock).unwrap_or_else(|error| {
+                    panic!("{durability:?}, {fault:?} at operation {at}: {error}")
+                });
+                check(&store, &Model::default()).expect("it is empty");
+                store
+                    .create_bucket(bucket_name("new"), owner(), String::new())
+                    .wait()
+                    .expect("new");
+            }
+        }
+    }
+}

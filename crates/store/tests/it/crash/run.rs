@@ -1,0 +1,283 @@
+//! Runs a workload, and keeps account of what was acknowledged.
+
+use std::sync::Arc;
+
+use liteio_disk::{Fault, SimulatedDisk};
+use liteio_store::{
+    CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, Durability,
+    ManualClock, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth,
+    UploadId, UploadOptions,
+};
+
+use super::Check;
+use super::compare::check;
+use super::disk::{bucket_name, object_key, open, owner, stage};
+use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
+use super::workload::{BUCKETS, KEYS, Place, Step};
+
+/// Why a step failed.
+struct Failure {
+    error: StoreError,
+    /// Whether the write may be there after a restart.
+    is_submitted: bool,
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { error, is_submitted: true }
+    }
+}
+
+fn before_submission(error: StoreError) -> Failure {
+    Failure { error, is_submitted: false }
+}
+
+/// A store at work, and what it must hold.
+pub(super) struct Run {
+    pub(super) disk: SimulatedDisk,
+    pub(super) durability: Durability,
+    pub(super) clock: Arc<ManualClock>,
+    /// None when it could not be opened again.
+    pub(super) store: Option<Store>,
+    /// What was acknowledged.
+    pub(super) acknowledged: Model,
+    /// The same with the write that failed after it was submitted: a restart may bring it.
+    pub(super) in_flight: Option<Model>,
+    /// Failures of the disk so far.
+    failures: usize,
+}
+
+impl Run {
+    pub(super) fn start(disk: &SimulatedDisk, durability: Durability) -> Self {
+        let clock = Arc::new(ManualClock::new(1_600_000_000_000));
+        let store = open(disk, durability, &clock).ok();
+        let failures = usize::from(store.is_none());
+        Self {
+            disk: disk.clone(),
+            durability,
+            clock,
+            store,
+            acknowledged: Model::default(),
+            in_flight: None,
+            failures,
+        }
+    }
+
+    /// Runs the steps as far as the store goes. The error says what it must not have answered.
+    pub(super) fn work(&mut self, seed: u64, steps: &[Step], fault: Option<Fault>) -> Check {
+        for (index, step) in steps.iter().enumerate() {
+            let turn = Turn::new(seed, index);
+            self.step(step, &turn, fault)
+                .map_err(|what| format!("step {index} {step:?}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, turn: &Turn, fault: Option<Fault>) -> Check {
+        self.clock.set_ms(turn.now_ms);
+        let Some(store) = self.store.clone() else { return Ok(()) };
+        let expected = self.acknowledged.expect(step, turn);
+        if matches!(expected, Expected::Skip) {
+            return Ok(());
+        }
+        let done = match step {
+            Step::Reopen => {
+                let done = self.reopen(store);
+                if done.is_ok() {
+                    return Ok(());
+                }
+                done
+            }
+            _ => perform(&store, &self.acknowledged, step, turn),
+        };
+        match (expected, done) {
+            (Expected::Done(mut next), Ok(upload)) => {
+                if let (Step::CreateUpload { slot, .. }, Some(id)) = (step, upload)
+                    && let Some(upload) = next.uploads.get_mut(slot)
+                {
+                    upload.id = Some(id);
+                }
+                if self.in_flight.is_some() && next != self.acknowledged {
+                    return Err("written after a failed commit".to_owned());
+                }
+                self.acknowledged = next;
+                Ok(())
+            }
+            (Expected::Refused(kind), Ok(_)) => Err(format!("done, and not {kind}")),
+            (Expected::Refused(kind), Err(Failure { error, .. }))
+                if refusal(&error) == Some(kind) =>
+            {
+                Ok(())
+            }
+            (expected, Err(Failure { error, is_submitted })) => {
+                let Some(fault) = fault else { return Err(format!("failed: {error}")) };
+                check_failure(&error, fault)?;
+                self.check_it_may_fail(&error, fault)?;
+                self.failures += 1;
+                // A full disk is the one failure of which certainly nothing is left.
+                if let Expected::Done(next) = expected
+                    && is_submitted
+                    && !matches!(error, StoreError::NoSpace)
+                    && self.in_flight.is_none()
+                    && next != self.acknowledged
+                {
+                    self.in_flight = Some(next);
+                }
+                Ok(())
+            }
+            (Expected::Skip, Ok(_)) => Ok(()),
+        }
+    }
+
+    /// A fault strikes once: another failure needs a store that says that it is not well.
+    fn check_it_may_fail(&self, error: &StoreError, fault: Fault) -> Check {
+        let is_well = self.store.as_ref().is_some_and(|store| store.health() == StoreHealth::Ready);
+        match fault {
+            Fault::Io | Fault::NoSpace | Fault::ShortWrite | Fault::FailedSync
+                if self.failures > 0 && is_well =>
+            {
+                Err(format!("failed again, with nothing wrong: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn reopen(&mut self, store: Store) -> Result<Option<UploadId>, Failure> {
+        self.store = None;
+        store.close();
+        drop(store);
+        let store = open(&self.disk, self.durability, &self.clock)?;
+        // From here on the write that was in flight is decided.
+        if let Some(in_flight) = self.in_flight.take()
+            && check(&store, &self.acknowledged).is_err()
+        {
+            self.acknowledged = in_flight;
+        }
+        self.store = Some(store);
+        Ok(None)
+    }
+}
+
+/// Only what the fault explains.
+fn check_failure(error: &StoreError, fault: Fault) -> Check {
+    let is_explained = match error {
+        StoreError::NoSpace => matches!(fault, Fault::NoSpace | Fault::NoSpaceFrom),
+        StoreError::Poisoned { .. } => true,
+        StoreError::Io(_) => !matches!(fault, Fault::NoSpace | Fault::NoSpaceFrom),
+        // The bytes of a stopped machine cannot be read.
+        StoreError::Corrupt { .. } => fault == Fault::Crash,
+        _ => false,
+    };
+    if is_explained { Ok(()) } else { Err(format!("{error:?} is no answer to {fault:?}")) }
+}
+
+fn metadata(turn: &Turn) -> ObjectMetadata {
+    ObjectMetadata { user: vec![("label".to_owned(), turn.label())], ..ObjectMetadata::default() }
+}
+
+fn object_id((bucket, key): Place) -> ObjectId {
+    ObjectId { bucket: bucket_name(BUCKETS[bucket]), key: object_key(KEYS[key]), version: None }
+}
+
+/// Makes the call. Of a new upload it returns the id.
+fn perform(
+    store: &Store,
+    model: &Model,
+    step: &Step,
+    turn: &Turn,
+) -> Result<Option<UploadId>, Failure> {
+    let upload_of = |slot: u32| -> &ModelUpload { &model.uploads[&slot] };
+    let id_of = |slot: u32| upload_of(slot).id.expect("acknowledged");
+    match *step {
+        Step::CreateBucket { bucket } => {
+            let name = bucket_name(BUCKETS[bucket]);
+            store.create_bucket(name, owner(), "us-east-1".to_owned()).wait()?;
+        }
+        Step::DeleteBucket { bucket } => {
+            store.delete_bucket(bucket_name(BUCKETS[bucket])).wait()?
+        }
+        Step::Put { place, bytes } => {
+            let target = object_id(place);
+            let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
+            let options =
+                PutOptions { metadata: metadata(turn), owner: owner(), ..PutOptions::default() };
+            store.put_object(&target.bucket, target.key, body, options).wait()?;
+        }
+        Step::Delete { place } => {
+            let target = object_id(place);
+            store.delete_object(&target.bucket, target.key, None, Default::default()).wait()?;
+        }
+        Step::DeleteAll { bucket } => {
+            let targets = KEYS.map(|key| DeleteTarget {
+                key: object_key(key),
+                version: None,
+                conditions: Default::default(),
+            });
+            let outcomes =
+                store.delete_objects(&bucket_name(BUCKETS[bucket]), targets.to_vec()).wait()?;
+            for outcome in outcomes {
+                outcome?;
+            }
+        }
+        Step::Copy { from, to, is_relabelled } => {
+            let target = object_id(to);
+            let options = CopyOptions {
+                metadata: is_relabelled.then(|| metadata(turn)),
+                owner: owner(),
+                ..CopyOptions::default()
+            };
+            store.copy_object(object_id(from), &target.bucket, target.key, options).wait()?;
+        }
+        Step::CreateUpload { slot: _, place } => {
+            let target = object_id(place);
+            let options = UploadOptions {
+                metadata: metadata(turn),
+                owner: owner(),
+                ..UploadOptions::default()
+            };
+            let upload = store.create_upload(&target.bucket, target.key, options).wait()?;
+            return Ok(Some(upload.id));
+        }
+        Step::PutPart { slot, number, bytes } => {
+            let upload = upload_of(slot);
+            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
+            let number = PartNumber::new(number).expect("valid");
+            store.put_part(&bucket, &key, &id_of(slot), number, body, None).wait()?;
+        }
+        Step::CopyPart { slot, number, from, is_whole } => {
+            let upload = upload_of(slot);
+            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let number = PartNumber::new(number).expect("valid");
+            let source = model.buckets.get(BUCKETS[from.0]);
+            let source = source.and_then(|bucket| bucket.objects.get(KEYS[from.1]));
+            let range = source.and_then(|source| copied_range(&source.bytes, is_whole));
+            let options = CopyPartOptions {
+                range: range.filter(|_| !is_whole).map(|(first, last)| (first as u64, last as u64)),
+                ..CopyPartOptions::default()
+            };
+            let id = id_of(slot);
+            store.copy_part(object_id(from), &bucket, &key, &id, number, options).wait()?;
+        }
+        Step::Complete { slot } => {
+            let upload = upload_of(slot);
+            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let parts = upload.parts.keys().map(|number| CompletePart {
+                number: PartNumber::new(*number).expect("valid"),
+                etag: None,
+                checksum: None,
+            });
+            let parts = parts.collect();
+            let options = CompleteOptions::default();
+            store.complete_upload(&bucket, &key, &id_of(slot), parts, options).wait()?;
+        }
+        Step::Abort { slot } => {
+            let upload = upload_of(slot);
+            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            store.abort_upload(&bucket, &key, &id_of(slot)).wait()?;
+        }
+        Step::Reclaim => drop(store.reclaim()?),
+        Step::Reopen => unreachable!("the run does it"),
+    }
+    Ok(None)
+}
