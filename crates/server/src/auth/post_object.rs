@@ -116,8 +116,8 @@ impl Authenticator {
         }
         let mut form = Form::read(&parts.headers, &mut source).await?;
         expand_file_name(&mut form);
-        let (identity, length) = self.check_form(&form, &target.bucket)?;
         let key = form_key(&form)?;
+        let (identity, length) = self.check_form(&form, &target.bucket)?;
         let post_form = PostForm {
             success_status: success_status(&form),
             success_redirect: success_redirect(&form),
