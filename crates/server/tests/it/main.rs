@@ -7,6 +7,7 @@ mod compatibility;
 mod conditional;
 mod dependencies;
 mod documents;
+mod form;
 mod harness;
 mod hostile;
 mod listing;
