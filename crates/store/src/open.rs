@@ -10,6 +10,7 @@
 //! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
 //! ```
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
 }
 
 pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
-    match read_format(&*disk)? {
+    let format = read_format(&*disk)?;
+    match format {
         Some(found) if found > FORMAT => {
             return Err(StoreError::FormatTooNew { found, known: FORMAT });
         }
@@ -82,7 +84,8 @@ pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened
             write_format(&*disk)?;
         }
     }
-    let was_clean = take_clean_marker(&*disk)?;
+    // In a new directory there is nothing to sweep, either.
+    let was_clean = take_clean_marker(&*disk)? || format.is_none();
     let blobs = FileBlobStore::open(Arc::clone(&disk), config.durability)?;
     blobs.clean_temporary()?;
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config(&config))?;
@@ -172,8 +175,12 @@ fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
     }
 }
 
-/// Notes that the store ended in order.
-pub(crate) fn mark_clean(disk: &dyn Disk) -> io::Result<()> {
+/// Notes that the store ended in order: nothing to sweep, also after a power cut, which must not bring
+/// back blobs that were deleted from the directories `removed_from`.
+pub(crate) fn mark_clean(disk: &dyn Disk, removed_from: &BTreeSet<u8>) -> io::Result<()> {
+    for first_byte in removed_from {
+        disk.sync_dir(&format!("blobs/{first_byte:02x}"))?;
+    }
     disk.open(CLEAN_FILE, OpenMode::CreateOrWrite)?;
     disk.sync_dir("")
 }

@@ -88,7 +88,12 @@ fn finish<T>(
     blob: Option<StagedBlob>,
 ) -> Result<T, StoreError> {
     match result {
-        Ok(committed) => Ok(committed.value),
+        Ok(committed) => {
+            if let Some(blob) = &blob {
+                blob.acknowledge();
+            }
+            Ok(committed.value)
+        }
         Err(error) => {
             // The one failure of a commit that certainly left nothing behind.
             if let (StoreError::NoSpace, Some(blob)) = (&error, &blob) {

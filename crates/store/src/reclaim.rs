@@ -47,6 +47,8 @@ impl Store {
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();
+        // From here on the end of every reader is told, also of one that is found pinned just before.
+        self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
         loop {
             let before = report;
@@ -78,6 +80,7 @@ impl Store {
         report: &mut ReclaimReport,
     ) -> Result<(), StoreError> {
         self.shared().blobs.delete(id)?;
+        self.inner.removed_from.lock().insert(id.0[0]);
         self.shared().counters.blobs_deleted.fetch_add(1, Ordering::Relaxed);
         report.blobs += 1;
         Ok(())
@@ -87,6 +90,10 @@ impl Store {
     fn reclaim_pass(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
         let mut position = Bound::Included(space::ALL_DELETIONS.to_vec());
         loop {
+            // What is left in the queue is for the next start.
+            if self.shared().work.is_stopped() {
+                return Err(StoreError::Closed);
+            }
             let batch = self.read_queue(&position)?;
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));

@@ -1,5 +1,6 @@
 //! The handle: open, health, close.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +38,9 @@ pub(crate) struct Inner {
     pub(crate) reclaim_lock: Mutex<()>,
     /// Whether the blobs on the disk are known to be those that records name.
     pub(crate) is_swept: AtomicBool,
+    /// The directories (by first byte) from which blobs were deleted: nothing has made that durable,
+    /// since a file that comes back is only an orphan.
+    pub(crate) removed_from: Mutex<BTreeSet<u8>>,
     /// Held until the files are closed.
     directory_lock: Mutex<Option<liteio_disk::DirectoryLock>>,
 }
@@ -109,13 +113,15 @@ impl Store {
             reclaimer: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
+            removed_from: Mutex::new(BTreeSet::new()),
             directory_lock: Mutex::new(opened.directory_lock),
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// Finishes what was submitted, stops the threads and closes the files. Later calls fail with
-    /// [`StoreError::Closed`]; readers that are open go on.
+    /// [`StoreError::Closed`]; so does an open reader when it comes to the next part of an object that
+    /// was uploaded in parts.
     pub fn close(&self) {
         self.inner.close();
     }
@@ -224,12 +230,12 @@ impl Inner {
         // Waits for updates that are being submitted; the key space finishes those that wait in it.
         let Some(kv) = self.kv.write().take() else { return };
         drop(kv);
-        let is_clean = self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_empty();
+        let is_clean = self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_settled();
         if let Some(disk) = &self.disk
             && is_clean
         {
             // Without the marker the next start sweeps, which costs time and nothing else.
-            let _ = open::mark_clean(&**disk);
+            let _ = open::mark_clean(&**disk, &self.removed_from.lock());
         }
         *self.directory_lock.lock() = None;
     }

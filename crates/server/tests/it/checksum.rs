@@ -5,7 +5,7 @@ use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use crate::harness::{self, base64, md5};
+use crate::harness::{self, Headers, base64, md5};
 
 const BODY: &[u8] = b"The quick brown fox jumps over the lazy dog";
 
@@ -74,7 +74,7 @@ async fn contradictions_are_refused() {
     server.bucket("mine").await;
     let [(crc32, crc32_value), (crc32c, crc32c_value), ..] = checksums(BODY);
     let digest = base64(&md5(BODY));
-    let rows: Vec<(Vec<(&str, &str)>, u16, &str)> = vec![
+    let rows: Vec<(Headers<'_>, u16, &str)> = vec![
         (vec![(crc32, &crc32_value), (crc32c, &crc32c_value)], 400, "InvalidRequest"),
         (vec![("x-amz-sdk-checksum-algorithm", "CRC32")], 400, "InvalidRequest"),
         (

@@ -1,6 +1,6 @@
 //! Conditions on reads and writes.
 
-use crate::harness::{self, etag};
+use crate::harness::{self, Headers, etag};
 
 const PAST: &str = "Thu, 01 Jan 1970 00:00:00 GMT";
 const FUTURE: &str = "Fri, 01 Jan 2100 00:00:00 GMT";
@@ -12,7 +12,7 @@ async fn reads_are_conditional() {
     let bare = tag.trim_matches('"').to_owned();
     let list = format!("{NO_MATCH}, {tag}");
     let weak = format!("W/{tag}");
-    let rows: Vec<(Vec<(&str, &str)>, u16)> = vec![
+    let rows: Vec<(Headers<'_>, u16)> = vec![
         (vec![("if-match", &tag)], 200),
         (vec![("if-match", &bare)], 200),
         (vec![("if-match", &list)], 200),
@@ -100,7 +100,7 @@ async fn deletes_are_conditional() {
 #[tokio::test]
 async fn copies_are_conditional() {
     let tag = etag(b"source");
-    let rows: Vec<(Vec<(&str, &str)>, u16)> = vec![
+    let rows: Vec<(Headers<'_>, u16)> = vec![
         (vec![("x-amz-copy-source-if-match", &tag)], 200),
         (vec![("x-amz-copy-source-if-match", NO_MATCH)], 412),
         (vec![("x-amz-copy-source-if-none-match", NO_MATCH)], 200),

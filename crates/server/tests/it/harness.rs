@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
@@ -41,6 +42,9 @@ const USERS: &str = r#"
     secret_key = "bob's secret"
 "#;
 
+/// Headers of a request.
+pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
+
 /// A server and the files it needs.
 pub(crate) struct TestServer {
     handle: ServerHandle,
@@ -79,6 +83,11 @@ async fn start(backend: &'static str, region: &'static str) -> TestServer {
 }
 
 impl TestServer {
+    /// For clients of other makes.
+    pub(crate) fn endpoint(&self) -> String {
+        self.handle.endpoint()
+    }
+
     /// A client of the AWS SDK for Alice.
     pub(crate) fn client(&self) -> Client {
         self.client_of(ALICE)
@@ -128,6 +137,21 @@ impl TestServer {
         self.request("POST", path_and_query).body(body).send().await
     }
 
+    /// Alice's policy for a form upload: time, signature, and the policy in base64.
+    pub(crate) fn sign_policy(&self, conditions: &str) -> (String, String, String) {
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let date = &time[..8];
+        let credential = format!("{}/{date}/{}/s3/aws4_request", ALICE.access_key, self.region);
+        let policy = format!(
+            "{{\"expiration\": \"2100-01-01T00:00:00Z\", \"conditions\": [{conditions}, \
+             {{\"bucket\": \"mine\"}}, {{\"x-amz-algorithm\": \"AWS4-HMAC-SHA256\"}}, \
+             {{\"x-amz-credential\": \"{credential}\"}}, {{\"x-amz-date\": \"{time}\"}}]}}"
+        );
+        let policy = base64(policy.as_bytes());
+        let signature = hex(&hmac(&signing_key(ALICE, date, self.region), policy.as_bytes()));
+        (time.clone(), signature, policy)
+    }
+
     /// Creates Alice's bucket.
     pub(crate) async fn bucket(&self, name: &str) {
         self.put(&format!("/{name}"), "").await.expect_status(200);
@@ -171,7 +195,39 @@ impl RawRequest<'_> {
     }
 
     /// Signs and sends it on a connection of its own.
-    pub(crate) async fn send(mut self) -> RawResponse {
+    pub(crate) async fn send(self) -> RawResponse {
+        let (method, length) = (self.method, self.body.len());
+        let (address, mut message, body) = self.message();
+        let end = format!("content-length: {length}\r\nconnection: close\r\n\r\n");
+        message.extend_from_slice(end.as_bytes());
+        message.extend_from_slice(&body);
+        exchange(address, method, &message).await
+    }
+
+    /// Sends these bytes behind a head that says nothing about their number.
+    pub(crate) async fn send_without_length(self, body: &[u8]) -> RawResponse {
+        let method = self.method;
+        let (address, mut message, _) = self.message();
+        message.extend_from_slice(b"connection: close\r\n\r\n");
+        message.extend_from_slice(body);
+        exchange(address, method, &message).await
+    }
+
+    /// Sends the first `bytes` of the body and closes the connection.
+    pub(crate) async fn cut_off(self, bytes: usize) {
+        let length = self.body.len();
+        let (address, mut message, body) = self.message();
+        message.extend_from_slice(format!("content-length: {length}\r\n\r\n").as_bytes());
+        message.extend_from_slice(&body[..bytes]);
+        let mut stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.write_all(&message).await.expect("the server reads");
+        stream.shutdown().await.expect("the connection closes");
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+    }
+
+    /// Where to send it, its head without an end, and its body.
+    fn message(mut self) -> (SocketAddr, Vec<u8>, Vec<u8>) {
         let address = self.server.handle.address();
         let host = address.to_string();
         self.headers.entry("host".to_owned()).or_insert_with(|| host.into_bytes());
@@ -186,20 +242,11 @@ impl RawRequest<'_> {
             message.extend_from_slice(value);
             message.extend_from_slice(b"\r\n");
         }
-        let length = format!("content-length: {}\r\nconnection: close\r\n\r\n", self.body.len());
-        message.extend_from_slice(length.as_bytes());
-        message.extend_from_slice(&self.body);
-        let mut stream = TcpStream::connect(address).await.expect("the server listens");
-        // A server that refuses a request need not read its body.
-        let _ = stream.write_all(&message).await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        RawResponse::parse(self.method, &answer)
+        (address, message, self.body)
     }
 
     fn sign(&mut self, user: User) {
-        let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
-        let time = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let date = &time[..8];
         self.headers.insert("x-amz-date".to_owned(), time.clone().into_bytes());
         let hash = b"UNSIGNED-PAYLOAD".to_vec();
@@ -222,10 +269,7 @@ impl RawRequest<'_> {
         let scope = format!("{date}/{}/s3/aws4_request", self.server.region);
         let string =
             format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
-        let mut key = hmac(format!("AWS4{}", user.secret_key).as_bytes(), date.as_bytes());
-        for part in [self.server.region, "s3", "aws4_request"] {
-            key = hmac(&key, part.as_bytes());
-        }
+        let key = signing_key(user, date, self.server.region);
         let signature = hex(&hmac(&key, string.as_bytes()));
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
@@ -233,6 +277,15 @@ impl RawRequest<'_> {
         );
         self.headers.insert("authorization".to_owned(), authorization.into_bytes());
     }
+}
+
+async fn exchange(address: SocketAddr, method: &str, message: &[u8]) -> RawResponse {
+    let mut stream = TcpStream::connect(address).await.expect("the server listens");
+    // A server that refuses a request need not read its body.
+    let _ = stream.write_all(message).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    RawResponse::parse(method, &answer)
 }
 
 /// A pair of the query as it is signed: decoded and encoded again.
@@ -245,6 +298,11 @@ fn canonical_pair(pair: &str) -> String {
         percent_encode(&decoded, ENCODED).to_string()
     };
     format!("{}={}", encode(name), encode(value))
+}
+
+fn signing_key(user: User, date: &str, region: &str) -> Vec<u8> {
+    let key = hmac(format!("AWS4{}", user.secret_key).as_bytes(), date.as_bytes());
+    [region, "s3", "aws4_request"].iter().fold(key, |key, part| hmac(&key, part.as_bytes()))
 }
 
 fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
@@ -369,13 +427,4 @@ fn unchunk(mut body: &[u8]) -> Vec<u8> {
         whole.extend_from_slice(&body[..size]);
         body = &body[size + 2..];
     }
-}
-
-/// The code of an error of the SDK.
-pub(crate) fn code_of<E>(error: &aws_sdk_s3::error::SdkError<E>) -> String
-where
-    E: aws_sdk_s3::error::ProvideErrorMetadata,
-{
-    use aws_sdk_s3::error::ProvideErrorMetadata as _;
-    error.code().unwrap_or("no code").to_owned()
 }

@@ -1,6 +1,6 @@
 //! Objects: write, read, delete, copy, and what is kept beside their bytes.
 
-use crate::harness::{self, base64, etag, md5};
+use crate::harness::{self, Headers, base64, etag, md5};
 
 #[tokio::test]
 async fn an_object_is_what_was_put() {
@@ -371,7 +371,7 @@ async fn copies_that_make_no_sense_are_refused() {
     let server = harness::memory().await;
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
-    let rows: Vec<(Vec<(&str, &str)>, u16, &str)> = vec![
+    let rows: Vec<(Headers<'_>, u16, &str)> = vec![
         (vec![("x-amz-copy-source", "/mine/key")], 400, "InvalidRequest"),
         (vec![("x-amz-copy-source", "/mine/none")], 404, "NoSuchKey"),
         (vec![("x-amz-copy-source", "/none/key")], 404, "NoSuchBucket"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 
@@ -17,6 +17,8 @@ pub(crate) struct Staging {
     in_flight: Mutex<HashSet<BlobId>>,
     /// Blobs of bodies that were given up: for the reclaimer to delete.
     discarded: Mutex<Vec<BlobId>>,
+    /// Whether a blob was handed over to a record whose commit nobody has seen: it may be an orphan.
+    is_doubtful: AtomicBool,
 }
 
 impl Staging {
@@ -25,8 +27,8 @@ impl Staging {
         shared.config.random.fill(&mut random);
         let id = shared.blobs.next_id(random);
         shared.staging.in_flight.lock().insert(id);
-        let is_handed_over = AtomicBool::new(false);
-        StagedBlob(Arc::new(Staged { id, is_handed_over, shared: Arc::clone(shared) }))
+        let state = AtomicU8::new(STAGED);
+        StagedBlob(Arc::new(Staged { id, state, shared: Arc::clone(shared) }))
     }
 
     pub(crate) fn contains(&self, id: &BlobId) -> bool {
@@ -37,9 +39,11 @@ impl Staging {
         std::mem::take(&mut *self.discarded.lock())
     }
 
-    /// Whether nothing is on its way and nothing waits to be deleted.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.in_flight.lock().is_empty() && self.discarded.lock().is_empty()
+    /// Whether every blob is known to belong to a record, or to be deleted.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.in_flight.lock().is_empty()
+            && self.discarded.lock().is_empty()
+            && !self.is_doubtful.load(Ordering::Acquire)
     }
 
     pub(crate) fn discard(&self, id: BlobId) {
@@ -59,9 +63,17 @@ pub(crate) struct StagedBlob(Arc<Staged>);
 #[derive(Debug)]
 struct Staged {
     id: BlobId,
-    is_handed_over: AtomicBool,
+    /// One of the three below.
+    state: AtomicU8,
     shared: Arc<Shared>,
 }
+
+/// No record names it.
+const STAGED: u8 = 0;
+/// A record names it, which may not have committed.
+const HANDED_OVER: u8 = 1;
+/// The record has committed.
+const ACKNOWLEDGED: u8 = 2;
 
 impl StagedBlob {
     pub(crate) fn id(&self) -> BlobId {
@@ -72,21 +84,31 @@ impl StagedBlob {
     /// it does not, the blob becomes an orphan, which is found after a restart, and must not be
     /// deleted now: a failed commit may turn out to have happened.
     pub(crate) fn hand_over(&self) {
-        self.0.is_handed_over.store(true, Ordering::Release);
+        self.0.state.store(HANDED_OVER, Ordering::Release);
+    }
+
+    /// The commit has happened.
+    pub(crate) fn acknowledge(&self) {
+        self.0.state.store(ACKNOWLEDGED, Ordering::Release);
     }
 
     /// The commit failed for certain.
     pub(crate) fn take_back(&self) {
-        self.0.is_handed_over.store(false, Ordering::Release);
+        self.0.state.store(STAGED, Ordering::Release);
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
         let Shared { staging, work, .. } = &*self.shared;
-        if !*self.is_handed_over.get_mut() {
-            staging.discard(self.id);
-            work.wake();
+        match *self.state.get_mut() {
+            STAGED => {
+                staging.discard(self.id);
+                work.wake();
+            }
+            // Nobody waited for the answer, or the answer was a failure that leaves it open.
+            HANDED_OVER => staging.is_doubtful.store(true, Ordering::Release),
+            _ => {}
         }
         staging.in_flight.lock().remove(&self.id);
     }

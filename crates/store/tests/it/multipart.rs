@@ -195,11 +195,11 @@ fn parts_are_copied_from_ranges_of_any_object() {
             copied.wait().map(|outcome| outcome.part)
         };
         let end = whole.len() as u64;
-        let sources: [(&str, Option<(u64, u64)>, &[u8]); 8] = [
-            ("single", None, &single),
+        let sources = [
+            ("single", None, &single[..]),
             ("single", Some((10, 4000)), &single[10..4001]),
             ("tiny", Some((1, 8)), b"12345678"),
-            ("multi", None, &whole),
+            ("multi", None, &whole[..]),
             ("multi", Some((299_990, 300_100)), &whole[299_990..300_101]),
             ("multi", Some((300_000, 300_010)), &whole[300_000..300_011]),
             ("multi", Some((100, 200_000)), &whole[100..200_001]),

@@ -133,15 +133,18 @@ fn check_fault(
     disk.set_fault(at, fault);
     let mut run = Run::start(disk, durability);
     run.work(seed, steps, Some(fault))?;
+    let still_running = |what| format!("still running: {what}");
+    // Reads go on, and show what was acknowledged and nothing else.
+    if let Some(store) = &run.store {
+        check(store, &run.acknowledged).map_err(still_running)?;
+    }
+    disk.clear_faults();
+    run.go_on(seed, steps, fault).map_err(still_running)?;
     if let Some(store) = run.store.take() {
-        // Reads go on, and show what was acknowledged and nothing else.
-        check(&store, &run.acknowledged).map_err(|what| format!("still running: {what}"))?;
-        disk.clear_faults();
         if store.health() == StoreHealth::Ready {
-            check_settled(&store).map_err(|what| format!("still running: {what}"))?;
-            check(&store, &run.acknowledged)
-                .map_err(|what| format!("still running, after sweep and reclaim: {what}"))?;
+            check_settled(&store).map_err(still_running)?;
         }
+        check(&store, &run.acknowledged).map_err(still_running)?;
     }
     check_restart(&End::of(durability).strike(disk), &run, at % 3 == seed % 3)
 }

@@ -223,9 +223,16 @@ impl Model {
         open.into_iter()
     }
 
-    fn source(&self, (bucket, key): Place) -> Result<&ModelObject, Expected> {
-        let bucket = self.buckets.get(BUCKETS[bucket]).ok_or(Refused("NoSuchBucket"))?;
-        bucket.objects.get(KEYS[key]).ok_or(Refused("NoSuchKey"))
+    pub(super) fn object(&self, (bucket, key): Place) -> Option<&ModelObject> {
+        self.buckets.get(BUCKETS[bucket])?.objects.get(KEYS[key])
+    }
+
+    fn source(&self, place: Place) -> Result<&ModelObject, Expected> {
+        match self.object(place) {
+            Some(object) => Ok(object),
+            None if self.buckets.contains_key(BUCKETS[place.0]) => Err(Refused("NoSuchKey")),
+            None => Err(Refused("NoSuchBucket")),
+        }
     }
 
     fn insert(mut self, (bucket, key): Place, turn: &Turn, object: ModelObject) -> Expected {

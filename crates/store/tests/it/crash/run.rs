@@ -11,7 +11,7 @@ use liteio_store::{
 
 use super::Check;
 use super::compare::check;
-use super::disk::{bucket_name, object_key, open, owner, stage};
+use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
 use super::workload::{BUCKETS, KEYS, Place, Step};
 
@@ -71,6 +71,30 @@ impl Run {
                 .map_err(|what| format!("step {index} {step:?}: {what}"))?;
         }
         Ok(())
+    }
+
+    /// Whether the store, once the fault is over, writes or says why it does not.
+    pub(super) fn go_on(&mut self, seed: u64, steps: &[Step], fault: Fault) -> Check {
+        let Some(store) = self.store.clone() else { return Ok(()) };
+        let is_stopped = matches!(store.health(), StoreHealth::ReadOnly { .. });
+        drop(store);
+        let (failures, before) = (self.failures, self.acknowledged.clone());
+        for (i, step) in [
+            Step::CreateBucket { bucket: 1 },
+            Step::Put { place: (1, 0), bytes: INLINE_BYTES_MAX },
+            Step::Put { place: (1, 0), bytes: INLINE_BYTES_MAX + 1 },
+            Step::Delete { place: (1, 0) },
+        ]
+        .iter()
+        .enumerate()
+        {
+            self.step(step, &Turn::new(seed, steps.len() + i), Some(fault))?;
+        }
+        match (is_stopped, self.failures > failures, self.acknowledged != before) {
+            (true, _, true) => Err("it writes, and says that it does not".to_owned()),
+            (false, true, _) => Err("it does not write, and says that it does".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     fn step(&mut self, step: &Step, turn: &Turn, fault: Option<Fault>) -> Check {

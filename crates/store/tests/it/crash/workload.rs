@@ -2,7 +2,7 @@
 
 use liteio_store::SeededRandom;
 
-use super::disk::INLINE_BYTES_MAX;
+use super::disk::{INLINE_BYTES_MAX, PART_BYTES_MIN};
 use super::model::{Expected, Model, Turn};
 
 pub(super) const BUCKETS: [&str; 2] = ["first-bucket", "second-bucket"];
@@ -68,53 +68,78 @@ pub(super) enum Step {
 pub(super) fn workload(seed: u64) -> Vec<Step> {
     let random = SeededRandom::new(seed);
     let mut model = Model::default();
-    let mut steps = vec![Step::CreateBucket { bucket: 0 }];
+    let mut steps = Vec::new();
     let length = 7 + random.below(7) as usize;
-    let mut slots = 0;
     while steps.len() < length {
-        let turn = Turn::new(seed, steps.len());
-        if let Expected::Done(next) = model.expect(steps.last().expect("never empty"), &turn) {
+        let step = match steps.len() {
+            0 => Step::CreateBucket { bucket: 0 },
+            _ => {
+                let is_begin = |step: &&Step| matches!(step, Step::CreateUpload { .. });
+                next_step(&random, &model, steps.iter().filter(is_begin).count() as u32)
+            }
+        };
+        if let Expected::Done(next) = model.expect(&step, &Turn::new(seed, steps.len())) {
             model = next;
         }
-        steps.push(next_step(&random, &mut slots));
+        steps.push(step);
     }
     steps
 }
 
-fn next_step(random: &SeededRandom, slots: &mut u32) -> Step {
-    let place = || -> Place {
-        let bucket = usize::from(random.below(6) == 0);
-        (bucket, random.below(KEYS.len() as u64) as usize)
+/// `next_slot` is the number that no upload has yet.
+fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
+    let anywhere = || -> Place {
+        (usize::from(random.below(8) == 0), random.below(KEYS.len() as u64) as usize)
     };
-    let slot = |slots: &u32| random.below(u64::from(*slots)) as u32;
+    // Where something is, most of the time.
+    let somewhere = || {
+        let places =
+            (0..BUCKETS.len()).flat_map(|bucket| (0..KEYS.len()).map(move |key| (bucket, key)));
+        let taken: Vec<Place> = places.filter(|place| model.object(*place).is_some()).collect();
+        pick(random, &taken).unwrap_or_else(anywhere)
+    };
+    // An upload in progress, most of the time.
+    let open = model.uploads.iter().filter(|(_, upload)| upload.is_open);
+    let open: Vec<u32> = open.map(|(slot, _)| *slot).collect();
+    let slot = || pick(random, &open).unwrap_or_else(|| random.below(u64::from(next_slot)) as u32);
     let number = || 1 + random.below(3) as u16;
     match random.below(100) {
-        0..4 => Step::CreateBucket { bucket: random.below(2) as usize },
-        4..6 => Step::DeleteBucket { bucket: random.below(2) as usize },
-        6..32 => Step::Put { place: place(), bytes: body_bytes(random) },
-        32..40 => Step::Delete { place: place() },
-        40..42 => Step::DeleteAll { bucket: 0 },
-        42..52 => Step::Copy { from: place(), to: place(), is_relabelled: random.below(2) == 0 },
-        52..56 => Step::Reclaim,
-        56..58 => Step::Reopen,
-        58..66 => {
-            *slots += 1;
-            Step::CreateUpload { slot: *slots - 1, place: (0, place().1) }
+        0..3 => Step::CreateBucket { bucket: random.below(2) as usize },
+        3..6 => Step::DeleteBucket { bucket: random.below(2) as usize },
+        6..18 => Step::Put { place: anywhere(), bytes: body_bytes(random) },
+        18..28 => Step::Put { place: somewhere(), bytes: body_bytes(random) },
+        28..37 => Step::Delete { place: somewhere() },
+        37..39 => Step::DeleteAll { bucket: 0 },
+        39..47 => {
+            Step::Copy { from: somewhere(), to: anywhere(), is_relabelled: random.below(2) == 0 }
         }
-        _ if *slots == 0 => Step::Put { place: place(), bytes: body_bytes(random) },
-        66..80 => {
-            let bytes = body_bytes(random).max(8);
-            Step::PutPart { slot: slot(slots), number: number(), bytes }
+        // Onto what is there already, often itself.
+        47..53 => Step::Copy { from: somewhere(), to: somewhere(), is_relabelled: true },
+        53..57 => Step::Reclaim,
+        57..59 => Step::Reopen,
+        59..66 => Step::CreateUpload { slot: next_slot, place: anywhere() },
+        _ if next_slot == 0 => Step::CreateUpload { slot: next_slot, place: anywhere() },
+        66..77 => {
+            let bytes = body_bytes(random).max(PART_BYTES_MIN as usize);
+            Step::PutPart { slot: slot(), number: number(), bytes }
         }
-        80..86 => Step::CopyPart {
-            slot: slot(slots),
+        77..86 => Step::CopyPart {
+            slot: slot(),
             number: number(),
-            from: place(),
+            from: somewhere(),
             is_whole: random.below(2) == 0,
         },
-        86..97 => Step::Complete { slot: slot(slots) },
-        _ => Step::Abort { slot: slot(slots) },
+        86..97 => Step::Complete { slot: slot() },
+        _ => Step::Abort { slot: slot() },
     }
+}
+
+/// One of `choices`, but now and then none.
+fn pick<T: Copy>(random: &SeededRandom, choices: &[T]) -> Option<T> {
+    if choices.is_empty() || random.below(8) == 0 {
+        return None;
+    }
+    Some(choices[random.below(choices.len() as u64) as usize])
 }
 
 fn body_bytes(random: &SeededRandom) -> usize {
