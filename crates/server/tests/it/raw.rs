@@ -335,7 +335,7 @@ impl Request {
     }
 
     fn key(&self, keys: Keys, date: &str) -> Vec<u8> {
-        let key = hmac(format!("AWS4{}", keys.secret).as_bytes(), date[..8].as_bytes());
+        let key = hmac(format!("AWS4{}", keys.secret).as_bytes(), &date.as_bytes()[..8]);
         let key = hmac(&hmac(&key, self.region.as_bytes()), self.service.as_bytes());
         hmac(&key, b"aws4_request")
     }
