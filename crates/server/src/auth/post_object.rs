@@ -146,7 +146,7 @@ impl Authenticator {
             && named != bucket
         {
             let message = "The bucket field of the form is not the bucket of the request.";
-            return Err(AuthError::invalid_argument(message).with("ArgumentName", "bucket"));
+            return Err(AuthError::access_denied(message));
         }
         let has_any = |names: &[&str]| names.iter().any(|name| form.field(name).is_some());
         let (is_version_2, is_version_4) = (has_any(&VERSION_2_FIELDS), has_any(&VERSION_4_FIELDS));

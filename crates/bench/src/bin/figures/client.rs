@@ -81,7 +81,12 @@ impl Client {
     }
 
     /// Sends a request and returns the status and the body.
-    pub(crate) fn send(&mut self, method: &str, target: &str, body: &[u8]) -> io::Result<(u16, &[u8])> {
+    pub(crate) fn send(
+        &mut self,
+        method: &str,
+        target: &str,
+        body: &[u8],
+    ) -> io::Result<(u16, &[u8])> {
         let head = format!(
             "{method} {target} HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\r\n",
             self.host,
@@ -132,7 +137,8 @@ impl Client {
         loop {
             self.line.clear();
             self.reader.read_line(&mut self.line)?;
-            let bytes = usize::from_str_radix(self.line.trim_end(), 16).map_err(io::Error::other)?;
+            let bytes =
+                usize::from_str_radix(self.line.trim_end(), 16).map_err(io::Error::other)?;
             let start = self.body.len();
             self.body.resize(start + bytes + 2, 0);
             self.reader.read_exact(&mut self.body[start..])?;

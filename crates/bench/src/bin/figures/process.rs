@@ -47,7 +47,8 @@ impl Process {
 
     /// CPU time of the server so far, user and system, to 10 ms.
     pub(crate) fn cpu(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let stat =
+            fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let ticks = |field: usize| {
             let after_name = stat.rsplit(") ").next().unwrap_or_default();
             after_name.split(' ').nth(field).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0)

@@ -256,7 +256,10 @@ pub(crate) fn list(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     fill(&data, MILLION, |number| format!("{:03}/{:03}", number / 1000, number % 1000))?;
     let server = Process::start(&["--data-dir", text(&data)])?;
-    println!("ready after kill -9 with a million objects: {:.0} ms", server.ready.as_secs_f64() * 1e3);
+    println!(
+        "ready after kill -9 with a million objects: {:.0} ms",
+        server.ready.as_secs_f64() * 1e3
+    );
     let (signer, mut client) = (Signer::new(server.address), Client::connect(server.address)?);
     let queries = [
         ("1,000 of 1,000,000 keys", "list-type=2&start-after=500%2F500"),
