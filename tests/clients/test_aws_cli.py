@@ -103,7 +103,7 @@ def test_a_presigned_url_works_without_credentials(aws, tmp_path):
     url = aws("s3", "presign", f"s3://{bucket}/a b+c").strip()
     assert urllib.request.urlopen(url).read() == b"for everyone with the link"
     try:
-        urllib.request.urlopen(url.replace("X-Amz-Expires=3600", "X-Amz-Expires=3601"))
+        urllib.request.urlopen(url.replace("/a%20b", "/c%20b"))
         raise AssertionError("a changed URL was accepted")
     except urllib.error.HTTPError as refused:
         assert refused.code == 403 and b"SignatureDoesNotMatch" in refused.read()

@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import threading
+import urllib.error
 import urllib.request
 
 import pytest
@@ -127,10 +128,19 @@ def test_conditional_writes_have_one_winner(server, s3, bucket):
     assert s3.get_object(Bucket=bucket, Key="lock")["Body"].read() == str(winners[0]).encode()
 
 
-def test_presigned_requests_and_posts(s3, bucket):
-    url = s3.generate_presigned_url("put_object", Params={"Bucket": bucket, "Key": "p"})
-    request = urllib.request.Request(url, data=b"presigned", method="PUT")
+@pytest.mark.parametrize("version", [None, "s3v4"])
+def test_presigned_requests_and_posts(server, bucket, version):
+    s3 = client(server.endpoint, signature_version=version)  # None: what boto3 takes by itself.
+    sent_type = {"ContentType": "text/plain"}
+    url = s3.generate_presigned_url("put_object", {"Bucket": bucket, "Key": "p", **sent_type})
+    request = urllib.request.Request(
+        url, data=b"presigned", method="PUT", headers={"Content-Type": "text/plain"})
     assert urllib.request.urlopen(request).status == 200
+    url = s3.generate_presigned_url("get_object", {"Bucket": bucket, "Key": "p"})
+    assert urllib.request.urlopen(url).read() == b"presigned"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url.replace("/p?", "/q?"))
+    assert refused.value.code == 403
     post = s3.generate_presigned_post(bucket, "form/${filename}", Conditions=[
         ["content-length-range", 1, 100]])
     boundary = "----client-suite"

@@ -90,6 +90,10 @@ impl Store {
     fn reclaim_pass(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
         let mut position = Bound::Included(space::ALL_DELETIONS.to_vec());
         loop {
+            // What is left in the queue is for the next start.
+            if self.shared().work.is_stopped() {
+                return Err(StoreError::Closed);
+            }
             let batch = self.read_queue(&position)?;
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));

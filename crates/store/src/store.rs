@@ -120,7 +120,8 @@ impl Store {
     }
 
     /// Finishes what was submitted, stops the threads and closes the files. Later calls fail with
-    /// [`StoreError::Closed`]; readers that are open go on.
+    /// [`StoreError::Closed`]; so does an open reader when it comes to the next part of an object that
+    /// was uploaded in parts.
     pub fn close(&self) {
         self.inner.close();
     }

@@ -11,6 +11,7 @@
 mod amz_date;
 mod body;
 mod canonical;
+mod carried;
 mod chunked;
 mod credentials;
 mod error;
@@ -164,11 +165,11 @@ impl Authenticator {
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
-        let stripped_uri = match query {
-            QueryAuthentication::Version4(_) => Some(strip_query(&parts.uri)?),
-            QueryAuthentication::None | QueryAuthentication::Version2(_) => None,
-        };
-        finish(parts, stripped_uri, verified, source, content_length)
+        let is_presigned = matches!(query, QueryAuthentication::Version4(_));
+        if is_presigned {
+            strip_query(&mut parts)?;
+        }
+        finish(parts, verified, source, content_length)
     }
 
     /// Everything that can be known before the body is read.
@@ -251,14 +252,10 @@ impl Verified {
 /// The request as everything behind this layer sees it.
 fn finish(
     mut parts: Parts,
-    stripped_uri: Option<http::Uri>,
     verified: Verified,
     source: Source,
     content_length: Option<u64>,
 ) -> Result<Request<AuthBody>, AuthError> {
-    if let Some(uri) = stripped_uri {
-        parts.uri = uri;
-    }
     let has_body = source.has_data();
     let Verified { identity, service, payload, chain } = verified;
     let mut decoded_length = None;

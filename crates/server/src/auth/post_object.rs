@@ -116,8 +116,8 @@ impl Authenticator {
         }
         let mut form = Form::read(&parts.headers, &mut source).await?;
         expand_file_name(&mut form);
-        let (identity, length) = self.check_form(&form, &target.bucket)?;
         let key = form_key(&form)?;
+        let (identity, length) = self.check_form(&form, &target.bucket)?;
         let post_form = PostForm {
             success_status: success_status(&form),
             success_redirect: success_redirect(&form),
@@ -146,7 +146,7 @@ impl Authenticator {
             && named != bucket
         {
             let message = "The bucket field of the form is not the bucket of the request.";
-            return Err(AuthError::invalid_argument(message).with("ArgumentName", "bucket"));
+            return Err(AuthError::access_denied(message));
         }
         let has_any = |names: &[&str]| names.iter().any(|name| form.field(name).is_some());
         let (is_version_2, is_version_4) = (has_any(&VERSION_2_FIELDS), has_any(&VERSION_4_FIELDS));

@@ -57,9 +57,11 @@ impl PostPolicy {
         }
         let expiration = document.get("expiration").and_then(Value::as_str);
         let expiration = expiration.ok_or_else(|| invalid("Policy missing expiration."))?;
-        let expires: Timestamp = expiration
-            .parse()
-            .map_err(|_| invalid(&format!("Invalid 'expiration' value: '{expiration}'")))?;
+        // `2030-01-01T00:00:00Z`, with or without milliseconds: S3 takes no other form.
+        let is_utc = expiration.as_bytes().get(10) == Some(&b'T') && expiration.ends_with('Z');
+        let expires = expiration.parse::<Timestamp>().ok().filter(|_| is_utc);
+        let expires = expires
+            .ok_or_else(|| invalid(&format!("Invalid 'expiration' value: '{expiration}'")))?;
         let conditions = document.get("conditions").and_then(Value::as_array);
         let conditions = conditions.ok_or_else(|| invalid("Policy missing conditions."))?;
         if conditions.len() > POLICY_CONDITIONS_MAX {

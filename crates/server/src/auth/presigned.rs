@@ -10,6 +10,7 @@ use s3s::S3ErrorCode;
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
 use super::canonical::query_pairs;
+use super::carried::{CarriedHeaders, is_amz};
 use super::error::AuthError;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::sigv2::Version2Query;
@@ -108,24 +109,50 @@ fn is_signature_parameter(name: &str) -> bool {
     )
 }
 
-/// The URI without the parameters of its signature.
-pub(super) fn strip_query(uri: &Uri) -> Result<Uri, AuthError> {
-    let mut kept = uri.path().to_owned();
+/// Takes the signature off a query, and makes headers of the headers in it. All of the query was
+/// signed.
+///
+/// # Errors
+/// `InvalidArgument` when a parameter cannot be a header or is repeated.
+pub(super) fn strip_query(parts: &mut Parts) -> Result<(), AuthError> {
+    let mut kept = parts.uri.path().to_owned();
     let mut separator = '?';
-    let query = uri.query().unwrap_or_default();
+    let mut carried = CarriedHeaders::default();
+    let query = parts.uri.query().unwrap_or_default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
-        if !is_signature_parameter(name) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if is_signature_parameter(name) {
+            continue;
+        }
+        let name: Cow<'_, [u8]> = percent_encoding::percent_decode_str(name).into();
+        if !is_amz(&name) {
             kept.push(separator);
             kept.push_str(pair);
             separator = '&';
+        } else if !is_checksum(&name) {
+            let value: Cow<'_, [u8]> = percent_encoding::percent_decode_str(value).into();
+            carried.add(&name, &value)?;
         }
     }
+    parts.uri = with_path_and_query(&parts.uri, kept)?;
+    carried.insert_into(&mut parts.headers);
+    Ok(())
+}
+
+/// S3 takes no checksum from a query: some signers put that of the body there that they have, which
+/// is none.
+fn is_checksum(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with(b"x-amz-checksum-") || name == b"x-amz-sdk-checksum-algorithm"
+}
+
+/// The same URI with another path and query.
+pub(super) fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<Uri, AuthError> {
+    let invalid = || AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
     let mut parts = uri.clone().into_parts();
-    let invalid = |_| AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
-    parts.path_and_query = Some(PathAndQuery::from_maybe_shared(kept).map_err(invalid)?);
-    Uri::from_parts(parts)
-        .map_err(|_| AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI."))
+    let kept = PathAndQuery::from_maybe_shared(path_and_query).map_err(|_| invalid())?;
+    parts.path_and_query = Some(kept);
+    Uri::from_parts(parts).map_err(|_| invalid())
 }
 
 impl Authenticator {

@@ -10,20 +10,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::request::Parts;
-use http::uri::PathAndQuery;
-use http::{HeaderMap, Uri};
-use s3s::S3ErrorCode;
 use sha1::Sha1;
 use subtle::ConstantTimeEq;
 
 use super::Authenticator;
 use super::amz_date::display_time;
 use super::canonical::query_pairs;
+use super::carried::{CarriedHeaders, is_amz, repeated};
 use super::credentials::{SecretKey, User};
 use super::error::{AuthError, SignatureDiagnostics};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
+use super::presigned::with_path_and_query;
 
 const CONTENT_MD5: &str = "content-md5";
 
@@ -84,6 +84,9 @@ const SIGNED_PARAMETERS: [&str; 52] = [
     "writeOffsetBytes",
 ];
 
+/// Name and value, decoded; no value without an equals sign.
+type Parameter<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
+
 /// What a presigned URL of Version 2 says, without its signature being checked.
 #[derive(Debug)]
 pub(super) struct Version2Query {
@@ -122,8 +125,8 @@ impl Version2Query {
     /// repeated or cannot be a header, or when the URL is signed in another way, too.
     pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, AuthError> {
         let (mut access_key, mut signature, mut expires) = (None, None, None);
-        let mut carried = HeaderMap::new();
-        let mut signed: Vec<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>)> = Vec::new();
+        let mut carried = CarriedHeaders::default();
+        let mut signed: Vec<Parameter<'_>> = Vec::new();
         let mut kept = String::with_capacity(parts.uri.path().len() + 64);
         kept.push_str(parts.uri.path());
         let mut separator = '?';
@@ -139,8 +142,9 @@ impl Version2Query {
                 b"AWSAccessKeyId" => &mut access_key,
                 b"Signature" => &mut signature,
                 b"Expires" => &mut expires,
+                name if is_version_4(name) => return Err(AuthError::only_one_mechanism()),
                 name if is_header(name) => {
-                    carry(&mut carried, name, value.as_deref().unwrap_or_default())?;
+                    carried.add(name, value.as_deref().unwrap_or_default())?;
                     continue;
                 }
                 _ => {
@@ -164,9 +168,7 @@ impl Version2Query {
         };
         let canonical_query = canonical_query(signed);
         parts.uri = with_path_and_query(&parts.uri, kept)?;
-        for (name, value) in &carried {
-            parts.headers.entry(name).or_insert_with(|| value.clone());
-        }
+        carried.insert_into(&mut parts.headers);
         Ok(Version2Query { access_key, signature, expires, canonical_query })
     }
 
@@ -200,38 +202,21 @@ fn is_signed_parameter(name: &[u8]) -> bool {
     SIGNED_PARAMETERS.binary_search_by(|signed| signed.as_bytes().cmp(name)).is_ok()
 }
 
-/// Headers that signers put into the query, where no browser can lose them.
+/// Headers that signers put into the query.
 fn is_header(name: &[u8]) -> bool {
-    name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"x-amz-"))
+    is_amz(name)
         || name.eq_ignore_ascii_case(CONTENT_MD5.as_bytes())
         || name.eq_ignore_ascii_case(CONTENT_TYPE.as_str().as_bytes())
 }
 
-fn repeated(name: &[u8]) -> AuthError {
-    let name = text_of(name);
-    AuthError::invalid_argument(format!("{name} is given more than once"))
-        .with("ArgumentName", name)
-}
-
-fn carry(carried: &mut HeaderMap, name: &[u8], value: &[u8]) -> Result<(), AuthError> {
-    let is_version_4 = [&b"x-amz-signature"[..], b"x-amz-algorithm", b"x-amz-credential"];
-    if is_version_4.iter().any(|other| name.eq_ignore_ascii_case(other)) {
-        return Err(AuthError::only_one_mechanism());
-    }
-    let header = HeaderName::from_bytes(name).ok().zip(HeaderValue::from_bytes(value).ok());
-    let Some((header, value)) = header else {
-        let name = text_of(name);
-        let message = format!("The query parameter {name} cannot be a header");
-        return Err(AuthError::invalid_argument(message).with("ArgumentName", name));
-    };
-    match carried.insert(header, value) {
-        None => Ok(()),
-        Some(_) => Err(repeated(name)),
-    }
+fn is_version_4(name: &[u8]) -> bool {
+    [&b"x-amz-signature"[..], b"x-amz-algorithm", b"x-amz-credential"]
+        .iter()
+        .any(|other| name.eq_ignore_ascii_case(other))
 }
 
 /// Sorted by name; of equal names the order stays.
-fn canonical_query(mut signed: Vec<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>)>) -> Vec<u8> {
+fn canonical_query(mut signed: Vec<Parameter<'_>>) -> Vec<u8> {
     signed.sort_by(|(left, _), (right, _)| left.cmp(right));
     let mut out = Vec::new();
     for (index, (name, value)) in signed.iter().enumerate() {
@@ -243,14 +228,6 @@ fn canonical_query(mut signed: Vec<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>)>) -> V
         }
     }
     out
-}
-
-fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<Uri, AuthError> {
-    let invalid = || AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
-    let mut parts = uri.clone().into_parts();
-    let kept = PathAndQuery::from_maybe_shared(path_and_query).map_err(|_| invalid())?;
-    parts.path_and_query = Some(kept);
-    Uri::from_parts(parts).map_err(|_| invalid())
 }
 
 /// The values of a header, trimmed and joined by commas.

@@ -203,8 +203,12 @@ pub(super) fn parse_element(algorithm: ChecksumAlgorithm, text: &str) -> S3Resul
 }
 
 /// The checksum of the whole object in the headers of Complete: full, or `…-N` of the parts'.
-pub(super) fn object_checksum_in_headers(headers: &HeaderMap) -> S3Result<Option<ObjectChecksum>> {
+pub(super) fn object_checksum_in_headers(
+    headers: &HeaderMap,
+    upload_kind: Option<ChecksumType>,
+) -> S3Result<Option<ObjectChecksum>> {
     let kind = header(headers, TYPE_HEADER.as_str()).map(parse_type).transpose()?;
+    let kind = kind.or(upload_kind);
     let mut found = None;
     for (name, value) in headers {
         let Some(algorithm) = algorithm_of_header(name.as_str())? else { continue };
@@ -253,6 +257,19 @@ pub(super) fn text(checksum: &ObjectChecksum) -> String {
 pub(super) fn insert_value(headers: &mut HeaderMap, value: &ChecksumValue) -> S3Result<()> {
     let name = HeaderName::from_static(spelling(value.algorithm).1);
     headers.insert(name, header_value(&encode(value))?);
+    Ok(())
+}
+
+/// Sets the headers of the checksum of one part of an object.
+pub(super) fn insert_part(
+    headers: &mut HeaderMap,
+    value: &ChecksumValue,
+    object: Option<&ObjectChecksum>,
+) -> S3Result<()> {
+    insert_value(headers, value)?;
+    if let Some(object) = object {
+        headers.insert(TYPE_HEADER, http::HeaderValue::from_static(type_name(object.kind)));
+    }
     Ok(())
 }
 

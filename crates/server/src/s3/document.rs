@@ -5,12 +5,13 @@ use http::{Method, Request};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use liteio_store::DigestSet;
+use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesText, Event};
 use quick_xml::{Reader, Writer};
 use s3s::{Body, S3Result, s3_error};
 
 use super::checksum::BodyChecks;
-use super::limits::XML_BODY_BYTES_MAX;
+use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::{body_in, error};
 
 /// A request whose body is a document that s3s parses. The handlers see only what is in it, so it is
@@ -30,7 +31,9 @@ impl Document {
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
         let has_query = |name: &str| {
             let pairs = request.uri().query().unwrap_or_default().split('&');
-            pairs.into_iter().any(|pair| pair.split('=').next() == Some(name))
+            let names = pairs.filter_map(|pair| pair.split('=').next());
+            // Decoded, as s3s reads them.
+            names.into_iter().any(|sent| percent_decode_str(sent).eq(name.bytes()))
         };
         match *request.method() {
             Method::POST if has_query("delete") => Some(Document::DeleteObjects),
@@ -60,7 +63,10 @@ impl Document {
         let bytes = match self {
             // It may be an object.
             Document::CreateBucket => bytes,
-            Document::DeleteObjects | Document::CompleteMultipartUpload => plain_text(bytes)?,
+            Document::DeleteObjects | Document::CompleteMultipartUpload => {
+                check_shape(&bytes)?;
+                plain_text(bytes)?
+            }
         };
         Ok(Request::from_parts(parts, Body::from(bytes)))
     }
@@ -100,6 +106,26 @@ async fn collect(mut body: Body) -> S3Result<Bytes> {
     Ok(collected.freeze())
 }
 
+/// Refuses what costs the parser far more than its size, deep nesting and elements without end, and
+/// document types, which bring entities.
+fn check_shape(document: &[u8]) -> S3Result<()> {
+    let mut reader = Reader::from_reader(document);
+    let (mut depth, mut elements) = (0_usize, 0_usize);
+    loop {
+        match reader.read_event().map_err(|_| error::malformed_xml())? {
+            Event::Eof => return Ok(()),
+            Event::DocType(_) => return Err(error::malformed_xml()),
+            Event::Start(_) => (depth, elements) = (depth + 1, elements + 1),
+            Event::Empty(_) => elements += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > XML_DEPTH_MAX || elements > XML_ELEMENTS_MAX {
+            return Err(error::malformed_xml());
+        }
+    }
+}
+
 /// Writes out CDATA sections, which s3s skips, so that `<![CDATA[a]]>b` would name `b`; and references
 /// to control characters, which it refuses, but which keys may hold.
 fn plain_text(document: Bytes) -> S3Result<Bytes> {
@@ -132,6 +158,23 @@ fn plain_text(document: Bytes) -> S3Result<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_is_flat_and_has_no_type() {
+        let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+        let wide = |elements: usize| format!("<a>{}</a>", "<b/>".repeat(elements - 1));
+        for (document, accepted) in [
+            ("<Delete><Object><Key>a</Key></Object></Delete>".to_owned(), true),
+            (nested(XML_DEPTH_MAX), true),
+            (nested(XML_DEPTH_MAX + 1), false),
+            (wide(XML_ELEMENTS_MAX), true),
+            (wide(XML_ELEMENTS_MAX + 1), false),
+            ("<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>".to_owned(), false),
+            ("<a></b>".to_owned(), false),
+        ] {
+            assert_eq!(check_shape(document.as_bytes()).is_ok(), accepted, "{document:.80}");
+        }
+    }
 
     #[test]
     fn text_is_written_out() {

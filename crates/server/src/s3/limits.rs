@@ -4,6 +4,13 @@
 /// written as entities, and for 10,000 parts with their checksums.
 pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
 
+/// Nesting of an XML document in a request: the deepest that S3 knows has five levels.
+pub(super) const XML_DEPTH_MAX: usize = 16;
+
+/// Elements of an XML document in a request: 10,000 parts with all that may be said of each have
+/// fewer.
+pub(super) const XML_ELEMENTS_MAX: usize = 100_000;
+
 /// User metadata, names and values together. S3's limit.
 pub(super) const USER_METADATA_BYTES_MAX: usize = 2 << 10;
 

@@ -244,7 +244,7 @@ impl Read {
         let version = Some(&object.version_id);
         let found = app.store.object_part(&self.bucket, &self.key, version, part);
         match found.map_err(error::from_store)?.1.checksum {
-            Some(value) => checksum::insert_value(headers, &value),
+            Some(value) => checksum::insert_part(headers, &value, object.checksum.as_ref()),
             None => Ok(()),
         }
     }

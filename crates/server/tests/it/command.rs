@@ -25,7 +25,7 @@ fn stderr(output: &Output) -> String {
 }
 
 /// A server that is killed when the test ends.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     block: String,
 }
@@ -46,7 +46,21 @@ impl Running {
         Running { child, block }
     }
 
-    fn endpoint(&self) -> &str {
+    /// The same, with arguments and environment, in this directory.
+    pub(crate) fn start_with(
+        directory: &tempfile::TempDir,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Running {
+        let mut command = liteio(directory);
+        Running::start(command.args(arguments).envs(environment.iter().copied()))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn endpoint(&self) -> &str {
         let line = self.block.lines().find_map(|line| line.trim().strip_prefix("Endpoint"));
         line.expect("the block names the endpoint").trim()
     }

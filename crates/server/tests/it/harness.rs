@@ -83,6 +83,11 @@ async fn start(backend: &'static str, region: &'static str) -> TestServer {
 }
 
 impl TestServer {
+    /// For clients of other makes.
+    pub(crate) fn endpoint(&self) -> String {
+        self.handle.endpoint()
+    }
+
     /// A client of the AWS SDK for Alice.
     pub(crate) fn client(&self) -> Client {
         self.client_of(ALICE)

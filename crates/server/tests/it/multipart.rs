@@ -289,7 +289,10 @@ async fn checksums_of_parts_make_that_of_the_object() {
                 "FULL_OBJECT" => checksums(&whole)[index].1.clone(),
                 _ => format!("{}-2", checksums(&values.concat())[index].1),
             };
-            let completed = server.post(&complete_path(&upload), &text).await.expect_status(200);
+            // The type need not be said again: it is that of the upload.
+            let complete = server.request("POST", &complete_path(&upload)).body(&text);
+            let complete = complete.header(header, &expected);
+            let completed = complete.send().await.expect_status(200);
             assert_eq!(completed.element(&element), expected, "{context}");
             assert_eq!(completed.element("ChecksumType"), kind, "{context}");
             let ask = |path: &str| {
@@ -300,6 +303,7 @@ async fn checksums_of_parts_make_that_of_the_object() {
             assert_eq!(head.header("x-amz-checksum-type"), Some(kind), "{context}");
             let head = ask("/mine/key?partNumber=2").await;
             assert_eq!(head.header(header), Some(base64(&values[1]).as_str()), "{context}");
+            assert_eq!(head.header("x-amz-checksum-type"), Some(kind), "{context}");
             let attributes = server.request("GET", "/mine/key?attributes").header(
                 "x-amz-object-attributes",
                 "ETag,Checksum,ObjectParts,ObjectSize,StorageClass",

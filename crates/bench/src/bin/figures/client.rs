@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-pub const ACCESS_KEY: &str = "figures";
-pub const SECRET_KEY: &str = "figures-secret";
+pub(crate) const ACCESS_KEY: &str = "figures";
+pub(crate) const SECRET_KEY: &str = "figures-secret";
 
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("any length is a key");
@@ -21,7 +21,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Makes presigned request targets for one server, valid for a day.
-pub struct Signer {
+pub(crate) struct Signer {
     host: String,
     date: String,
     time: String,
@@ -29,7 +29,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    pub fn new(address: SocketAddr) -> Signer {
+    pub(crate) fn new(address: SocketAddr) -> Signer {
         let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let date = time[..8].to_owned();
         let mut key = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), &date);
@@ -41,7 +41,7 @@ impl Signer {
 
     /// `path` and `query` are already encoded, `query` is sorted and only of names before `X-Amz`
     /// or after it (such as `list-type=2`).
-    pub fn target(&self, method: &str, path: &str, query: &str) -> String {
+    pub(crate) fn target(&self, method: &str, path: &str, query: &str) -> String {
         let mut signed = format!(
             "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={ACCESS_KEY}%2F{}%2Fus-east-1%2Fs3%2F\
              aws4_request&X-Amz-Date={}&X-Amz-Expires=86400&X-Amz-SignedHeaders=host",
@@ -63,7 +63,7 @@ impl Signer {
 }
 
 /// One connection.
-pub struct Client {
+pub(crate) struct Client {
     reader: BufReader<TcpStream>,
     writer: TcpStream,
     host: String,
@@ -72,7 +72,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn connect(address: SocketAddr) -> io::Result<Client> {
+    pub(crate) fn connect(address: SocketAddr) -> io::Result<Client> {
         let writer = TcpStream::connect(address)?;
         writer.set_nodelay(true)?;
         let reader = BufReader::with_capacity(1 << 16, writer.try_clone()?);
@@ -81,7 +81,12 @@ impl Client {
     }
 
     /// Sends a request and returns the status and the body.
-    pub fn send(&mut self, method: &str, target: &str, body: &[u8]) -> io::Result<(u16, &[u8])> {
+    pub(crate) fn send(
+        &mut self,
+        method: &str,
+        target: &str,
+        body: &[u8],
+    ) -> io::Result<(u16, &[u8])> {
         let head = format!(
             "{method} {target} HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\r\n",
             self.host,
@@ -132,7 +137,8 @@ impl Client {
         loop {
             self.line.clear();
             self.reader.read_line(&mut self.line)?;
-            let bytes = usize::from_str_radix(self.line.trim_end(), 16).map_err(io::Error::other)?;
+            let bytes =
+                usize::from_str_radix(self.line.trim_end(), 16).map_err(io::Error::other)?;
             let start = self.body.len();
             self.body.resize(start + bytes + 2, 0);
             self.reader.read_exact(&mut self.body[start..])?;
@@ -144,7 +150,7 @@ impl Client {
     }
 
     /// Like [`Client::send`], and any other status than `expected` is an error with the answer.
-    pub fn expect(
+    pub(crate) fn expect(
         &mut self,
         expected: u16,
         method: &str,

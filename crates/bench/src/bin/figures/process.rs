@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use super::client::{ACCESS_KEY, SECRET_KEY};
 
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// From the start of the process to its first line with the address.
-    pub ready: Duration,
+    pub(crate) ready: Duration,
 }
 
 impl Process {
     /// Starts `liteio`, built beside this program, with `arguments`.
-    pub fn start(arguments: &[&str]) -> io::Result<Process> {
+    pub(crate) fn start(arguments: &[&str]) -> io::Result<Process> {
         let figures = std::env::current_exe()?;
         let binary = figures.parent().map(|folder| folder.join("liteio"));
         let started = Instant::now();
@@ -46,8 +46,9 @@ impl Process {
     }
 
     /// CPU time of the server so far, user and system, to 10 ms.
-    pub fn cpu(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat =
+            fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let ticks = |field: usize| {
             let after_name = stat.rsplit(") ").next().unwrap_or_default();
             after_name.split(' ').nth(field).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0)
@@ -56,7 +57,7 @@ impl Process {
     }
 
     /// A line of `/proc/PID/status` in KiB, such as `VmRSS` or `VmHWM`.
-    pub fn memory_kib(&self, name: &str) -> u64 {
+    pub(crate) fn memory_kib(&self, name: &str) -> u64 {
         let status =
             fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
@@ -64,7 +65,7 @@ impl Process {
     }
 
     /// Bytes of anonymous memory: what the server holds for itself, without mapped files.
-    pub fn anonymous_kib(&self) -> u64 {
+    pub(crate) fn anonymous_kib(&self) -> u64 {
         self.memory_kib("RssAnon")
     }
 }

@@ -54,7 +54,7 @@ fn fdatasync(folder: &Path, rounds: usize) -> io::Result<Duration> {
 }
 
 /// Durable puts of 1 KiB: the latency of one client beside a bare sync, and the rate of 64.
-pub fn put(folder: &Path) -> io::Result<()> {
+pub(crate) fn put(folder: &Path) -> io::Result<()> {
     for durability in ["fsync", "os"] {
         let data = folder.join(durability);
         let server = Process::start(&["--data-dir", text(&data), "--durability", durability])?;
@@ -118,7 +118,7 @@ fn rate(address: SocketAddr, clients: usize, name: &str) -> io::Result<f64> {
 }
 
 /// CPU of the server for each GET and HEAD of a small object.
-pub fn get(folder: &Path) -> io::Result<()> {
+pub(crate) fn get(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     let server = Process::start(&["--data-dir", text(&data)])?;
     let (mut client, signer) = with_bucket(&server)?;
@@ -143,7 +143,7 @@ pub fn get(folder: &Path) -> io::Result<()> {
 }
 
 /// 10 MiB both ways, beside a file copied through a socket by hand and beside MD5 alone.
-pub fn large(folder: &Path) -> io::Result<()> {
+pub(crate) fn large(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     let server = Process::start(&["--data-dir", text(&data)])?;
     let (mut client, signer) = with_bucket(&server)?;
@@ -252,11 +252,14 @@ fn fill(data: &Path, count: usize, key: impl Fn(usize) -> String + Sync) -> io::
 const MILLION: usize = 1_000_000;
 
 /// 1,000 keys out of a million, and 1,000 prefixes of 1,000 keys each.
-pub fn list(folder: &Path) -> io::Result<()> {
+pub(crate) fn list(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     fill(&data, MILLION, |number| format!("{:03}/{:03}", number / 1000, number % 1000))?;
     let server = Process::start(&["--data-dir", text(&data)])?;
-    println!("ready after kill -9 with a million objects: {:.0} ms", server.ready.as_secs_f64() * 1e3);
+    println!(
+        "ready after kill -9 with a million objects: {:.0} ms",
+        server.ready.as_secs_f64() * 1e3
+    );
     let (signer, mut client) = (Signer::new(server.address), Client::connect(server.address)?);
     let queries = [
         ("1,000 of 1,000,000 keys", "list-type=2&start-after=500%2F500"),
@@ -276,7 +279,7 @@ pub fn list(folder: &Path) -> io::Result<()> {
 }
 
 /// From the start of the process to the line with its address, and memory at rest.
-pub fn start(folder: &Path) -> io::Result<()> {
+pub(crate) fn start(folder: &Path) -> io::Result<()> {
     let mut samples = Vec::new();
     for round in 0..20 {
         let data = folder.join(round.to_string());
@@ -312,7 +315,7 @@ pub fn start(folder: &Path) -> io::Result<()> {
 const IDLE_CONNECTIONS: usize = 5_000;
 
 /// Peak memory while 16 clients upload 1 GiB each, in one request.
-pub fn memory(folder: &Path) -> io::Result<()> {
+pub(crate) fn memory(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     let server = Process::start(&["--data-dir", text(&data)])?;
     with_bucket(&server)?;

@@ -134,3 +134,36 @@ fn signed_headers_must_come_as_they_were_signed() {
     dropped.headers_mut().remove("x-amz-acl");
     assert_refused(send(dropped), "SignatureDoesNotMatch", "");
 }
+
+#[test]
+fn headers_that_travel_in_the_query_become_headers() {
+    let query = "X-Amz-Storage-Class=GLACIER&x-amz-acl=private&x-amz-checksum-crc32=AAAAAA%3D%3D&\
+                 x-amz-copy-source=%2Fb%2Fa%2520b&x-amz-meta-a=b%20c%2Bd&\
+                 x-amz-sdk-checksum-algorithm=CRC32&x-id=PutObject";
+    let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(query).presigned("60");
+    let authenticated = send(put()).expect("accepted");
+    assert_eq!(authenticated.uri(), "/k?x-id=PutObject");
+    let headers = authenticated.headers();
+    for (name, value) in [
+        ("x-amz-acl", "private"),
+        ("x-amz-copy-source", "/b/a%20b"),
+        ("x-amz-meta-a", "b c+d"),
+        ("x-amz-storage-class", "GLACIER"),
+    ] {
+        assert_eq!(headers[name], value, "{name}");
+    }
+    // Some signers put the checksum there of the body that they have: none.
+    assert!(!headers.contains_key("x-amz-checksum-crc32"));
+    assert!(!headers.contains_key("x-amz-sdk-checksum-algorithm"));
+    let mut changed = put();
+    let uri = changed.uri().to_string().replace("=private", "=public-read");
+    *changed.uri_mut() = uri.parse().expect("valid");
+    assert_refused(send(changed), "SignatureDoesNotMatch", "");
+    for (query, message) in [
+        ("x-amz-acl=a&x-amz-acl=b", "more than once"),
+        ("x-amz-meta-a=b%0D%0Ac", "cannot be a header"),
+    ] {
+        let request = Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(query).presigned("60");
+        assert_refused(send(request), "InvalidArgument", message);
+    }
+}
