@@ -33,21 +33,17 @@ pub(super) fn of_copy_source(extensions: &Extensions) -> ReadConditions {
     }
 }
 
-/// The conditions on what a write replaces or deletes.
-pub(super) fn of_write(extensions: &Extensions) -> S3Result<WriteConditions> {
+/// The conditions on what a write replaces or deletes. S3 takes only `*` in `If-None-Match` here; with
+/// ETags it means what it says, too.
+pub(super) fn of_write(extensions: &Extensions) -> WriteConditions {
     let Some(headers) = extensions.get::<LenientHeaders>() else {
-        return Ok(WriteConditions::default());
+        return WriteConditions::default();
     };
-    let if_none_match = headers.if_none_match.as_ref().map(etags);
-    if matches!(if_none_match, Some(EtagCondition::Matches(_))) {
-        return Err(s3_error!(
-            NotImplemented,
-            "A header you provided implies functionality that is not implemented: If-None-Match \
-             takes only * on a write"
-        ));
+    WriteConditions {
+        if_match: headers.if_match.as_ref().map(etags),
+        if_none_match: headers.if_none_match.as_ref().map(etags),
+        ..WriteConditions::default()
     }
-    let if_match = headers.if_match.as_ref().map(etags);
-    Ok(WriteConditions { if_match, if_none_match, ..WriteConditions::default() })
 }
 
 /// Takes the conditional headers off a request. A condition without an ETag is ignored on a read and

@@ -102,7 +102,7 @@ pub(super) async fn complete_multipart_upload(
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
     let options = CompleteOptions {
-        conditions: condition::of_write(&extensions)?,
+        conditions: condition::of_write(&extensions),
         checksum: checksum::object_checksum_in_headers(&headers, upload_kind)?,
         object_bytes: input.mpu_object_size.map(object_bytes).transpose()?,
     };

@@ -57,7 +57,7 @@ pub(super) async fn copy_object(
         tags,
         storage_class: metadata::storage_class(&headers)?,
         source_conditions: condition::of_copy_source(&extensions),
-        conditions: condition::of_write(&extensions)?,
+        conditions: condition::of_write(&extensions),
         owner: requester(&extensions)?,
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
     };

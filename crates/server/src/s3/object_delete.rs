@@ -23,7 +23,7 @@ pub(super) async fn delete_object(
     let conditions = WriteConditions {
         if_match_size: input.if_match_size.and_then(|bytes| u64::try_from(bytes).ok()),
         if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
-        ..condition::of_write(&extensions)?
+        ..condition::of_write(&extensions)
     };
     let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
     let version = version_id(input.version_id)?;

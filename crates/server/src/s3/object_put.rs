@@ -22,7 +22,7 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
     let options = PutOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         checksum: None,
-        conditions: condition::of_write(&extensions)?,
+        conditions: condition::of_write(&extensions),
         owner: requester(&extensions)?,
     };
     let bucket = bucket_name(input.bucket)?;

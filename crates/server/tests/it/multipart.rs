@@ -304,6 +304,7 @@ async fn checksums_of_parts_make_that_of_the_object() {
             let head = ask("/mine/key?partNumber=2").await;
             assert_eq!(head.header(header), Some(base64(&values[1]).as_str()), "{context}");
             assert_eq!(head.header("x-amz-checksum-type"), Some(kind), "{context}");
+            assert_eq!(head.header("x-amz-checksum-type"), Some(kind), "{context}");
             let attributes = server.request("GET", "/mine/key?attributes").header(
                 "x-amz-object-attributes",
                 "ETag,Checksum,ObjectParts,ObjectSize,StorageClass",
