@@ -34,7 +34,7 @@ pub(crate) struct Inner {
     /// None in memory.
     disk: Option<Arc<dyn Disk>>,
     reclaimer: Mutex<Option<Reclaimer>>,
-    /// One reclaim at a time, and one sweep.
+    /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
     pub(crate) sweep_lock: Mutex<()>,
