@@ -153,3 +153,22 @@ async fn racing_writers_have_one_winner() {
         }
     }
 }
+
+/// What Terraform does to lock its state: a conditional write whose checksum comes in the trailer.
+#[tokio::test]
+async fn the_sdk_writes_conditionally_with_a_trailer() {
+    for server in harness::both().await {
+        let client = server.client();
+        client.create_bucket().bucket("mine").send().await.expect("the bucket is created");
+        let lock = |body: &'static [u8]| {
+            let put = client.put_object().bucket("mine").key("state.tflock").if_none_match("*");
+            put.body(body.into()).send()
+        };
+        lock(b"first").await.expect("nobody holds the lock");
+        let error = lock(b"second").await.expect_err("the lock is held");
+        assert_eq!(error.raw_response().map(|answer| answer.status().as_u16()), Some(412));
+        client.delete_object().bucket("mine").key("state.tflock").send().await.expect("unlocked");
+        lock(b"third").await.expect("nobody holds the lock");
+        assert_eq!(server.get("/mine/state.tflock").await.body, b"third");
+    }
+}
