@@ -4,7 +4,8 @@ WORKDIR /src
 COPY . .
 # glibc linked in: nothing of the build image is needed at run time.
 ARG TARGET=x86_64-unknown-linux-gnu
-RUN RUSTFLAGS="-C target-feature=+crt-static" \
+# The system call for random bytes: an empty image has no /dev/urandom to fall back to.
+RUN RUSTFLAGS="-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"" \
     cargo build --release --locked --package liteio --target "$TARGET" \
     && cp "target/$TARGET/release/liteio" /liteio \
     && mkdir -p /empty/data

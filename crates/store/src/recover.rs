@@ -44,6 +44,7 @@ impl Store {
     /// # Errors
     /// When the disk fails, or a record cannot be read: then nothing is known of the blobs it names.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
+        let _alone = self.inner.sweep_lock.lock();
         let mut report = SweepReport::default();
         let mut reclaimed = ReclaimReport::default();
         report.blobs = self.scan_orphans(&mut |orphan| {

@@ -34,8 +34,10 @@ pub(crate) struct Inner {
     /// None in memory.
     disk: Option<Arc<dyn Disk>>,
     reclaimer: Mutex<Option<Reclaimer>>,
-    /// One reclaim at a time, and one sweep.
+    /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
+    /// Held by a sweep: a second one at the same time would count what the first deletes.
+    pub(crate) sweep_lock: Mutex<()>,
     /// Whether the blobs on the disk are known to be those that records name.
     pub(crate) is_swept: AtomicBool,
     /// The directories (by first byte) from which blobs were deleted: nothing has made that durable,
@@ -112,6 +114,7 @@ impl Store {
             disk: opened.disk,
             reclaimer: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
+            sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
             removed_from: Mutex::new(BTreeSet::new()),
             directory_lock: Mutex::new(opened.directory_lock),
