@@ -1,7 +1,7 @@
 //! The log: set up once, by the binary. The library only emits events, so that several servers in
 //! one process, and whoever embeds them, keep their own.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::filter::{EnvFilter, FilterFn};
 use tracing_subscriber::fmt::time::FormatTime;
@@ -56,6 +56,7 @@ fn parse(filter: &str) -> Result<EnvFilter, String> {
 pub fn init(filter: &str, format: LogFormat) -> Result<(), String> {
     let quiet = FilterFn::new(|metadata| !is_noise(metadata.target()));
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_timer(Utc);
+    let layer = layer.with_ansi(io::stderr().is_terminal());
     let layer = match format {
         LogFormat::Text => layer.boxed(),
         LogFormat::Json => layer.json().flatten_event(true).with_current_span(false).boxed(),

@@ -117,7 +117,7 @@ fn rate(address: SocketAddr, clients: usize, name: &str) -> io::Result<f64> {
     Ok(count.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64())
 }
 
-/// CPU of the server for each GET and HEAD of a small object.
+/// CPU of the server for each GET and HEAD of a small object, asked one by one and by 16 clients.
 pub(crate) fn get(folder: &Path) -> io::Result<()> {
     let data = folder.join("data");
     let server = Process::start(&["--data-dir", text(&data)])?;
@@ -126,20 +126,36 @@ pub(crate) fn get(folder: &Path) -> io::Result<()> {
         let path = format!("/figures/{name}");
         client.expect(200, "PUT", &signer.target("PUT", &path, ""), &vec![7; bytes])?;
         for method in ["GET", "HEAD"] {
-            let target = signer.target(method, &path, "");
-            let rounds = 20_000;
-            let (cpu, started) = (server.cpu(), Instant::now());
-            for _ in 0..rounds {
-                client.expect(200, method, &target, b"")?;
+            for clients in [1_u32, 16] {
+                let (cpu, started) = (server.cpu(), Instant::now());
+                repeat(server.address, clients, method, &signer.target(method, &path, ""))?;
+                let requests = clients * READS;
+                println!(
+                    "{method} {name}, {clients} clients: {:.1} us of server CPU, {:.0}/s",
+                    micros(server.cpu() - cpu) / f64::from(requests),
+                    f64::from(requests) / started.elapsed().as_secs_f64()
+                );
             }
-            println!(
-                "{method} {name}: {:.1} us of server CPU, {:.1} us from end to end",
-                micros(server.cpu() - cpu) / f64::from(rounds),
-                micros(started.elapsed()) / f64::from(rounds)
-            );
         }
     }
     Ok(())
+}
+
+/// Requests of each client.
+const READS: u32 = 10_000;
+
+fn repeat(address: SocketAddr, clients: u32, method: &str, target: &str) -> io::Result<()> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(move || -> io::Result<()> {
+                    let mut client = Client::connect(address)?;
+                    (0..READS).try_for_each(|_| client.expect(200, method, target, b"").map(drop))
+                })
+            })
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+    })
 }
 
 /// 10 MiB both ways, beside a file copied through a socket by hand and beside MD5 alone.
