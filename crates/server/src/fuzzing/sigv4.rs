@@ -20,11 +20,15 @@ pub fn sigv4(data: &[u8]) {
             let Some(signed) = signed(&head, &error) else { return };
             match authenticate(&signed, body, 0) {
                 Ok(request) => accepted(&signed, body, request),
-                // An empty body need not be read to see that it has not the hash that was signed.
-                Err(error) => {
-                    assert_eq!(error.code().as_str(), "XAmzContentSHA256Mismatch", "{error}");
-                    assert!(body.is_empty(), "{error}");
-                }
+                // An empty body need not be read to see that it has not the hash that was signed; and
+                // what was signed in the query may be no header, or one that is there already.
+                Err(error) => match error.code().as_str() {
+                    "InvalidArgument" => assert!(signed.uri.query().is_some(), "{error}"),
+                    code => {
+                        assert_eq!(code, "XAmzContentSHA256Mismatch", "{error}");
+                        assert!(body.is_empty(), "{error}");
+                    }
+                },
             }
         }
     }

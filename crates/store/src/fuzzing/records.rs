@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::error::StoreError;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
-use crate::meta::content::{Content, slice_extents};
+use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::record;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
@@ -79,7 +79,14 @@ fn part(bytes: &[u8]) {
 
 /// Any range of a content can be cut out of it.
 fn content(content: &Content, bytes: u64) {
+    if let Some(known) = content.bytes() {
+        assert_eq!(known, bytes, "the size of the record is that of its content");
+    }
     let Content::Extents(extents) = content else { return };
+    for extent in extents {
+        let end = extent.offset.checked_add(extent.bytes);
+        assert!(end.is_some_and(|end| end <= extent.blob_bytes), "{extent:?}");
+    }
     for range in [0..bytes, 0..bytes / 2, bytes / 3..bytes, bytes / 3..bytes / 2] {
         let slices = slice_extents(extents, &range);
         assert!(slices.iter().all(|slice| slice.bytes > 0));
@@ -90,8 +97,8 @@ fn content(content: &Content, bytes: u64) {
     }
 }
 
-fn contains(whole: &crate::meta::content::Extent, slice: &crate::meta::content::Extent) -> bool {
-    let end = |extent: &crate::meta::content::Extent| extent.offset + extent.bytes;
+fn contains(whole: &Extent, slice: &Extent) -> bool {
+    let end = |extent: &Extent| extent.offset + extent.bytes;
     whole.blob == slice.blob
         && whole.blob_bytes == slice.blob_bytes
         && whole.offset <= slice.offset
