@@ -14,6 +14,7 @@ use http::Request;
 use http::request::Parts;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
+use sha1::Sha1;
 use sha2::Sha256;
 
 use crate::auth::{AuthBody, AuthBodyError, AuthError, Authenticator, Credentials, User};
@@ -50,6 +51,13 @@ pub(super) fn sign(day: &str, service: &str, text: &str) -> String {
     let key = hmac(&hmac(&key, b"us-east-1"), service.as_bytes());
     let key = hmac(&key, b"aws4_request");
     hex(&hmac(&key, text.as_bytes()))
+}
+
+/// The user's signature in Version 2.
+pub(super) fn sign_version_2(text: &str) -> String {
+    let mac = Hmac::<Sha1>::new_from_slice(SECRET_KEY.as_bytes()).expect("any length");
+    let code = mac.chain_update(text).finalize().into_bytes();
+    base64_simd::STANDARD.encode_to_string(code.as_slice())
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

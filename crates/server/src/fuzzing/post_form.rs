@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{Method, Request};
 use memchr::memmem;
 
-use super::exchange::{DATE, authenticate, read, sign};
+use super::exchange::{DATE, authenticate, read, sign, sign_version_2};
 use crate::auth::{AuthError, Identity, PostForm};
 
 const BOUNDARY: &str = "b";
@@ -97,11 +97,13 @@ fn signed_here(head: &Parts, body: &[u8], error: &AuthError) {
     };
     let [place] = places[..] else { return };
     // The date of the scope must be that of the clock, for this to be worth while.
-    let signature = sign(&DATE[..8], "s3", &diagnostics.string_to_sign);
+    let version_4 = sign(&DATE[..8], "s3", &diagnostics.string_to_sign);
     let rest = &body[place + provided.len()..];
-    let signed = [&body[..place], signature.as_bytes(), rest].concat();
-    if let Ok(put) = outcome(head, &signed, 0) {
-        assert!(put.is_user);
+    for signature in [version_4, sign_version_2(&diagnostics.string_to_sign)] {
+        let signed = [&body[..place], signature.as_bytes(), rest].concat();
+        if let Ok(put) = outcome(head, &signed, 0) {
+            assert!(put.is_user);
+        }
     }
 }
 
