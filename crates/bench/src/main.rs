@@ -1,0 +1,32 @@
+//! `liteio-bench`: which store is how fast on this machine.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use liteio_bench::error::BenchError;
+use liteio_bench::report;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("liteio-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), BenchError> {
+    match command {
+        Command::Compare(arguments) => {
+            let before = report::load(&arguments.before)?;
+            let after = report::load(&arguments.after)?;
+            print!("{}", report::comparison_markdown(&report::compare(&before, &after)));
+            Ok(())
+        }
+    }
+}
