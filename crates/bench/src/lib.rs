@@ -23,7 +23,9 @@
 pub mod busy;
 pub mod error;
 pub mod machine;
+pub mod process;
 pub mod progress;
 pub mod report;
+pub mod s3;
 pub mod samples;
 pub mod statistics;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use liteio_bench::error::BenchError;
-use liteio_bench::report;
+use liteio_bench::{report, s3};
 
 use crate::cli::{Cli, Command};
 
@@ -22,6 +22,17 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), BenchError> {
     match command {
+        Command::S3(arguments) => {
+            let report = s3::run::run(&arguments.options()?)?;
+            let time = report.started.replace([' ', ':'], "-").replace("-UTC", "");
+            let name = arguments.name.unwrap_or_else(|| format!("s3-{time}"));
+            let paths = report::save(&report, &arguments.output, &name)?;
+            print!("{}", report::markdown(&report));
+            for path in paths {
+                eprintln!("{}", path.display());
+            }
+            Ok(())
+        }
         Command::Compare(arguments) => {
             let before = report::load(&arguments.before)?;
             let after = report::load(&arguments.after)?;
