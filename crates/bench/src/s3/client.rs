@@ -223,7 +223,12 @@ impl Connection {
         for (name, value) in request.plain {
             built = built.header(name, value);
         }
-        built.body(Pieces::new(pieces)).map_err(failed)
+        let pieces = Pieces::new(pieces);
+        if request.body.is_some() {
+            // hyper leaves it out for a body of no bytes, and S3 wants it all the same.
+            built = built.header("content-length", pieces.len());
+        }
+        built.body(pieces).map_err(failed)
     }
 }
 

@@ -48,6 +48,16 @@ pub async fn measure(session: &mut Session, case: &Case, round: usize, pace: Pac
     driven
 }
 
+/// Does a row exactly so many times, without warm-up, and removes what it has written. Fixed objects
+/// must be there.
+pub async fn repeat_exactly(session: &mut Session, case: &Case, operations: u64) -> Driven {
+    let first = session.take_numbers(operations);
+    let driven = run(session, case, Limit::count(operations), first).await;
+    let keys: Vec<String> = written(&case.work, first, operations).collect();
+    session.remove_all(&keys).await;
+    driven
+}
+
 /// A row that can be repeated at will.
 async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Driven {
     let moved = case.work.bytes_moved().max(1) as u64;
