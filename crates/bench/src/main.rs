@@ -2,6 +2,7 @@
 
 mod cli;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -29,6 +30,22 @@ fn run(command: Command) -> Result<(), BenchError> {
             let paths = report::save(&report, &arguments.output, &name)?;
             print!("{}", report::markdown(&report));
             for path in paths {
+                eprintln!("{}", path.display());
+            }
+            Ok(())
+        }
+        Command::Render(arguments) => {
+            let mut report = report::load(&arguments.report)?;
+            if let Some(baseline) = arguments.baseline {
+                if report.target(&baseline).is_none() {
+                    return Err(BenchError::Usage(format!("no target is called {baseline}")));
+                }
+                report.baseline = Some(baseline);
+            }
+            let beside = arguments.report.parent().unwrap_or(Path::new("."));
+            let output = arguments.output.as_deref().unwrap_or(beside);
+            let name = arguments.report.file_stem().and_then(|name| name.to_str());
+            for path in report::save(&report, output, name.unwrap_or("report"))? {
                 eprintln!("{}", path.display());
             }
             Ok(())
