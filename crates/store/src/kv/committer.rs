@@ -53,7 +53,7 @@ impl Committer {
         if !home.exists()? {
             home.create(&config)?;
         }
-        let mut log = Log::open(&*home.disk, &home.log_path())?;
+        let mut log = Log::open(&*home.disk, &home.log_path(), config.log_bytes)?;
         let engine = open_engine(&home, &mut log, &config)?;
         if let Some(error) = engine.frozen() {
             return Err(error);
@@ -131,7 +131,7 @@ impl Committer {
     /// Writes the rest of the log in advance, while nobody waits: records in space that is already
     /// there are synced faster.
     fn extend_log(&mut self) {
-        let Some(durable) = self.durable.as_ref().filter(|_| self.writes == 0) else { return };
+        let Some(durable) = self.durable.as_mut().filter(|_| self.writes == 0) else { return };
         match durable.log.preallocate(self.config.log_bytes) {
             // Without the space the log goes on with what it has.
             Ok(()) | Err(KvError::NoSpace) => {}

@@ -30,7 +30,7 @@ fn file(bytes: &[u8]) -> SimulatedDisk {
 
 fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     let mut writes = Vec::new();
-    let mut log = Log::open(disk, PATH).expect("a simulated file");
+    let mut log = Log::open(disk, PATH, 64).expect("a simulated file");
     let result = log.replay(NONCE, 0, |operation| {
         writes.push(match operation {
             Operation::Put { key, value } => Write::Put(key.to_vec(), value.to_vec()),
@@ -90,7 +90,7 @@ fn whole_records(operations: &[u8]) {
 fn own_records(data: &[u8]) {
     let Some((&[place_low, place_high, flip], mut rest)) = data.split_first_chunk() else { return };
     let disk = file(&[]);
-    let mut log = Log::open(&disk, PATH).expect("a simulated file");
+    let mut log = Log::open(&disk, PATH, 64).expect("a simulated file");
     log.start(NONCE, 0);
     let (mut written, mut ends) = (Vec::new(), Vec::new());
     while let Some((&[head, key_bytes, value_bytes], after)) = rest.split_first_chunk() {

@@ -42,7 +42,7 @@ impl Home {
     /// Creates both files. The tree gets its name last, so that a creation that did not end is
     /// begun anew.
     pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
-        let log = Log::open(&*self.disk, &self.log_path())?;
+        let mut log = Log::open(&*self.disk, &self.log_path(), config.log_bytes)?;
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
