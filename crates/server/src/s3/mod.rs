@@ -16,6 +16,7 @@ mod dispatch;
 mod document;
 mod error;
 mod host;
+mod lane;
 mod limits;
 mod metadata;
 mod multipart;
