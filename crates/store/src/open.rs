@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use liteio_disk::{DirectoryLock, Disk, OpenMode, RealDisk};
 
+use crate::attachment::BlobAttachments;
 use crate::blob::{BlobStore, FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
@@ -88,9 +89,11 @@ pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened
     let was_clean = take_clean_marker(&*disk)? || format.is_none();
     let blobs = FileBlobStore::open(Arc::clone(&disk), config.durability)?;
     blobs.clean_temporary()?;
-    let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config(&config))?;
-    prepare(&kv, &config)?;
     let blobs = Arc::new(blobs);
+    let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
+    let kv_config = KvConfig { attachments, ..kv_config(&config) };
+    let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
+    prepare(&kv, &config)?;
     Ok(Opened { config, kv, blobs, disk: Some(disk), directory_lock: None, was_clean })
 }
 
@@ -99,6 +102,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
         durability: config.durability,
         cache_bytes: config.cache_bytes,
         reserve_bytes: config.reserve_bytes,
+        sync_interval: config.sync_interval,
         ..KvConfig::default()
     }
 }

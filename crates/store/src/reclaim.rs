@@ -24,6 +24,7 @@ use crate::meta::{key, reference, space};
 use crate::name::UploadId;
 use crate::pending::Committed;
 use crate::store::{Inner, Store};
+use crate::{Durability, StoreConfig};
 
 /// After a failure the queue is tried again this much later.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -97,6 +98,10 @@ impl Store {
             let batch = self.read_queue(&position)?;
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
+            if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
+                // Until the log is synced, a power cut may bring back a record that needs the blobs.
+                self.sync()?;
+            }
             // The queue entries are committed, so whoever begins now does not find the content.
             self.shared().pins.wait_for_sections();
             let mut blobs = Vec::new();
@@ -212,6 +217,12 @@ impl Work {
         self.state.lock().is_stopped
     }
 
+    /// Waits for `duration`, or until it is to stop.
+    fn pause(&self, duration: Duration) {
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
+    }
+
     /// Waits until there is something to do, at most for `timeout` if there is one; `false` when it is
     /// to stop.
     fn wait(&self, timeout: Option<Duration>) -> bool {
@@ -248,13 +259,21 @@ impl Reclaimer {
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
                 let is_swept = store.inner.is_swept.load(Ordering::Acquire);
-                let result = store.reclaim().and_then(|_| match is_swept {
-                    true => Ok(()),
-                    false => store.sweep().map(drop),
+                let result = store.reclaim().and_then(|report| {
+                    if !is_swept {
+                        store.sweep()?;
+                    }
+                    Ok(report)
                 });
                 // Whoever has the disk's failure to report is in the health of the store; what is
                 // damaged is for `verify`. Here it is only tried again.
                 timeout = result.is_err().then_some(RETRY_AFTER);
+                let StoreConfig { durability, sync_interval, .. } = shared.config;
+                drop(store);
+                if durability == Durability::Os && result.is_ok_and(|report| report.blobs > 0) {
+                    // Such a round costs a sync, which `Os` is not to pay for each overwrite.
+                    shared.work.pause(sync_interval);
+                }
             }
         })?;
         Ok(Self { thread })

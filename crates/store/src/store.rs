@@ -150,6 +150,19 @@ impl Store {
         }
     }
 
+    /// Makes everything that was acknowledged before the call survive a power cut. Only at
+    /// [`Durability::Os`](crate::Durability::Os) is there something to do, and there it happens by
+    /// itself about once a second.
+    ///
+    /// # Errors
+    /// When the disk fails, or is so full that the log cannot take it.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.sync()?),
+            None => Err(StoreError::Closed),
+        }
+    }
+
     /// Counters since the store was opened.
     #[must_use]
     pub fn stats(&self) -> StoreStats {

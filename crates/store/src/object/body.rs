@@ -140,6 +140,7 @@ impl BodyWriter {
             }
             Sink::Blob { writer, blob } => {
                 let sealed = writer.seal()?;
+                blob.sealed(sealed.bytes);
                 assert_eq!(sealed.bytes, digests.bytes, "what was hashed is what was written");
                 let extent = Extent {
                     blob: sealed.id.0,
