@@ -24,7 +24,7 @@ use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{Durability, ManualClock, StoreHealth};
 
 use self::compare::{check, check_restart, check_settled};
-use self::disk::{bucket_name, open, owner};
+use self::disk::{INLINE_BYTES_MAX, bucket_name, open, owner};
 use self::model::Model;
 use self::run::Run;
 use self::workload::{Step, workload};
@@ -72,15 +72,14 @@ fn empty_store(seed: u64, durability: Durability) -> SimulatedDisk {
     disk
 }
 
-fn check_seed(seed: u64, machine: Machine) -> Result<(), String> {
-    let steps = workload(seed);
+fn check_steps(seed: u64, steps: &[Step], machine: Machine) -> Check {
     let base = empty_store(seed, machine.durability);
     let described = |what: String| format!("seed {seed}, {machine:?}: {what}\nsteps: {steps:#?}");
 
     let disk = base.kill();
     let mut run = Run::start(&disk, machine);
     let opened = disk.operations();
-    run.work(seed, &steps, None).map_err(described)?;
+    run.work(seed, steps, None).map_err(described)?;
     let store =
         run.store.as_ref().ok_or("the store is gone").map_err(|what| described(what.into()))?;
     check(store, &run.acknowledged).map_err(described)?;
@@ -94,10 +93,10 @@ fn check_seed(seed: u64, machine: Machine) -> Result<(), String> {
         let at_this = |what: String, fault| {
             described(format!("{fault:?} at operation {at} of {count}: {what}"))
         };
-        check_crash(seed, &steps, &base.kill(), machine, at)
+        check_crash(seed, steps, &base.kill(), machine, at)
             .map_err(|what| at_this(what, Fault::Crash))?;
         let fault = FAULTS[(seed.wrapping_add(at) % FAULTS.len() as u64) as usize];
-        check_fault(seed, &steps, &base.kill(), machine, at, fault)
+        check_fault(seed, steps, &base.kill(), machine, at, fault)
             .map_err(|what| at_this(what, fault))?;
     }
     Ok(())
@@ -183,7 +182,7 @@ fn check_seeds(machine: Machine, default_seeds: u64) {
                 return Ok(());
             }
             let _note = PanicNote(seed, machine);
-            if let Err(what) = check_seed(seed, machine) {
+            if let Err(what) = check_steps(seed, &workload(seed), machine) {
                 next.store(end, Ordering::Relaxed);
                 return Err(what);
             }
@@ -212,6 +211,19 @@ fn without_syncs_a_kill_at_any_operation_loses_nothing() {
 #[test]
 fn without_syncs_a_power_cut_at_any_operation_takes_the_newest_writes_and_tears_nothing() {
     check_seeds(Machine { durability: Durability::Os, end: End::PowerCut }, 60);
+}
+
+#[test]
+fn without_syncs_a_blob_outlives_every_record_that_a_power_cut_may_bring_back() {
+    let machine = Machine { durability: Durability::Os, end: End::PowerCut };
+    let place = (0, 0);
+    let put = Step::Put { place, bytes: INLINE_BYTES_MAX + 1 };
+    let overwrite = [put.clone(), Step::Sync, put.clone(), Step::Reclaim];
+    let delete = [put.clone(), Step::Sync, Step::Delete { place }, Step::Reclaim, put];
+    for (seed, steps) in (0..8).flat_map(|seed| [(seed, &overwrite[..]), (seed, &delete[..])]) {
+        let steps = [&[Step::CreateBucket { bucket: 0 }], steps].concat();
+        check_steps(seed, &steps, machine).unwrap_or_else(|what| panic!("{what}"));
+    }
 }
 
 #[test]
