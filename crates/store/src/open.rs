@@ -50,8 +50,8 @@ pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
-            refuse_foreign(&path)?;
             let disk = RealDisk::open(&path)?;
+            refuse_foreign(&disk, &path)?;
             let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
                 io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
                 _ => error.into(),
@@ -117,19 +117,13 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
 }
 
 /// Refuses a directory that holds something else, before anything in it is touched.
-fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
-    let entries = match std::fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    if names.iter().any(|name| name == FORMAT_FILE) {
+fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    let entries = disk.list("")?;
+    let mut names = entries.iter().map(|entry| entry.name.as_str());
+    if names.clone().any(|name| name == FORMAT_FILE) {
         return Ok(());
     }
-    refuse_names(names.iter().map(String::as_str), &path.display().to_string())
+    refuse_names(&mut names, &path.display().to_string())
 }
 
 fn refuse_names<'a>(

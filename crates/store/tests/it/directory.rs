@@ -1,4 +1,6 @@
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use liteio_store::{Store, StoreError};
 
@@ -40,11 +42,13 @@ fn a_directory_in_use_is_refused_until_it_is_closed() {
 
 #[test]
 fn foreign_and_newer_directories_are_left_as_they_are() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    fs::write(directory.path().join("photo.jpg"), b"x").expect("written");
-    let refused = Store::open(on_directory(directory.path()));
-    assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
-    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
+    for photo in [OsStr::new("photo.jpg"), OsStr::from_bytes(b"\xff\xfe")] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::write(directory.path().join(photo), b"x").expect("written");
+        let refused = Store::open(on_directory(directory.path()));
+        assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+        assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
+    }
 
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("format"), b"liteio 99\n").expect("written");
