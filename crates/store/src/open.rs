@@ -47,10 +47,32 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
+    open_backend(config, RealDisk::open, open_on)
+}
+
+/// Opens a store that is there, to look at it: the key space replays its log, and apart from that every
+/// file stays as it is. Nothing may be written to it.
+pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
+    open_backend(config, RealDisk::open_existing, |disk, config| {
+        if read_format(&*disk)?.is_none() {
+            let path = "the data directory".to_owned();
+            return Err(StoreError::NotADataDirectory { path });
+        }
+        // An end in order stays one, but closing must not make one of an end that was none.
+        let was_clean = false;
+        open_parts(disk, config, was_clean)
+    })
+}
+
+fn open_backend(
+    config: StoreConfig,
+    open_disk: impl FnOnce(&Path) -> io::Result<RealDisk>,
+    open_on: impl FnOnce(Arc<dyn Disk>, StoreConfig) -> Result<Opened, StoreError>,
+) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
-            let disk = RealDisk::open(&path)?;
+            let disk = open_disk(&path)?;
             refuse_foreign(&disk, &path)?;
             let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
                 io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
@@ -87,13 +109,21 @@ pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened
     }
     // In a new directory there is nothing to sweep, either.
     let was_clean = take_clean_marker(&*disk)? || format.is_none();
-    let blobs = FileBlobStore::open(Arc::clone(&disk), config.durability)?;
-    blobs.clean_temporary()?;
-    let blobs = Arc::new(blobs);
+    let opened = open_parts(disk, config, was_clean)?;
+    opened.blobs.clean_temporary()?;
+    prepare(&opened.kv, &opened.config)?;
+    Ok(opened)
+}
+
+fn open_parts(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+    was_clean: bool,
+) -> Result<Opened, StoreError> {
+    let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), config.durability)?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
-    prepare(&kv, &config)?;
     Ok(Opened { config, kv, blobs, disk: Some(disk), directory_lock: None, was_clean })
 }
 

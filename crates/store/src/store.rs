@@ -97,7 +97,7 @@ impl Store {
         Ok(Self::from_opened(open::open_on(disk, config)?))
     }
 
-    fn from_opened(opened: open::Opened) -> Self {
+    pub(crate) fn from_opened(opened: open::Opened) -> Self {
         let shared = Shared {
             config: opened.config,
             blobs: opened.blobs,
