@@ -258,11 +258,8 @@ impl Reclaimer {
                 // The store may be closing by losing its last handle.
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
-                let is_swept = store.inner.is_swept.load(Ordering::Acquire);
                 let result = store.reclaim().and_then(|report| {
-                    if !is_swept {
-                        store.sweep()?;
-                    }
+                    store.sweep_once()?;
                     Ok(report)
                 });
                 // Whoever has the disk's failure to report is in the health of the store; what is
