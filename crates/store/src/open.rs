@@ -54,7 +54,7 @@ pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
 /// file stays as it is. Nothing may be written to it.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open_existing, |disk, config| {
-        if read_format(&*disk)?.is_none() {
+        if known_format(&*disk)?.is_none() {
             let path = "the data directory".to_owned();
             return Err(StoreError::NotADataDirectory { path });
         }
@@ -92,11 +92,8 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
 }
 
 pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
-    let format = read_format(&*disk)?;
+    let format = known_format(&*disk)?;
     match format {
-        Some(found) if found > FORMAT => {
-            return Err(StoreError::FormatTooNew { found, known: FORMAT });
-        }
         Some(_) => {}
         None => {
             let names: Vec<String> = disk.list("")?.into_iter().map(|entry| entry.name).collect();
@@ -163,6 +160,14 @@ fn refuse_names<'a>(
     match names.all(|name| HARMLESS.contains(&name)) {
         true => Ok(()),
         false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
+    }
+}
+
+/// The format of what is there, if anything is; a newer one than this program knows is refused.
+fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    match read_format(disk)? {
+        Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
+        format => Ok(format),
     }
 }
 

@@ -54,9 +54,13 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
 
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("format"), b"liteio 99\n").expect("written");
-    let refused = Store::open(on_directory(directory.path()));
-    let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
-    assert!(expected, "{refused:?}");
+    for refused in [
+        Store::open(on_directory(directory.path())).map(drop),
+        Store::verify_closed(on_directory(directory.path()), &mut |_| {}).map(drop),
+    ] {
+        let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
+        assert!(expected, "{refused:?}");
+    }
     let names = fs::read_dir(directory.path()).expect("readable");
     let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
     names.sort();
