@@ -108,7 +108,13 @@ impl S3Handler for Handler {
 
     fn readiness(&self) -> Readiness {
         match self.app.store.health() {
-            StoreHealth::Ready => Readiness::Ready,
+            StoreHealth::Ready => match self.app.store.sweep_failure() {
+                None => Readiness::Ready,
+                Some(reason) => {
+                    let told = format!("orphans are not swept, run `liteio verify`: {reason}");
+                    Readiness::Degraded(told.into())
+                }
+            },
             StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
             StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
         }

@@ -53,6 +53,7 @@ mod bucket;
 mod multipart;
 mod object;
 
+mod attachment;
 mod ids;
 mod open;
 mod pending;

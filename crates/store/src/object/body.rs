@@ -218,6 +218,7 @@ impl BodySink {
             }
             Target::Blob { writer, blob } => {
                 let sealed = writer.seal()?;
+                blob.sealed(sealed.bytes);
                 assert_eq!(sealed.bytes, bytes, "what was appended is what was sealed");
                 let extent =
                     Extent { blob: sealed.id.0, blob_bytes: bytes, offset: 0, bytes: sealed.bytes };
