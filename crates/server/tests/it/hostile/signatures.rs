@@ -152,6 +152,7 @@ fn presigned_urls() {
     let signed = || get().presign(OWNER, "60");
     let rows = [
         row("expired", &get().age(61).presign(OWNER, "60"), 403, denied),
+        row("of no seconds", &get().presign(OWNER, "0"), 403, denied),
         row("expired by far", &get().age(700_000).presign(OWNER, "604800"), 403, denied),
         row("not yet", &get().age(-960).presign(OWNER, "60"), 403, denied),
         row("too long", &get().presign(OWNER, "604801"), 400, parameters),
