@@ -66,7 +66,11 @@ fn is_region(text: &str) -> bool {
 }
 
 fn invalid_location() -> S3Error {
-    s3_error!(InvalidLocationConstraint, "The specified location-constraint is not valid")
+    s3_error!(
+        InvalidLocationConstraint,
+        "The specified location-constraint is not valid. Name the region of this server, or nothing \
+         when that is us-east-1."
+    )
 }
 
 fn illegal_location(constraint: &str) -> S3Error {

@@ -14,7 +14,7 @@ use crate::offload::OffloadError;
 pub(super) fn from_store(error: StoreError) -> S3Error {
     match error {
         StoreError::InvalidBucketName { .. } => {
-            s3_error!(InvalidBucketName, "The specified bucket is not valid.")
+            S3Error::with_message(S3ErrorCode::InvalidBucketName, INVALID_BUCKET_NAME)
         }
         StoreError::InvalidKey => {
             s3_error!(InvalidArgument, "An object key must have at least one byte.")
@@ -36,7 +36,10 @@ pub(super) fn from_store(error: StoreError) -> S3Error {
             "Your previous request to create the named bucket succeeded and you already own it."
         ),
         StoreError::BucketNotEmpty { .. } => {
-            s3_error!(BucketNotEmpty, "The bucket you tried to delete is not empty")
+            s3_error!(
+                BucketNotEmpty,
+                "The bucket you tried to delete is not empty. Delete its objects first."
+            )
         }
         StoreError::NoSuchKey { .. } => {
             s3_error!(NoSuchKey, "The specified key does not exist.")
@@ -117,6 +120,11 @@ fn internal(error: &dyn std::error::Error) -> S3Error {
     tracing::error!(%error, "request failed");
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
+
+/// AWS says the first sentence only.
+const INVALID_BUCKET_NAME: &str = "The specified bucket is not valid. A name has 3 to 63 \
+     lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no \
+     IP address.";
 
 pub(super) fn access_denied() -> S3Error {
     s3_error!(AccessDenied, "Access Denied")

@@ -58,7 +58,21 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
+        ("GET", "/mine?accelerate", "GetBucketAccelerateConfiguration"),
         ("GET", "/mine?acl", "GetBucketAcl"),
+        ("GET", "/mine?cors", "GetBucketCors"),
+        ("GET", "/mine?encryption", "GetBucketEncryption"),
+        ("GET", "/mine?lifecycle", "GetBucketLifecycleConfiguration"),
+        ("GET", "/mine?logging", "GetBucketLogging"),
+        ("GET", "/mine?notification", "GetBucketNotificationConfiguration"),
+        ("GET", "/mine?object-lock", "GetObjectLockConfiguration"),
+        ("GET", "/mine?ownershipControls", "GetBucketOwnershipControls"),
+        ("GET", "/mine?publicAccessBlock", "GetPublicAccessBlock"),
+        ("GET", "/mine?replication", "GetBucketReplication"),
+        ("GET", "/mine?requestPayment", "GetBucketRequestPayment"),
+        ("GET", "/mine?tagging", "GetBucketTagging"),
+        ("GET", "/mine?versioning", "GetBucketVersioning"),
+        ("GET", "/mine?website", "GetBucketWebsite"),
         ("PUT", "/mine?versioning", "PutBucketVersioning"),
         ("GET", "/mine?policy", "GetBucketPolicy"),
         ("DELETE", "/mine?cors", "DeleteBucketCors"),
