@@ -165,3 +165,16 @@ fn invalid_range(object_bytes: u64) -> S3Error {
     error.set_headers(headers);
     error
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_so_and_what_still_works() {
+        let error = from_store(StoreError::NoSpace);
+        assert_eq!(error.code().as_str(), "StorageFull");
+        assert_eq!(error.status_code(), Some(StatusCode::INSUFFICIENT_STORAGE));
+        assert!(error.message().is_some_and(|message| message.contains("reading and deleting")));
+    }
+}
