@@ -99,3 +99,25 @@ fn documents_are_charged_for_all_that_they_hold_and_streams_are_not() {
     );
     assert_eq!(server.ask("GET", "/bucket/host").body, object);
 }
+
+/// A PUT to one segment makes a bucket or, by host, an object: the small ones are read whole before
+/// that is known.
+#[test]
+fn small_bodies_that_are_read_whole_are_charged_too() {
+    let server = RawServer::with_limits(Limits { body_bytes_max: 32 << 10, ..Limits::default() });
+    let by_host = |bytes: usize| {
+        let request =
+            Request::new("PUT", "/key").without("host").header("host", "bucket.localhost");
+        request.body(vec![b' '; bytes]).sign(OWNER)
+    };
+    let by_path = |bytes: usize| Request::new("PUT", "/new").body(vec![b' '; bytes]).sign(OWNER);
+    let rows = [
+        row("object", &by_host(60 << 10), 503, "SlowDown"),
+        row("bucket", &by_path(60 << 10), 503, "SlowDown"),
+        // It fits but for the copy that the parser gets.
+        row("bucket, twice", &by_path(20 << 10), 503, "SlowDown"),
+        row("small object", &by_host(20 << 10), 200, ""),
+        row("small document", &by_path(10 << 10), 400, "MalformedXML"),
+    ];
+    check(&server, rows);
+}
