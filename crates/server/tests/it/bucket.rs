@@ -43,7 +43,9 @@ async fn creating_again_depends_on_owner_and_region() {
              <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
         )
     };
-    server.put("/mine", "").await.expect_error(400, "IllegalLocationConstraintException");
+    let refused = server.put("/mine", "").await;
+    let refused = refused.expect_error(400, "IllegalLocationConstraintException");
+    assert!(refused.element("Message").ends_with("This server is eu-west-1."));
     let wrong = server.put("/mine", constraint("us-west-2")).await;
     wrong.expect_error(400, "IllegalLocationConstraintException");
     let nonsense = server.put("/mine", constraint("nowhere")).await;
