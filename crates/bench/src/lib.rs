@@ -1,0 +1,31 @@
+//! Benchmarks of LiteIO beside its rivals: the parts that every benchmark shares.
+//!
+//! A benchmark measures **targets** (servers, engines) in **rows** (operations). It runs each row in
+//! rounds, interleaved between the targets, and puts what it measured into a [`report::Report`]:
+//! rows × targets × metrics with units, the durability of every target, notes, and published figures
+//! beside measured ones. The report writes itself as Markdown, JSON, CSV and one HTML page.
+//!
+//! ```
+//! use liteio_bench::report::{Better, Cell, Durability, Metric, Report, Row, Target, Unit};
+//!
+//! let mut report = Report::new("Puts");
+//! report.metrics.push(Metric::new("time", "Time per put", Unit::Nanoseconds, Better::Lower));
+//! for (target, rounds) in [("ours", [850.0, 870.0]), ("theirs", [1700.0, 1740.0])] {
+//!     report.targets.push(Target::new(target, Durability::unknown("not stated")));
+//!     report.row("Write", "put", "time").cells.insert(target.to_owned(), Cell::of("time", &rounds));
+//! }
+//! report.baseline = Some("theirs".to_owned());
+//! let row: &Row = &report.rows[0];
+//! assert_eq!(report.ratio(row, "ours").map(|ratio| ratio.median), Some(2.0));
+//! assert!(liteio_bench::report::markdown(&report).contains("860 ns"));
+//! ```
+
+pub mod busy;
+pub mod error;
+pub mod machine;
+pub mod process;
+pub mod progress;
+pub mod report;
+pub mod s3;
+pub mod samples;
+pub mod statistics;

@@ -1,0 +1,243 @@
+//! Servers that the benchmark starts: a fresh directory, a free port, and no trace afterwards.
+
+pub mod usage;
+
+use std::fs::{self, File};
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::error::BenchError;
+use usage::Usage;
+
+/// How long a server may take to end in order before it is killed.
+const STOP_TIME: Duration = Duration::from_secs(15);
+
+/// A program with its arguments, as it is to be started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Where the program lies.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What is added to its environment.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A running server with all of its processes.
+#[derive(Debug)]
+pub struct ServerProcess {
+    child: Child,
+    group: Pid,
+    log: PathBuf,
+}
+
+impl Launch {
+    /// A program without arguments.
+    pub fn new(program: impl Into<PathBuf>) -> Launch {
+        Launch { program: program.into(), arguments: Vec::new(), environment: Vec::new() }
+    }
+
+    /// Adds arguments.
+    pub fn arguments<T: ToString>(mut self, arguments: impl IntoIterator<Item = T>) -> Launch {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.to_string()));
+        self
+    }
+
+    /// Adds a variable of the environment.
+    pub fn variable(mut self, name: &str, value: impl ToString) -> Launch {
+        self.environment.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Starts it in `directory`, with what it prints in `log`. It gets a process group of its own,
+    /// so that its children are found and end with it.
+    ///
+    /// # Errors
+    /// [`BenchError::File`], about the log or the program.
+    pub fn start(&self, directory: &Path, log: &Path) -> Result<ServerProcess, BenchError> {
+        let output = File::create(log).map_err(BenchError::file(log))?;
+        let errors = output.try_clone().map_err(BenchError::file(log))?;
+        let child = Command::new(&self.program)
+            .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0)
+            .spawn()
+            .map_err(BenchError::file(&self.program))?;
+        let group = Pid::from_child(&child);
+        Ok(ServerProcess { child, group, log: log.to_owned() })
+    }
+}
+
+impl ServerProcess {
+    /// What it has used so far, all of its processes together.
+    pub fn usage(&self) -> Usage {
+        usage::of_group(self.child.id())
+    }
+
+    /// Whether it has ended by itself, and how.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("it ended with {status}; it said: {}", self.last_words()))
+    }
+
+    /// The end of what it printed.
+    pub fn last_words(&self) -> String {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let mut lines: Vec<&str> =
+            text.lines().rev().filter(|line| !line.is_empty()).take(3).collect();
+        lines.reverse();
+        lines.join(" / ").chars().take(400).collect()
+    }
+
+    /// Asks it to end, waits, and kills what is left of it.
+    pub async fn stop(mut self) {
+        let _ = kill_process_group(self.group, Signal::TERM);
+        let deadline = Instant::now() + STOP_TIME;
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// The program of this name: a path as it is, else the first of that name on PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Path::new(name).canonicalize().ok().filter(|path| path.is_file());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// What a program prints when asked for its version: the first line that is not empty.
+pub fn version(program: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
+    let text = String::from_utf8(text).ok()?;
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// So many different ports of 127.0.0.1 that nobody listens on, and that no earlier call has returned:
+/// a server may not listen on its own yet. All are below 32768, out of which the system gives none
+/// away meanwhile, and some programs add 10,000 to a port.
+///
+/// # Errors
+/// If so many are not to be had.
+pub fn free_ports(count: usize) -> io::Result<Vec<u16>> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const FIRST: u32 = 20_000;
+    const RANGE: u32 = 12_000;
+    let mut ports = Vec::new();
+    for _ in 0..RANGE {
+        if ports.len() == count {
+            return Ok(ports);
+        }
+        // Another benchmark beside this one begins elsewhere.
+        let place = (std::process::id() % RANGE) * 97 + NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = u16::try_from(FIRST + place % RANGE).map_err(io::Error::other)?;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            ports.push(port);
+        }
+    }
+    Err(io::Error::other("no free ports"))
+}
+
+/// Bytes of all files below a directory, as the disk counts them.
+pub fn disk_used(directory: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut bytes = 0;
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.path().symlink_metadata() else { continue };
+            bytes += metadata.blocks() * 512;
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, directory: &Path) -> ServerProcess {
+        let launch = Launch::new("/bin/sh").arguments(["-c", script]);
+        launch.start(directory, &directory.join("log")).expect("a shell can be started")
+    }
+
+    #[tokio::test]
+    async fn a_server_ends_with_its_children() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let script = "sh -c 'trap \"\" TERM; echo $$; while :; do read x < /dev/zero; done' & wait";
+        let server = shell(script, directory.path());
+        let child = loop {
+            let log = fs::read_to_string(directory.path().join("log")).unwrap_or_default();
+            if log.ends_with('\n') {
+                break log.trim().to_owned();
+            }
+            tokio::task::yield_now().await;
+        };
+        server.stop().await;
+        // A killed process may be kept as a zombie by whoever inherits it, but it runs no more.
+        let gone = || {
+            let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            stat.is_empty() || stat.contains(") Z ")
+        };
+        while !gone() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_ends_says_how() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let mut server = shell("echo no such option >&2; exit 3", directory.path());
+        let ended = loop {
+            match server.ended() {
+                Some(ended) => break ended,
+                None => tokio::task::yield_now().await,
+            }
+        };
+        assert!(ended.contains("3") && ended.contains("no such option"), "{ended}");
+    }
+
+    #[test]
+    fn free_ports_differ() {
+        let mut ports = free_ports(5).expect("five ports are free");
+        ports.extend(free_ports(5).expect("five more ports are free"));
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 10);
+    }
+
+    #[test]
+    fn the_disk_counts_files_in_folders() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let folder = directory.path().join("a/b");
+        fs::create_dir_all(&folder).expect("folders can be made");
+        fs::write(folder.join("file"), vec![1; 100_000]).expect("a file can be written");
+        assert!(disk_used(directory.path()) >= 100_000);
+    }
+}

@@ -1,0 +1,109 @@
+//! What the kernel says of the processes of a server.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use crate::busy::TICK;
+
+/// What all processes of a server have used together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time, user and system, of living and of ended processes.
+    pub cpu: Duration,
+    /// Bytes resident at the most, each process at its own time.
+    pub memory_peak_bytes: u64,
+    /// Bytes resident now.
+    pub memory_bytes: u64,
+    /// Bytes that went to the disk.
+    pub disk_written_bytes: u64,
+}
+
+/// The usage of a process group and of all descendants of its processes.
+pub fn of_group(group: u32) -> Usage {
+    let mut usage = Usage::default();
+    for process in members(group) {
+        let read =
+            |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
+        if let Some(stat) = parse_stat(&read("stat")) {
+            usage.cpu += TICK * u32::try_from(stat.ticks).unwrap_or(u32::MAX);
+        }
+        let status = read("status");
+        usage.memory_peak_bytes += number_after(&status, "VmHWM:") * 1024;
+        usage.memory_bytes += number_after(&status, "VmRSS:") * 1024;
+        usage.disk_written_bytes += number_after(&read("io"), "write_bytes:");
+    }
+    usage
+}
+
+/// The processor time of this process.
+pub fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+struct Stat {
+    parent: u32,
+    group: u32,
+    ticks: u64,
+}
+
+/// Fields of `/proc/PID/stat`. The name may hold spaces and parentheses: they end at the last one.
+fn parse_stat(text: &str) -> Option<Stat> {
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
+    let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    // Own user and system time, then that of children that have ended and were waited for.
+    let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
+    Some(Stat { parent: number(1)?.try_into().ok()?, group: number(2)?.try_into().ok()?, ticks })
+}
+
+/// The group's processes, and whatever descends from one of them in a group of its own.
+fn members(group: u32) -> BTreeSet<u32> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let text = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        if let Some(stat) = parse_stat(&text) {
+            all.push((process, stat));
+        }
+    }
+    let in_group = all.iter().filter(|(_, stat)| stat.group == group);
+    let mut members: BTreeSet<u32> = in_group.map(|(process, _)| *process).collect();
+    loop {
+        let before = members.len();
+        let children = all.iter().filter(|(_, stat)| members.contains(&stat.parent));
+        let children: Vec<u32> = children.map(|(process, _)| *process).collect();
+        members.extend(children);
+        if members.len() == before {
+            return members;
+        }
+    }
+}
+
+/// The number behind a name at the start of a line.
+fn number_after(text: &str, name: &str) -> u64 {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name));
+    rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_process_is_found_behind_any_name() {
+        let text = "7 (a) b (c) S 3 5 5 0 -1 4194560 1 2 3 4 100 20 3 4 20 0 1 0 55 0 0";
+        let stat = parse_stat(text).expect("it has all fields");
+        assert_eq!((stat.parent, stat.group, stat.ticks), (3, 5, 127));
+        assert!(parse_stat("7 (a) S 3").is_none());
+    }
+
+    #[test]
+    fn this_process_uses_memory() {
+        let group = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
+        let usage = of_group(group);
+        assert!(usage.memory_bytes > 0 && usage.memory_peak_bytes >= usage.memory_bytes);
+    }
+}

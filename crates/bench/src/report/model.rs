@@ -1,0 +1,262 @@
+//! A report: rows × targets × metrics.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::target::Target;
+use super::unit::{Better, Unit};
+use crate::machine::Machine;
+use crate::statistics::{self, Ratio};
+
+/// The version of the JSON layout.
+pub const FORMAT: u32 = 1;
+
+/// Everything that one run has measured.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Report {
+    /// [`FORMAT`] when it was written.
+    pub format: u32,
+    /// What was measured, such as "S3".
+    pub title: String,
+    /// The command that measured it.
+    pub command: String,
+    /// When it began, in UTC.
+    pub started: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// On what machine.
+    pub machine: Machine,
+    /// With what settings, for the reader.
+    pub settings: Vec<Fact>,
+    /// The target that others are compared with.
+    pub baseline: Option<String>,
+    /// What the numbers in [`Cell::values`] and [`Target::resources`] mean.
+    pub metrics: Vec<Metric>,
+    /// Who was measured, in the order of display.
+    pub targets: Vec<Target>,
+    /// What was measured, in the order of display.
+    pub rows: Vec<Row>,
+    /// What a reader must know to judge the figures.
+    pub notes: Vec<String>,
+}
+
+/// A name and what goes with it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Fact {
+    /// The name.
+    pub name: String,
+    /// The value, as it is shown.
+    pub value: String,
+}
+
+/// What a number means.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Metric {
+    /// Its name in JSON and CSV.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// The share of times, if it is a percentile of times: 0.99 for p99.
+    pub percentile: Option<f64>,
+}
+
+/// One operation, measured at every target.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Row {
+    /// The heading that it stands under.
+    pub group: String,
+    /// Its name, unique in a report.
+    pub name: String,
+    /// The metric that decides who wins it.
+    pub metric: String,
+    /// Its place in a chart of rows, such as throughput by concurrency.
+    pub curve: Option<Curve>,
+    /// What was measured, by target.
+    pub cells: BTreeMap<String, Cell>,
+    /// What a reader must know to judge it.
+    pub note: Option<String>,
+}
+
+/// A point of a curve that several rows make up.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Curve {
+    /// The curve's title: rows with the same title make up one chart.
+    pub title: String,
+    /// What `x` counts.
+    pub axis: String,
+    /// Where the row stands on it.
+    pub x: f64,
+}
+
+/// One operation at one target.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Cell {
+    /// What was measured, by metric.
+    pub values: BTreeMap<String, Series>,
+    /// How many operations succeeded, over all rounds.
+    pub operations: u64,
+    /// How many failed. They are part of no other number.
+    pub errors: u64,
+    /// What the first failure was.
+    pub first_error: Option<String>,
+    /// Why nothing was measured.
+    pub absent: Option<String>,
+    /// The share of the machine that others than the benchmark and the target took meanwhile.
+    pub disturbance: f64,
+    /// What someone else published for it.
+    pub published: Option<Published>,
+}
+
+/// One metric over the rounds.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Series {
+    /// One number for each round, in order.
+    pub rounds: Vec<f64>,
+}
+
+/// A figure from elsewhere. It is shown beside the measured one and decides nothing.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Published {
+    /// In the unit of the row's metric.
+    pub value: f64,
+    /// Where it was published, and on what machine.
+    pub source: String,
+}
+
+impl Report {
+    /// An empty report of this machine, begun now.
+    pub fn new(title: impl Into<String>) -> Report {
+        Report {
+            format: FORMAT,
+            title: title.into(),
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+            seconds: 0.0,
+            machine: Machine::default(),
+            settings: Vec::new(),
+            baseline: None,
+            metrics: Vec::new(),
+            targets: Vec::new(),
+            rows: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds a setting.
+    pub fn setting(&mut self, name: &str, value: impl ToString) {
+        self.settings.push(Fact { name: name.to_owned(), value: value.to_string() });
+    }
+
+    /// The row of this name, added under `group` if there is none; `metric` decides who wins it.
+    pub fn row(&mut self, group: &str, name: &str, metric: &str) -> &mut Row {
+        let found = self.rows.iter().position(|row| row.name == name);
+        let place = found.unwrap_or_else(|| {
+            self.rows.push(Row {
+                group: group.to_owned(),
+                name: name.to_owned(),
+                metric: metric.to_owned(),
+                curve: None,
+                cells: BTreeMap::new(),
+                note: None,
+            });
+            self.rows.len() - 1
+        });
+        &mut self.rows[place]
+    }
+
+    /// The metric with this identifier.
+    pub fn metric(&self, id: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.id == id)
+    }
+
+    /// The target with this name.
+    pub fn target(&self, name: &str) -> Option<&Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// The names of all groups, in order.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for row in &self.rows {
+            if !groups.contains(&row.group.as_str()) {
+                groups.push(&row.group);
+            }
+        }
+        groups
+    }
+
+    /// The targets that were measured, in order.
+    pub fn measured(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter().filter(|target| target.absent.is_none())
+    }
+
+    /// How many times as good as the baseline a target is in a row: above 1 is better, whatever the
+    /// metric. `None` without a baseline, for the baseline itself, or if either has no figure.
+    pub fn ratio(&self, row: &Row, target: &str) -> Option<Ratio> {
+        let baseline = self.baseline.as_deref().filter(|baseline| *baseline != target)?;
+        self.ratio_between(row, target, baseline)
+    }
+
+    /// Like [`Report::ratio`], with any other target as the base.
+    pub fn ratio_between(&self, row: &Row, target: &str, base: &str) -> Option<Ratio> {
+        let ours = row.cells.get(target)?.values.get(&row.metric)?;
+        let theirs = row.cells.get(base)?.values.get(&row.metric)?;
+        match self.metric(&row.metric)?.better {
+            Better::Higher => statistics::ratio(&ours.rounds, &theirs.rounds),
+            Better::Lower => statistics::ratio(&theirs.rounds, &ours.rounds),
+        }
+    }
+}
+
+impl Metric {
+    /// A metric that is no percentile.
+    pub fn new(id: &str, title: &str, unit: Unit, better: Better) -> Metric {
+        Metric { id: id.to_owned(), title: title.to_owned(), unit, better, percentile: None }
+    }
+
+    /// The metrics of all percentiles that reports show.
+    pub fn percentiles() -> impl Iterator<Item = Metric> {
+        crate::samples::PERCENTILES.into_iter().map(|(id, share)| {
+            let title = if id == "p999" { "p99.9" } else { id };
+            let metric = Metric::new(id, title, Unit::Nanoseconds, Better::Lower);
+            Metric { percentile: Some(share), ..metric }
+        })
+    }
+}
+
+impl Row {
+    /// The median of the deciding metric at a target.
+    pub fn median(&self, target: &str) -> Option<f64> {
+        self.cells.get(target)?.median(&self.metric)
+    }
+}
+
+impl Cell {
+    /// A cell with one metric.
+    pub fn of(metric: &str, rounds: &[f64]) -> Cell {
+        let mut cell = Cell::default();
+        rounds.iter().for_each(|value| cell.push(metric, *value));
+        cell
+    }
+
+    /// A cell that says why nothing was measured.
+    pub fn absent(reason: impl Into<String>) -> Cell {
+        Cell { absent: Some(reason.into()), ..Cell::default() }
+    }
+
+    /// Adds the number of one more round.
+    pub fn push(&mut self, metric: &str, value: f64) {
+        let series = self.values.entry(metric.to_owned());
+        series.or_insert_with(|| Series { rounds: Vec::new() }).rounds.push(value);
+    }
+
+    /// The median of a metric over the rounds.
+    pub fn median(&self, metric: &str) -> Option<f64> {
+        statistics::median(&self.values.get(metric)?.rounds)
+    }
+}

@@ -1,0 +1,101 @@
+//! Who was measured, and what its acknowledgement of a write means.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A server or engine that was measured, or should have been.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Target {
+    /// Its name, unique in a report.
+    pub name: String,
+    /// The version that it states, if any.
+    pub version: Option<String>,
+    /// What it promises of an acknowledged write.
+    pub durability: Durability,
+    /// Why it was not measured; `None` if it was.
+    pub absent: Option<String>,
+    /// What it used over the whole run, by metric.
+    pub resources: BTreeMap<String, f64>,
+    /// What a reader must know to judge its figures.
+    pub notes: Vec<String>,
+}
+
+impl Target {
+    /// A target of which nothing else is known yet.
+    pub fn new(name: impl Into<String>, durability: Durability) -> Target {
+        Target {
+            name: name.into(),
+            version: None,
+            durability,
+            absent: None,
+            resources: BTreeMap::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Nobody said, or nobody tried.
+    Unknown,
+    /// Nothing: it is in memory.
+    Memory,
+    /// The end of the process, not of the machine.
+    Process,
+    /// A part of what is written survives a power cut, or it does most of the time.
+    Partial,
+    /// A power cut.
+    PowerCut,
+}
+
+/// A [`Level`] with what exactly is meant.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Durability {
+    /// What survives.
+    pub level: Level,
+    /// In a few words, such as "data synced, directory not".
+    pub detail: String,
+}
+
+impl Durability {
+    /// A durability of this level.
+    pub fn new(level: Level, detail: impl Into<String>) -> Durability {
+        Durability { level, detail: detail.into() }
+    }
+
+    /// Nothing is known.
+    pub fn unknown(detail: impl Into<String>) -> Durability {
+        Durability::new(Level::Unknown, detail)
+    }
+}
+
+impl Level {
+    /// What survives, in two words.
+    pub fn label(self) -> &'static str {
+        match self {
+            Level::Unknown => "not known",
+            Level::Memory => "in memory",
+            Level::Process => "not synced",
+            Level::Partial => "partly synced",
+            Level::PowerCut => "durable",
+        }
+    }
+
+    /// What survives, in a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Level::Unknown => "nobody stated what an acknowledged write survives",
+            Level::Memory => "an acknowledged write survives nothing",
+            Level::Process => {
+                "an acknowledged write survives the end of the process, not a power cut"
+            }
+            Level::Partial => {
+                "an acknowledged write survives a power cut in part, or most of the time"
+            }
+            Level::PowerCut => "an acknowledged write survives a power cut",
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The client that measures: hyper on one kept connection, one request at a time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::body::Pieces;
+use super::data::Payload;
+use super::sign::{EMPTY_SHA256, PayloadMode, Signer, ToSign};
+
+/// A request that takes longer has failed.
+const REQUEST_TIME: Duration = Duration::from_secs(120);
+
+/// Bytes of an answer that are kept to explain a failure.
+const ERROR_BYTES_MAX: usize = 64 << 10;
+
+/// Where and as whom to speak S3.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Host and port.
+    pub host: String,
+    /// The access key.
+    pub access_key: String,
+    /// The secret key.
+    pub secret_key: String,
+    /// The region that is signed.
+    pub region: String,
+}
+
+/// Why an operation counts as failed.
+#[derive(Clone, Debug)]
+pub struct Failure(pub String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A request before it is signed.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: Method,
+    /// The path, encoded.
+    pub path: &'a str,
+    /// The query, encoded and sorted, every name with a `=`.
+    pub query: &'a str,
+    /// Headers that begin with `x-amz-`, in lower case: they are signed.
+    pub signed: Vec<(String, String)>,
+    /// Other headers.
+    pub plain: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Option<&'a Payload>,
+}
+
+impl<'a> Request<'a> {
+    /// A request without query, headers and body.
+    pub fn new(method: Method, path: &'a str) -> Request<'a> {
+        Request { method, path, query: "", signed: Vec::new(), plain: Vec::new(), body: None }
+    }
+}
+
+/// What to do with the body of an answer.
+#[derive(Clone, Copy, Debug)]
+pub enum Expect<'a> {
+    /// Read and drop it.
+    Anything,
+    /// Read and keep it.
+    Text,
+    /// Compare it, byte by byte, while it arrives.
+    Exactly(&'a [u8]),
+}
+
+/// What came back with an expected status.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, if it was to be kept.
+    pub text: String,
+}
+
+/// One client: a connection that is opened when needed and kept.
+#[derive(Debug)]
+pub struct Connection {
+    endpoint: Arc<Endpoint>,
+    signer: Signer,
+    mode: PayloadMode,
+    sender: Option<SendRequest<Pieces>>,
+}
+
+impl Connection {
+    /// A client that is not connected yet.
+    pub fn new(endpoint: Arc<Endpoint>, mode: PayloadMode) -> Connection {
+        let Endpoint { host, access_key, secret_key, region } = &*endpoint;
+        let signer = Signer::new(access_key, secret_key, region, host);
+        Connection { endpoint, signer, mode, sender: None }
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    /// [`Failure`] for any status that is not in `statuses`, for a body other than expected, for a
+    /// broken connection, and after two minutes.
+    pub async fn send(
+        &mut self,
+        request: Request<'_>,
+        statuses: &[u16],
+        expect: Expect<'_>,
+    ) -> Result<Answer, Failure> {
+        let what = format_args!("{} {}", request.method, request.path).to_string();
+        let signed = self.signed(request)?;
+        let exchange = tokio::time::timeout(REQUEST_TIME, self.exchange(signed, statuses, expect));
+        let outcome = match exchange.await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Failure(format!("no answer within {REQUEST_TIME:?}"))),
+        };
+        if outcome.is_err() {
+            // What is left on the wire belongs to the failed request.
+            self.sender = None;
+        }
+        outcome.map_err(|failure| Failure(format!("{what}: {failure}")))
+    }
+
+    async fn exchange(
+        &mut self,
+        request: http::Request<Pieces>,
+        statuses: &[u16],
+        expect: Expect<'_>,
+    ) -> Result<Answer, Failure> {
+        let head_only = request.method() == Method::HEAD;
+        let sender = self.connected().await?;
+        let answer = sender.send_request(request).await.map_err(failed)?;
+        let (head, body) = answer.into_parts();
+        if !statuses.contains(&head.status.as_u16()) {
+            let text = if head_only { String::new() } else { read_text(body).await? };
+            let text: String = text.chars().take(300).collect();
+            return Err(Failure(format!("status {} {text}", head.status.as_u16())));
+        }
+        let text = match expect {
+            Expect::Text => read_text(body).await?,
+            Expect::Anything => {
+                read(body, |_| Ok(())).await?;
+                String::new()
+            }
+            Expect::Exactly(expected) => {
+                read_exactly(body, expected).await?;
+                String::new()
+            }
+        };
+        Ok(Answer { status: head.status, headers: head.headers, text })
+    }
+
+    /// The open connection, or a new one.
+    async fn connected(&mut self) -> Result<&mut SendRequest<Pieces>, Failure> {
+        let open = match &mut self.sender {
+            Some(sender) => sender.ready().await.is_ok(),
+            None => false,
+        };
+        if !open {
+            let stream = TcpStream::connect(&self.endpoint.host).await.map_err(failed)?;
+            stream.set_nodelay(true).map_err(failed)?;
+            let (sender, connection) =
+                http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+            tokio::spawn(connection);
+            self.sender = None;
+            return Ok(self.sender.insert(sender));
+        }
+        self.sender.as_mut().ok_or_else(|| Failure("no connection".to_owned()))
+    }
+
+    fn signed(&mut self, mut request: Request<'_>) -> Result<http::Request<Pieces>, Failure> {
+        let method = request.method.clone();
+        let streaming = self.mode == PayloadMode::Streaming && request.body.is_some();
+        if let Some(body) = request.body.filter(|_| streaming) {
+            let length = body.bytes.len().to_string();
+            request.signed.push(("x-amz-decoded-content-length".to_owned(), length));
+            request.plain.push(("content-encoding", "aws-chunked".to_owned()));
+        }
+        let to_sign = ToSign {
+            method: method.as_str(),
+            path: request.path,
+            query: request.query,
+            headers: &request.signed,
+        };
+        let (signature, pieces) = match (request.body, self.mode) {
+            (None, _) => (self.signer.sign(to_sign, EMPTY_SHA256), Vec::new()),
+            (Some(body), PayloadMode::Streaming) => self.signer.sign_chunks(to_sign, body),
+            (Some(body), PayloadMode::Unsigned) => {
+                (self.signer.sign(to_sign, "UNSIGNED-PAYLOAD"), vec![body.bytes.clone()])
+            }
+            (Some(body), PayloadMode::Signed) => {
+                (self.signer.sign(to_sign, body.sha256()), vec![body.bytes.clone()])
+            }
+        };
+        let mut target = String::with_capacity(request.path.len() + request.query.len() + 1);
+        target.push_str(request.path);
+        if !request.query.is_empty() {
+            target.push('?');
+            target.push_str(request.query);
+        }
+        let mut built = http::Request::builder()
+            .method(request.method)
+            .uri(target)
+            .header("host", &self.endpoint.host)
+            .header("authorization", signature.authorization)
+            .header("x-amz-date", signature.date)
+            .header("x-amz-content-sha256", signature.content_sha256);
+        for (name, value) in request.signed {
+            built = built.header(name, value);
+        }
+        for (name, value) in request.plain {
+            built = built.header(name, value);
+        }
+        let pieces = Pieces::new(pieces);
+        if request.body.is_some() {
+            // hyper leaves it out for a body of no bytes, and S3 wants it all the same.
+            built = built.header("content-length", pieces.len());
+        }
+        built.body(pieces).map_err(failed)
+    }
+}
+
+fn failed(error: impl fmt::Display) -> Failure {
+    Failure(error.to_string())
+}
+
+/// Reads a body to its end and hands over what arrives.
+async fn read(
+    mut body: Incoming,
+    mut take: impl FnMut(Bytes) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(failed)?.into_data() {
+            take(data)?;
+        }
+    }
+    Ok(())
+}
+
+async fn read_text(body: Incoming) -> Result<String, Failure> {
+    let mut text = Vec::new();
+    read(body, |data| {
+        // Listings are larger than errors, but nothing here is larger than this.
+        let room = (ERROR_BYTES_MAX * 64).saturating_sub(text.len());
+        text.extend_from_slice(&data[..data.len().min(room)]);
+        Ok(())
+    })
+    .await?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+async fn read_exactly(body: Incoming, expected: &[u8]) -> Result<(), Failure> {
+    let mut read_so_far = 0;
+    read(body, |data| {
+        let end = read_so_far + data.len();
+        if expected.get(read_so_far..end) != Some(&data[..]) {
+            return Err(Failure(format!("wrong bytes in {read_so_far}..{end} of the body")));
+        }
+        read_so_far = end;
+        Ok(())
+    })
+    .await?;
+    if read_so_far == expected.len() {
+        Ok(())
+    } else {
+        Err(Failure(format!("a body of {read_so_far} bytes instead of {}", expected.len())))
+    }
+}

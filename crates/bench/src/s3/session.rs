@@ -1,0 +1,274 @@
+//! One target while it is measured: its connections, the fixed objects in it, the next free number.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::api::{DELETE_KEYS_MAX, path};
+use super::case::{Case, KeyShape, Listing, Work};
+use super::client::{Connection, Endpoint, Failure};
+use super::data::{Payloads, Pool};
+use super::drive::{Limit, drive};
+use super::sign::PayloadMode;
+
+/// The bucket of everything but listings.
+pub const BUCKET: &str = "bench";
+/// How many clients prepare and clean up.
+const HELPERS: usize = 8;
+
+/// The bodies of all sizes that a run needs.
+#[derive(Debug)]
+pub struct Stock {
+    sizes: BTreeMap<usize, Rc<Payloads>>,
+}
+
+/// A target that answers.
+#[derive(Debug)]
+pub struct Session {
+    endpoint: Arc<Endpoint>,
+    mode: PayloadMode,
+    stock: Rc<Stock>,
+    connections: Vec<Connection>,
+    /// The number of the next new object.
+    next: Cell<u64>,
+    /// Fixed objects, listings and scale sets that are there.
+    fixed: HashSet<String>,
+    /// Bytes of all bodies that were put, measured or not.
+    pub bytes_put: Cell<u64>,
+}
+
+impl Stock {
+    /// The bodies for these rows.
+    pub fn new<'a>(cases: impl IntoIterator<Item = &'a Case>, mode: PayloadMode) -> Stock {
+        let mut sizes: Vec<usize> = cases.into_iter().map(|case| case.work.bytes_max()).collect();
+        sizes.extend([super::case::SCALE_BYTES, 1 << 10]);
+        let pool = Pool::new(sizes.iter().copied().max().unwrap_or(0));
+        let payloads = |bytes: usize| {
+            let payloads = pool.payloads(bytes);
+            if mode != PayloadMode::Unsigned {
+                payloads.compute_hashes(mode == PayloadMode::Streaming);
+            }
+            (bytes, Rc::new(payloads))
+        };
+        Stock { sizes: sizes.into_iter().map(payloads).collect() }
+    }
+
+    /// The bodies of a size.
+    ///
+    /// # Panics
+    /// For a size that no row of the stock needs.
+    pub fn of(&self, bytes: usize) -> Rc<Payloads> {
+        Rc::clone(self.sizes.get(&bytes).expect("the stock was made for all rows"))
+    }
+}
+
+impl Session {
+    /// A target that nothing was sent to.
+    pub fn new(endpoint: Arc<Endpoint>, mode: PayloadMode, stock: Rc<Stock>) -> Session {
+        Session {
+            endpoint,
+            mode,
+            stock,
+            connections: Vec::new(),
+            next: Cell::new(0),
+            fixed: HashSet::new(),
+            bytes_put: Cell::new(0),
+        }
+    }
+
+    /// The bodies of a size.
+    pub fn payloads(&self, bytes: usize) -> Rc<Payloads> {
+        self.stock.of(bytes)
+    }
+
+    /// So many connections, those that are open first.
+    pub fn connections(&mut self, count: usize) -> &mut [Connection] {
+        while self.connections.len() < count {
+            self.connections.push(Connection::new(Arc::clone(&self.endpoint), self.mode));
+        }
+        &mut self.connections[..count]
+    }
+
+    /// Closes all connections but the first, so that a row does not find the idle ones of another.
+    pub fn close_others(&mut self) {
+        self.connections.truncate(1);
+    }
+
+    /// Takes so many numbers for new objects and returns the first.
+    pub fn take_numbers(&self, count: u64) -> u64 {
+        let first = self.next.get();
+        self.next.set(first + count);
+        first
+    }
+
+    /// Waits until the target stores an object and gives it back.
+    ///
+    /// # Errors
+    /// The last failure when `time` is over.
+    pub async fn ready(&mut self, time: Duration) -> Result<(), Failure> {
+        let deadline = Instant::now() + time;
+        let payloads = self.payloads(1 << 10);
+        let key = path(BUCKET, "ready");
+        let connection = &mut self.connections(1)[0];
+        loop {
+            let attempt = async {
+                connection.list_buckets().await?;
+                if connection.head_bucket(BUCKET).await.is_err() {
+                    connection.create_bucket(BUCKET).await?;
+                }
+                connection.put(&key, payloads.of(0), &[]).await?;
+                connection.get(&key, &payloads.of(0).bytes).await?;
+                connection.delete(&key).await
+            };
+            match attempt.await {
+                Ok(()) => return Ok(()),
+                Err(failure) if Instant::now() >= deadline => return Err(failure),
+                Err(_) => tokio::time::sleep(Duration::from_millis(25)).await,
+            }
+        }
+    }
+
+    /// Puts the fixed objects that a row reads, unless they are there.
+    ///
+    /// # Errors
+    /// The first [`Failure`].
+    pub async fn prepare(&mut self, work: &Work) -> Result<(), Failure> {
+        match work {
+            Work::Get { bytes } | Work::Range { of: bytes, .. } | Work::Copy { bytes } => {
+                self.prepare_objects(*bytes).await
+            }
+            Work::Mixed { bytes, .. } => self.prepare_objects(*bytes).await,
+            Work::Head { existing: true } => self.prepare_objects(1 << 10).await,
+            Work::List(listing) => self.prepare_listing(*listing).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn prepare_objects(&mut self, bytes: usize) -> Result<(), Failure> {
+        let name = format!("objects {bytes}");
+        if self.fixed.contains(&name) {
+            return Ok(());
+        }
+        let keys = (0..fixed_count(bytes)).map(|number| path(BUCKET, &fixed_key(bytes, number)));
+        self.put_all(keys.collect(), bytes).await?;
+        self.fixed.insert(name);
+        Ok(())
+    }
+
+    async fn prepare_listing(&mut self, listing: Listing) -> Result<(), Failure> {
+        let bucket = listing_bucket(listing);
+        if self.fixed.contains(&bucket) {
+            return Ok(());
+        }
+        self.connections(1)[0].create_bucket(&bucket).await?;
+        let keys = (0..listing.keys).map(|number| match listing.folders {
+            0 => path(&bucket, &format!("key-{number:06}")),
+            folders => path(&bucket, &format!("folder-{:03}/key-{number:06}", number % folders)),
+        });
+        self.put_all(keys.collect(), super::case::SCALE_BYTES).await?;
+        self.fixed.insert(bucket);
+        Ok(())
+    }
+
+    /// Puts an object under each path, the n-th with the n-th body.
+    ///
+    /// # Errors
+    /// The first [`Failure`].
+    pub async fn put_all(&mut self, paths: Vec<String>, bytes: usize) -> Result<(), Failure> {
+        let payloads = self.payloads(bytes);
+        self.bytes_put.set(self.bytes_put.get() + (bytes * paths.len()) as u64);
+        let limit = Limit::count(paths.len() as u64);
+        let driven = drive(self.connections(HELPERS), limit, async |connection, number| {
+            connection.put(&paths[number as usize], payloads.of(number), &[]).await
+        });
+        driven.await.first_failure()
+    }
+
+    /// The objects of a scale row in this round: whether they were written before.
+    pub fn scale_is_there(&mut self, objects: usize, round: usize) -> bool {
+        !self.fixed.insert(format!("scale {objects} {round}"))
+    }
+
+    /// The objects of a scale row in this round are gone.
+    pub fn scale_is_gone(&mut self, objects: usize, round: usize) {
+        self.fixed.remove(&format!("scale {objects} {round}"));
+    }
+
+    /// Deletes objects, as fast as the target can. What does not work is left: nothing depends on it.
+    pub async fn remove_all(&mut self, keys: &[String]) {
+        let batches: Vec<&[String]> = keys.chunks(DELETE_KEYS_MAX).collect();
+        let limit = Limit::count(batches.len() as u64);
+        let driven = drive(self.connections(2), limit, async |connection, number| {
+            connection.delete_many(BUCKET, batches[number as usize]).await
+        });
+        if driven.await.errors > 0 {
+            let limit = Limit::count(keys.len() as u64);
+            let driven = drive(self.connections(HELPERS), limit, async |connection, number| {
+                connection.delete(&path(BUCKET, &keys[number as usize])).await
+            });
+            driven.await;
+        }
+    }
+}
+
+/// How many fixed objects there are of a size: enough not to read one and the same, few enough for
+/// the slowest target.
+pub fn fixed_count(bytes: usize) -> u64 {
+    match bytes {
+        0..=65_536 => 128,
+        65_537..=1_048_576 => 16,
+        1_048_577..=10_485_760 => 4,
+        _ => 1,
+    }
+}
+
+/// The key of a fixed object.
+pub fn fixed_key(bytes: usize, number: u64) -> String {
+    format!("fixed/{bytes}/{number:04}")
+}
+
+/// The bucket of a listing: those with the same keys share it.
+pub fn listing_bucket(listing: Listing) -> String {
+    format!("bench-list-{}-{}", listing.keys, listing.folders)
+}
+
+/// The key of a new object.
+pub fn new_key(shape: KeyShape, number: u64) -> String {
+    match shape {
+        KeyShape::Plain => format!("new/{number:09}"),
+        // One segment, short enough for servers that make a file name of it.
+        KeyShape::Long => format!("new/{}/{number:09}", "k".repeat(242)),
+        KeyShape::Unicode => format!("neu/Grüße-Ελλάδα-日本語-🦀/{number:09}"),
+        KeyShape::Deep => {
+            let folders: Vec<String> = (1..=20).map(|depth| format!("folder-{depth}")).collect();
+            format!("new/{}/{number:09}", folders.join("/"))
+        }
+    }
+}
+
+/// The key of an object of a scale row.
+pub fn scale_key(objects: usize, round: usize, number: u64) -> String {
+    format!("scale-{objects}-{round}/{number:06}")
+}
+
+/// So many entries of user metadata.
+pub fn metadata(entries: usize) -> Vec<(String, String)> {
+    let entry =
+        |number| (format!("x-amz-meta-entry-{number:02}"), format!("value of entry {number}"));
+    (0..entries).map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_what_their_rows_say() {
+        assert_eq!(new_key(KeyShape::Long, 7).len(), 256);
+        assert_eq!(new_key(KeyShape::Deep, 7).matches('/').count(), 21);
+        assert!(!new_key(KeyShape::Unicode, 7).is_ascii());
+        assert_eq!(metadata(20).len(), 20);
+    }
+}

@@ -1,0 +1,3 @@
+//! The benchmarks from their options to the files of their reports.
+
+mod s3;
