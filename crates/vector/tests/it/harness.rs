@@ -1,0 +1,48 @@
+//! Vectors and files for tests.
+
+use liteio_vector::{Metric, Shape};
+
+/// A sequence of numbers that follows from its seed (SplitMix64).
+pub struct Generator(u64);
+
+impl Generator {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// Between 0 and 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Of the standard normal distribution.
+    pub fn normal(&mut self) -> f32 {
+        let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
+        (radius * (std::f64::consts::TAU * self.fraction()).cos()) as f32
+    }
+
+    pub fn vector(&mut self, dimension: usize) -> Vec<f32> {
+        (0..dimension).map(|_| self.normal()).collect()
+    }
+}
+
+pub fn shape(dimension: usize, metric: Metric) -> Shape {
+    Shape::new(dimension, metric).expect("a shape")
+}
+
+/// A vector that tells its number in every element.
+pub fn numbered(number: u32, dimension: usize) -> Vec<f32> {
+    (0..dimension).map(|element| (number * 64 + element as u32 + 1) as f32).collect()
+}
