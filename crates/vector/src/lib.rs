@@ -60,6 +60,7 @@
 //! little-endian, as the processors that this crate builds for.
 
 mod check;
+mod codes;
 mod config;
 mod distance;
 mod error;

@@ -11,6 +11,7 @@ use super::recover::Recovered;
 use super::writer::Runs;
 use crate::config::Durability;
 use crate::error::VectorError;
+use crate::limits::CHECKED_BYTES_MAX;
 
 /// Everything that only one commit at a time may touch.
 #[derive(Debug)]
@@ -36,8 +37,13 @@ struct Batch {
     count: u32,
     base: u32,
     check: u64,
+    /// What is taken from the writer's check when this is durable.
+    taken_check: u64,
     has_rewritten: bool,
+    /// Of the vectors that become visible.
     bytes: u64,
+    /// Of the vectors that are not durable yet.
+    unsynced_bytes: u64,
 }
 
 impl Committer {
@@ -93,8 +99,10 @@ impl Shared {
                 return Ok(());
             }
         }
-        let batch = self.begin()?;
-        let result = self.write_superblock(&mut committer, &batch, durability);
+        let mut batch = self.begin()?;
+        let result = self
+            .sync_large(&mut batch, durability)
+            .and_then(|()| self.write_superblock(&mut committer, &batch, durability));
         match result {
             Ok(()) => self.publish(&mut committer, &batch, durability),
             Err(_) => self.writer.lock().take_back(),
@@ -108,14 +116,28 @@ impl Shared {
         writer.in_flight = std::mem::take(&mut writer.unpublished);
         let has_rewritten = std::mem::take(&mut writer.has_rewritten);
         let bytes = writer.in_flight.slots().count() as u64 * self.shape.stride() as u64;
+        let unsynced_bytes = u64::from(writer.count - writer.base) * self.shape.stride() as u64;
         Ok(Batch {
             ticket: writer.ticket,
             count: writer.count,
             base: writer.base,
             check: writer.check,
+            taken_check: writer.check,
             has_rewritten,
             bytes,
+            unsynced_bytes,
         })
+    }
+
+    /// Syncs the vectors of a large batch before its superblock, which then has nothing to prove:
+    /// so opening never reads more than a little.
+    fn sync_large(&self, batch: &mut Batch, durability: Durability) -> Result<(), VectorError> {
+        if durability == Durability::Fsync && batch.unsynced_bytes > CHECKED_BYTES_MAX {
+            self.file.sync_data()?;
+            batch.base = batch.count;
+            batch.check = 0;
+        }
+        Ok(())
     }
 
     fn write_superblock(
@@ -160,7 +182,7 @@ impl Shared {
             // superblock of this one be damaged.
             writer.rewritable_end = std::mem::replace(&mut committer.durable_base, batch.base);
             writer.base = batch.count;
-            writer.check = writer.check.wrapping_sub(batch.check);
+            writer.check = writer.check.wrapping_sub(batch.taken_check);
         }
         let in_flight: Runs = std::mem::take(&mut writer.in_flight);
         let mut published = self.published.write();
@@ -174,7 +196,7 @@ impl Shared {
             }
         }
         drop(published);
-        self.changed.lock().append(&in_flight);
+        self.changed.lock().fresh.append(&in_flight);
         writer.last_commit_bytes = batch.bytes;
     }
 }

@@ -60,10 +60,18 @@ pub(super) struct Shared {
     pub(super) writer: Mutex<Writer>,
     pub(super) readers: Mutex<Readers>,
     pub(super) published: RwLock<Published>,
-    /// Slots that became visible since [`SlotFile::take_changed`] was last called.
-    pub(super) changed: Mutex<Runs>,
+    pub(super) changed: Mutex<Changed>,
     pub(super) is_filling: AtomicBool,
     pub(super) filler: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Slots with vectors that became visible and have no codes yet.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Nobody looks after them.
+    pub(super) fresh: Runs,
+    /// Somebody is making their codes.
+    pub(super) taken: Runs,
 }
 
 /// What readers see.
@@ -144,7 +152,7 @@ impl SlotFile {
             writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
             readers: Mutex::new(Readers::default()),
             published: RwLock::new(Published { count: superblock.count, live, map: None }),
-            changed: Mutex::new(Runs::default()),
+            changed: Mutex::default(),
             is_filling: AtomicBool::new(false),
             filler: Mutex::new(None),
         };
@@ -356,9 +364,25 @@ impl SlotFile {
         self.shared.published.read().clone()
     }
 
-    /// Slots whose vectors became visible since this was last called, in order of their commits.
+    /// The slots that have no codes yet.
+    pub(crate) fn changed(&self) -> SlotSet {
+        let changed = self.shared.changed.lock();
+        let slots = changed.taken.slots().chain(changed.fresh.slots());
+        slots.map(Slot::new).collect()
+    }
+
+    /// Takes the slots that have no codes yet, for one who is to make them, and who then calls
+    /// [`SlotFile::finish_changed`]. Only one may do so at a time.
     pub(crate) fn take_changed(&self) -> Runs {
-        std::mem::take(&mut *self.shared.changed.lock())
+        let mut changed = self.shared.changed.lock();
+        let fresh = std::mem::take(&mut changed.fresh);
+        changed.taken.append(&fresh);
+        changed.taken.clone()
+    }
+
+    /// The codes of the slots taken are made.
+    pub(crate) fn finish_changed(&self) {
+        self.shared.changed.lock().taken = Runs::default();
     }
 }
 

@@ -14,7 +14,3 @@ mod writer;
 pub use file::{SlotFile, Verified, Written};
 pub use format::vector_crc;
 pub use view::View;
-
-pub(crate) use file::Published;
-pub(crate) use format::metric_number;
-pub(crate) use live::LiveSet;

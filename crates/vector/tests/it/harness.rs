@@ -46,3 +46,21 @@ pub fn shape(dimension: usize, metric: Metric) -> Shape {
 pub fn numbered(number: u32, dimension: usize) -> Vec<f32> {
     (0..dimension).map(|element| (number * 64 + element as u32 + 1) as f32).collect()
 }
+
+/// Vectors around `clusters` centres, as embeddings of texts about as many subjects are.
+pub fn clustered(count: usize, dimension: usize, clusters: usize, seed: u64) -> Vec<f32> {
+    let mut generator = Generator::new(seed);
+    let centres: Vec<Vec<f32>> = (0..clusters).map(|_| generator.vector(dimension)).collect();
+    let mut vectors = Vec::with_capacity(count * dimension);
+    for _ in 0..count {
+        let centre = &centres[generator.below(clusters as u64) as usize];
+        vectors.extend(centre.iter().map(|element| element + 0.4 * generator.normal()));
+    }
+    vectors
+}
+
+/// Vectors that have nothing to do with each other: all are about equally far from a query, which is
+/// the worst that can be searched.
+pub fn unrelated(count: usize, dimension: usize, seed: u64) -> Vec<f32> {
+    Generator::new(seed).vector(count * dimension)
+}
