@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_disk::Disk;
+use liteio_disk::{Disk, DiskFile, memory_file};
 use parking_lot::{Mutex, RwLock};
 
 use crate::codes::Codes;
@@ -110,7 +110,7 @@ impl VectorIndex {
                 codes
             }
             None => {
-                let codes = Arc::new(Codes::for_vectors_of(&view)?);
+                let codes = Arc::new(Codes::for_vectors_of(&view, self.refined_file())?);
                 codes.encode(&view, view.slots().map(Slot::number))?;
                 *self.codes.write() = Some(Arc::clone(&codes));
                 codes
@@ -118,6 +118,15 @@ impl VectorIndex {
         };
         self.slots.finish_changed();
         Ok(codes)
+    }
+
+    /// A file without a name for the finer codes. Without one, more vectors are compared exactly.
+    fn refined_file(&self) -> Option<Arc<dyn DiskFile>> {
+        let file = match &self.home {
+            Some(home) => home.disk.create_temporary(),
+            None => memory_file("codes"),
+        };
+        file.ok().map(Arc::from)
     }
 
     /// Codes, and the slots that have none yet: few.

@@ -66,6 +66,7 @@ mod distance;
 mod error;
 mod index;
 mod limits;
+mod map;
 mod search;
 mod slot;
 mod slots;

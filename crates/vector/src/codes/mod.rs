@@ -2,11 +2,14 @@
 
 mod chunk;
 mod encode;
+mod refine;
+mod region;
 mod rotation;
 mod scan;
 
 use std::sync::Arc;
 
+use liteio_disk::DiskFile;
 use parking_lot::RwLock;
 
 pub(crate) use chunk::CHUNK_SLOTS;
@@ -15,6 +18,7 @@ pub(crate) use scan::{Bounds, Masks, Scanner};
 
 use self::chunk::{Chunk, Code};
 use self::encode::{Encoder, inverse_length};
+use self::region::Region;
 use crate::config::{Metric, Shape};
 use crate::error::VectorError;
 use crate::slots::View;
@@ -30,6 +34,8 @@ const GROWTH_MAX: usize = 16;
 pub(crate) struct Codes {
     encoder: Encoder,
     chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
+    /// Where the finer codes are; `None` when there was no space for such a file.
+    refined_file: Option<Arc<dyn DiskFile>>,
     /// Slots when the centre was computed.
     slots_at_start: usize,
 }
@@ -39,14 +45,22 @@ impl Codes {
     ///
     /// # Errors
     /// When vectors cannot be read.
-    pub(crate) fn for_vectors_of(view: &View) -> Result<Self, VectorError> {
+    pub(crate) fn for_vectors_of(
+        view: &View,
+        refined_file: Option<Arc<dyn DiskFile>>,
+    ) -> Result<Self, VectorError> {
         let centre = centre(view)?;
-        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize))
+        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize, refined_file))
     }
 
-    fn with_centre(shape: Shape, centre: Vec<f32>, slots_at_start: usize) -> Self {
+    fn with_centre(
+        shape: Shape,
+        centre: Vec<f32>,
+        slots_at_start: usize,
+        refined_file: Option<Arc<dyn DiskFile>>,
+    ) -> Self {
         let encoder = Encoder::new(shape, centre);
-        Self { encoder, chunks: RwLock::default(), slots_at_start }
+        Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
     }
 
     /// Whether there are so many more vectors by now that another centre may suit them better.
@@ -83,15 +97,22 @@ impl Codes {
         self.chunks.read().get(index).cloned()
     }
 
+    fn new_chunk(&self, index: usize) -> Chunk {
+        let bytes = self.encoder.refined_bytes();
+        let file = self.refined_file.as_ref();
+        let region = file.and_then(|file| Region::new(file, index, bytes * CHUNK_SLOTS));
+        Chunk::new(self.encoder.words(), bytes, region)
+    }
+
     fn set(&self, slot: usize, code: &Code) {
         let index = slot / CHUNK_SLOTS;
         let chunk = match self.chunk(index) {
             Some(chunk) => chunk,
             None => {
                 let mut chunks = self.chunks.write();
-                let words = self.encoder.words();
                 while chunks.len() <= index {
-                    chunks.push(Arc::new(RwLock::new(Chunk::new(words))));
+                    let chunk = self.new_chunk(chunks.len());
+                    chunks.push(Arc::new(RwLock::new(chunk)));
                 }
                 Arc::clone(&chunks[index])
             }

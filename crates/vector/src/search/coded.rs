@@ -34,7 +34,11 @@ pub(super) struct Scan<'scan> {
 pub(super) struct Scratch {
     bounds: Vec<f32>,
     candidates: Vec<Candidate>,
+    near: Vec<u32>,
 }
+
+/// Finer codes that are fetched while one is compared.
+const PREFETCH_AHEAD: usize = 8;
 
 const PARTITION_CHUNKS: usize = PARTITION_SLOTS / CHUNK_SLOTS;
 const _: () = assert!(PARTITION_SLOTS.is_multiple_of(CHUNK_SLOTS));
@@ -85,11 +89,47 @@ impl Scan<'_> {
             candidates.push(Candidate { rank, slot });
             threshold
         });
-        for candidate in candidates.iter() {
-            // Lower by now.
-            if candidate.rank <= self.bound_of(top.threshold()) {
-                self.offer(first_slot + candidate.slot, top)?;
+        let chunks = candidates.chunk_by(|a, b| chunk_of(a) == chunk_of(b));
+        for candidates in chunks {
+            self.refine(first_slot, candidates, &mut scratch.near, top)?;
+        }
+        Ok(())
+    }
+
+    /// Compares exactly those of `candidates`, all of one chunk, that the finer codes do not exclude.
+    fn refine(
+        &self,
+        first_slot: u32,
+        candidates: &[Candidate],
+        near: &mut Vec<u32>,
+        top: &mut TopK,
+    ) -> Result<(), VectorError> {
+        near.clear();
+        let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first.slot);
+        let chunk_index = first_slot_of_chunk as usize / CHUNK_SLOTS;
+        let Some(chunk) = self.codes.chunk(chunk_index) else { return Ok(()) };
+        {
+            let chunk = chunk.read();
+            let threshold = self.bound_of(top.threshold());
+            for (index, candidate) in candidates.iter().enumerate() {
+                if let Some(later) = candidates.get(index + PREFETCH_AHEAD) {
+                    chunk.prefetch(later.slot as usize % CHUNK_SLOTS);
+                }
+                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
+                let is_near = refined.is_none_or(|(code, square)| {
+                    let query = &self.query_code.refined;
+                    !is_above(query.bound(code, square, BOUND_DEVIATIONS), threshold)
+                });
+                if is_near {
+                    near.push(first_slot + candidate.slot);
+                }
             }
+        }
+        for (index, slot) in near.iter().enumerate() {
+            if let Some(later) = near.get(index + 1) {
+                self.view.prefetch(*later);
+            }
+            self.offer(*slot, top)?;
         }
         Ok(())
     }
@@ -172,7 +212,16 @@ fn for_each_below(bounds: &[f32], limit: f32, mut found: impl FnMut(u32, f32) ->
 }
 
 #[inline]
-#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "what cannot be compared is a candidate")]
 fn is_below(bound: f32, limit: f32) -> bool {
-    !(bound > limit) && bound != f32::INFINITY
+    !is_above(bound, limit) && bound != f32::INFINITY
+}
+
+/// What cannot be compared is not above: it is a candidate.
+#[inline]
+fn is_above(bound: f32, limit: f32) -> bool {
+    bound > limit
+}
+
+fn chunk_of(candidate: &Candidate) -> u32 {
+    candidate.slot / CHUNK_SLOTS as u32
 }

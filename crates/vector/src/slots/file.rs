@@ -13,7 +13,6 @@ use super::ahead;
 use super::commit::Committer;
 use super::format::{DATA_OFFSET, Superblock, slot_offset, vector_crc};
 use super::live::LiveSet;
-use super::map::Map;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
 use super::view::View;
@@ -21,6 +20,7 @@ use super::writer::{Runs, Writer};
 use crate::check::check_vectors;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
+use crate::map::Map;
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.

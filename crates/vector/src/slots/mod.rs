@@ -5,7 +5,6 @@ mod commit;
 mod file;
 mod format;
 mod live;
-mod map;
 mod readers;
 mod recover;
 mod view;

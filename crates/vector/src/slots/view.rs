@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::file::{Published, Shared};
 use super::format::slot_offset;
 use super::live::LiveSet;
-use super::map::Map;
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
+use crate::map::{Map, prefetch};
 use crate::slot::{Slot, bits};
 
 /// The vectors that were visible when it was made. Those freed since are missing, but the slices
@@ -157,6 +157,16 @@ impl View {
         if below >= 64 { word } else { word & ((1 << below) - 1) }
     }
 
+    /// Asks the processor to fetch the vector in `slot`, which will be looked at soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: u32) {
+        if let Some(map) = &self.map
+            && slot < self.count
+        {
+            prefetch(bytemuck::cast_slice(self.borrow(map, slot)));
+        }
+    }
+
     fn copy(&self, slot: Slot) -> Result<Vec<f32>, VectorError> {
         let mut vector = vec![0.0; self.shape.dimension()];
         self.entered.shared.read(slot.number(), &mut vector)?;
@@ -194,7 +204,7 @@ impl Shared {
             let bytes = end.saturating_mul(RESERVE_GROWTH).max(RESERVE_BYTES_MIN);
             let bytes = bytes.next_multiple_of(RESERVE_BYTES_MIN);
             // Views that have the old map keep it.
-            guard.map = Map::new(file, bytes).map(Arc::new);
+            guard.map = Map::new(file, 0, bytes).map(Arc::new);
         }
         guard.clone()
     }

@@ -1,6 +1,14 @@
 //! Comparing a query with the codes of a chunk, by the fastest kernel that the processor has.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
+
+use std::sync::OnceLock;
 
 use super::chunk::{CHUNK_BLOCKS, CHUNK_SLOTS, Chunk};
 use super::encode::QueryCode;
@@ -17,18 +25,39 @@ type Scan = fn(&Chunk, &QueryCode, f32, &Masks, &mut Bounds);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner {
-    pub(crate) name: &'static str,
+    name: &'static str,
     scan: Scan,
 }
 
 impl Scanner {
     /// All that this processor can run, the fastest first. The last is the scalar one.
     pub(crate) fn available() -> Vec<Self> {
-        vec![Self { name: "scalar", scan: scalar::scan }]
+        let mut available = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vpopcntdq")
+                && is_x86_feature_detected!("fma")
+            {
+                available.push(Self { name: "AVX-512", scan: avx512::scan });
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                available.push(Self { name: "AVX2", scan: avx2::scan });
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            available.push(Self { name: "NEON", scan: neon::scan });
+        }
+        available.push(Self { name: "scalar", scan: scalar::scan });
+        available
     }
 
     pub(crate) fn best() -> Self {
-        Self::available()[0]
+        static BEST: OnceLock<Scanner> = OnceLock::new();
+        *BEST.get_or_init(|| Self::available()[0])
     }
 
     #[inline]
