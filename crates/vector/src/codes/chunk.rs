@@ -47,7 +47,7 @@ pub(crate) struct Chunk {
     pub(super) factors: Box<[Factors]>,
     /// The finer codes, one after the other; `None` when there was no space for them.
     refined: Option<Region>,
-    refined_bytes: usize,
+    pub(super) refined_bytes: usize,
 }
 
 impl Chunk {
@@ -71,12 +71,22 @@ impl Chunk {
         factors.square[lane] = code.square;
         factors.scale[lane] = code.scale;
         factors.ones[lane] = code.ones;
-        if let Some(refined) = &mut self.refined {
-            if refined.write(index * self.refined_bytes, &code.refined).is_err() {
-                // The device is full: from here on this chunk does without.
-                self.refined = None;
-            }
+        self.set_refined(index, &code.refined);
+    }
+
+    /// Sets finer codes from the one of `index` on.
+    pub(super) fn set_refined(&mut self, index: usize, codes: &[u8]) {
+        if let Some(refined) = &mut self.refined
+            && refined.write(index * self.refined_bytes, codes).is_err()
+        {
+            // The device is full: from here on this chunk does without.
+            self.refined = None;
         }
+    }
+
+    /// The finer codes of all slots.
+    pub(super) fn all_refined(&self) -> Option<&[u8]> {
+        self.refined.as_ref().map(Region::bytes)
     }
 
     /// Asks the processor to fetch a finer code, which will be looked at soon.

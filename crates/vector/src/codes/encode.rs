@@ -44,6 +44,10 @@ impl Encoder {
         Self { shape, rotation: Rotation::new(width(shape)), centre }
     }
 
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
     pub(super) fn centre(&self) -> &[f32] {
         &self.centre
     }

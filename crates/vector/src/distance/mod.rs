@@ -15,7 +15,7 @@ use crate::config::Metric;
 /// The kernels of one kind of processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Σ query·vector and Σ vector².
     dot_and_square: fn(&[f32], &[f32]) -> (f32, f32),
     /// Σ (query − vector)².

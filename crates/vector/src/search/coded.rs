@@ -12,7 +12,7 @@ use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
 use crate::config::Metric;
 use crate::distance::Query;
 use crate::error::VectorError;
-use crate::limits::{BOUND_DEVIATIONS, PARTITION_SLOTS, RERANKED_MIN};
+use crate::limits::{BOUND_DEVIATIONS, PARTITION_SLOTS, REFINED_DEVIATIONS, RERANKED_MIN};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
@@ -118,7 +118,7 @@ impl Scan<'_> {
                 let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
                 let is_near = refined.is_none_or(|(code, square)| {
                     let query = &self.query_code.refined;
-                    !is_above(query.bound(code, square, BOUND_DEVIATIONS), threshold)
+                    !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
                 });
                 if is_near {
                     near.push(first_slot + candidate.slot);

@@ -185,10 +185,6 @@ impl Runs {
         self.0.iter().any(|run| run.contains(&slot))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().cloned().flatten()
     }

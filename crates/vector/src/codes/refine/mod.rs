@@ -90,8 +90,8 @@ impl RefinedQuery {
 
 /// Σ level·element, by the fastest kernel that the processor has.
 #[derive(Clone, Copy, Debug)]
-struct Dot {
-    name: &'static str,
+pub(crate) struct Dot {
+    pub(crate) name: &'static str,
     /// Takes levels of whole groups, and twice as many elements.
     dot: fn(&[u8], &[i8]) -> i32,
 }
@@ -113,7 +113,7 @@ impl Dot {
         available
     }
 
-    fn best() -> Self {
+    pub(crate) fn best() -> Self {
         static BEST: OnceLock<Dot> = OnceLock::new();
         *BEST.get_or_init(|| Self::available()[0])
     }

@@ -25,7 +25,7 @@ type Scan = fn(&Chunk, &QueryCode, f32, &Masks, &mut Bounds);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner {
-    name: &'static str,
+    pub(crate) name: &'static str,
     scan: Scan,
 }
 
@@ -91,6 +91,48 @@ impl Formula {
             per_level: query.per_level,
             per_one: query.per_one,
             shift: query.shift + deviations * query.deviation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chunk::Chunk;
+    use super::super::encode::Encoder;
+    use super::*;
+    use crate::config::{Metric, Shape};
+
+    fn vector(dimension: usize, seed: usize) -> Vec<f32> {
+        let element = |index: usize| ((index * 7 + seed * 13) as f32 * 0.37).sin();
+        (0..dimension).map(element).collect()
+    }
+
+    #[test]
+    fn all_kernels_find_the_bounds_that_the_scalar_one_finds() {
+        for dimension in [256, 320, 768, 4_000] {
+            let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
+            let encoder = Encoder::new(shape, vec![0.01; dimension]);
+            let mut chunk = Chunk::new(encoder.words(), encoder.refined_bytes(), None);
+            for slot in 0..300 {
+                chunk.set(slot, &encoder.encode(&vector(dimension, slot)));
+            }
+            let mut masks: Masks = [0; CHUNK_BLOCKS];
+            for (block, mask) in masks.iter_mut().take(37).enumerate() {
+                *mask = [0xff, 0, 0x81, 0x10, 0xff, 0xff][block % 6];
+            }
+            let query = encoder.query(&vector(dimension, 1_000)).expect("not too long");
+            let mut expected: Bounds = [0.0; CHUNK_SLOTS];
+            scalar::scan(&chunk, &query, 2.0, &masks, &mut expected);
+            for scanner in Scanner::available() {
+                let mut found: Bounds = [0.0; CHUNK_SLOTS];
+                scanner.scan(&chunk, &query, 2.0, &masks, &mut found);
+                for (slot, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                    let is_candidate = masks[slot / 8] >> (slot % 8) & 1 != 0;
+                    assert_eq!(is_candidate, *found != f32::INFINITY, "{}, {slot}", scanner.name);
+                    let is_close = (found - expected).abs() <= 1e-3 * expected.abs().max(1.0);
+                    assert!(!is_candidate || is_close, "{}, {slot}", scanner.name);
+                }
+            }
         }
     }
 }
