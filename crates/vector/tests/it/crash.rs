@@ -165,24 +165,28 @@ fn a_kill_at_any_operation_loses_nothing_that_was_visible() {
 
 #[test]
 fn a_kill_and_then_a_power_cut_leave_no_torn_commit() {
-    for seed in 0..6 {
-        for operation in (0..operations(seed)).step_by(3) {
-            let disk = SimulatedDisk::new(seed);
-            disk.set_fault(operation, Fault::Crash);
-            let mut caller = Caller::default();
-            run(&disk, seed, &mut caller).expect_err("the machine has stopped");
-            let context = format!("seed {seed}, operation {operation}");
-            let killed = disk.kill();
-            let shape = shape(DIMENSION, Metric::Euclidean);
-            if let Ok(file) = SlotFile::open(&killed, "a", shape) {
-                // What waited in the killed process is gone.
-                caller.pending.clear();
-                // Built upon what the killed process wrote and did not sync, and cut off again.
-                killed.set_fault(killed.operations() + operation % 7, Fault::Crash);
-                let _ = caller.append(&file, 5);
-                let _ = caller.commit(&file, Durability::Fsync);
+    for seed in 0..4 {
+        for operation in 0..operations(seed) {
+            for later in 0..5 {
+                let disk = SimulatedDisk::new(seed);
+                disk.set_fault(operation, Fault::Crash);
+                let mut caller = Caller::default();
+                run(&disk, seed, &mut caller).expect_err("the machine has stopped");
+                let killed = disk.kill();
+                let shape = shape(DIMENSION, Metric::Euclidean);
+                if let Ok(file) = SlotFile::open(&killed, "a", shape) {
+                    // What waited in the killed process is gone.
+                    caller.pending.clear();
+                    // Built upon what it wrote and did not sync, and cut off again.
+                    killed.set_fault(killed.operations() + later, Fault::Crash);
+                    let _ = caller.append(&file, 5);
+                    let _ = caller.commit(&file, Durability::Fsync);
+                }
+                for image in 0..4 {
+                    let context = format!("seed {seed}, {operation}, then {later}, image {image}");
+                    recover(&killed.crash(), caller.clone(), &context);
+                }
             }
-            recover(&killed.crash(), caller, &context);
         }
     }
 }
