@@ -51,6 +51,23 @@ impl Map {
     }
 }
 
+impl Map {
+    /// The `count` elements from byte `offset` on.
+    ///
+    /// # Safety
+    /// As for [`Map::slice`]; and `offset` is a multiple of 4, and the elements are within the map.
+    #[inline]
+    pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
+        debug_assert!(offset.is_multiple_of(4), "aligned as elements are");
+        debug_assert!(offset + count as u64 * 4 <= self.bytes, "within the map");
+        // SAFETY: within one mapping, there and unchanged, by the contract; aligned, because mappings
+        // begin at pages; any bits are an `f32`; mapped as long as `self` lives.
+        unsafe {
+            std::slice::from_raw_parts(self.start.as_ptr().add(offset as usize).cast(), count)
+        }
+    }
+}
+
 /// Asks the processor to fetch `bytes`, which will be looked at soon. Pieces picked from all over a
 /// file come one cache miss after the other without.
 #[inline]

@@ -15,14 +15,14 @@ pub(crate) fn bench(criterion: &mut Criterion, place: &Place) {
     let mut buffer = vec![0.0; DIMENSION];
     group.bench_function("hot_copied", |bencher| {
         bencher.iter(|| {
-            let vector = view.vector(black_box(Slot::new(50))).expect("there");
-            buffer.copy_from_slice(&vector);
+            let vector = view.borrowed(black_box(Slot::new(50))).expect("there");
+            buffer.copy_from_slice(vector);
             black_box(&mut buffer);
         });
     });
     group.bench_function("hot_borrowed", |bencher| {
         bencher.iter(|| {
-            black_box(view.vector(black_box(Slot::new(50))).expect("there"));
+            black_box(view.borrowed(black_box(Slot::new(50))).expect("there"));
         });
     });
     group.bench_function("hot_read_into", |bencher| {
@@ -35,17 +35,16 @@ pub(crate) fn bench(criterion: &mut Criterion, place: &Place) {
     group.throughput(Throughput::Elements(1_000));
     group.bench_function("sequential_1000_copied", |bencher| {
         bencher.iter(|| {
-            for item in view.vectors(black_box(all.clone())) {
-                let (_, vector) = item.expect("there");
-                buffer.copy_from_slice(&vector);
+            for (_, vector) in view.borrowed_all(black_box(all.clone())).expect("mapped") {
+                buffer.copy_from_slice(vector);
                 black_box(&mut buffer);
             }
         });
     });
     group.bench_function("sequential_1000_borrowed", |bencher| {
         bencher.iter(|| {
-            for item in view.vectors(black_box(all.clone())) {
-                black_box(&*item.expect("there").1);
+            for (_, vector) in view.borrowed_all(black_box(all.clone())).expect("mapped") {
+                black_box(vector);
             }
         });
     });

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "slices of the map are handed out here")]
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::file::{Published, Shared};
-use super::format::slot_offset;
+use super::format::{DATA_OFFSET, slot_offset};
 use super::live::LiveSet;
 use crate::config::Shape;
 use crate::error::VectorError;
@@ -37,6 +38,9 @@ pub struct View {
     map: Option<Arc<Map>>,
     count: u32,
     shape: Shape,
+    // Of the shape, at hand.
+    stride: u64,
+    dimension: usize,
 }
 
 /// Keeps freed slots from being written while it lives.
@@ -69,6 +73,8 @@ impl View {
             map: published.map,
             count: published.count,
             shape: entered.shared.shape,
+            stride: entered.shared.shape.stride() as u64,
+            dimension: entered.shared.shape.dimension(),
             entered,
         }
     }
@@ -116,12 +122,32 @@ impl View {
         }
     }
 
+    /// The vector in `slot`, borrowed from the map of the file, as [`View::vector`] gives it where it
+    /// need not copy. `None` when there is no vector, or no map.
+    #[inline]
+    #[must_use]
+    pub fn borrowed(&self, slot: Slot) -> Option<&[f32]> {
+        match &self.map {
+            Some(map) if self.contains(slot) => Some(self.borrow(map, slot.number())),
+            _ => None,
+        }
+    }
+
+    /// The vectors in `slots` that are there, borrowed, in ascending order: the quickest way through
+    /// many. `None` when there is no map.
+    pub fn borrowed_all(
+        &self,
+        slots: Range<Slot>,
+    ) -> Option<impl Iterator<Item = (Slot, &[f32])> + '_> {
+        Some(Borrowed::new(self, self.map.as_deref()?, slots))
+    }
+
     /// The vectors in `slots` that are there, with their slots, in ascending order.
     ///
     /// Each item is an error where [`View::vector`] would be.
     pub fn vectors(
         &self,
-        slots: std::ops::Range<Slot>,
+        slots: Range<Slot>,
     ) -> impl Iterator<Item = Result<(Slot, Cow<'_, [f32]>), VectorError>> + '_ {
         let numbers = slots.start.number()..slots.end.number().min(self.count);
         numbers.map(Slot::new).filter(|slot| self.live.contains(slot.number())).map(|slot| {
@@ -176,13 +202,72 @@ impl View {
     /// For a slot below `count` that was seen live by this view.
     #[inline]
     fn borrow<'view>(&'view self, map: &'view Map, slot: u32) -> &'view [f32] {
-        let start = slot_offset(self.shape, slot);
-        // SAFETY: a slot becomes live after its bytes were written, so the file reaches beyond it,
-        // and it is never cut. It is written again only after it was freed and all views that may
-        // have seen it live are gone; this one has, and outlives the slice. The lock of the file
-        // keeps other processes that play by the rules away.
-        let bytes = unsafe { map.slice(start..start + self.shape.vector_bytes() as u64) };
-        bytemuck::cast_slice(bytes)
+        let offset = DATA_OFFSET + u64::from(slot) * self.stride;
+        // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after its
+        // bytes were written, so the file reaches beyond it, and it is never cut. It is written again
+        // only after it was freed and all views that may have seen it live are gone; this one has,
+        // and outlives the slice. The lock of the file keeps other processes that play by the rules
+        // away. Slots begin at multiples of 64.
+        unsafe { map.elements(offset, self.dimension) }
+    }
+}
+
+/// See [`View::borrowed_all`].
+#[derive(Debug)]
+struct Borrowed<'view> {
+    view: &'view View,
+    map: &'view Map,
+    // Of the view, at hand.
+    stride: u64,
+    dimension: usize,
+    /// The slots of the current word that are still to come.
+    bits: u64,
+    /// The first slot of the current word.
+    word_start: u32,
+    end: u32,
+}
+
+impl<'view> Borrowed<'view> {
+    fn new(view: &'view View, map: &'view Map, slots: Range<Slot>) -> Self {
+        let (start, end) = (slots.start.number(), slots.end.number().min(view.count));
+        let (stride, dimension) = (view.stride, view.dimension);
+        if start >= end {
+            return Self { view, map, stride, dimension, bits: 0, word_start: end, end };
+        }
+        let word_start = start / 64 * 64;
+        let mut new = Self { view, map, stride, dimension, bits: 0, word_start, end };
+        new.load_word();
+        new.bits &= u64::MAX << (start % 64);
+        new
+    }
+
+    fn load_word(&mut self) {
+        self.bits = self.view.live_word(self.word_start as usize / 64);
+        let slots = self.end - self.word_start;
+        if slots < 64 {
+            self.bits &= (1 << slots) - 1;
+        }
+    }
+}
+
+impl<'view> Iterator for Borrowed<'view> {
+    type Item = (Slot, &'view [f32]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.bits == 0 {
+            if self.end.saturating_sub(self.word_start) <= 64 {
+                return None;
+            }
+            self.word_start += 64;
+            self.load_word();
+        }
+        let slot = self.word_start + self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        let offset = DATA_OFFSET + u64::from(slot) * self.stride;
+        // SAFETY: a slot below the view's `count` that it saw live, as in `View::borrow`.
+        let vector = unsafe { self.map.elements(offset, self.dimension) };
+        Some((Slot::new(slot), vector))
     }
 }
 
