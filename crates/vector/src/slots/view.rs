@@ -220,10 +220,11 @@ struct Borrowed<'view> {
     // Of the view, at hand.
     stride: u64,
     dimension: usize,
-    /// The slots of the current word that are still to come.
-    bits: u64,
-    /// The first slot of the current word.
-    word_start: u32,
+    /// Live slots that follow each other without a gap, and come next.
+    next: u32,
+    run_end: u32,
+    /// Where the search for the next such run begins.
+    searched: u32,
     end: u32,
 }
 
@@ -231,22 +232,28 @@ impl<'view> Borrowed<'view> {
     fn new(view: &'view View, map: &'view Map, slots: Range<Slot>) -> Self {
         let (start, end) = (slots.start.number(), slots.end.number().min(view.count));
         let (stride, dimension) = (view.stride, view.dimension);
-        if start >= end {
-            return Self { view, map, stride, dimension, bits: 0, word_start: end, end };
-        }
-        let word_start = start / 64 * 64;
-        let mut new = Self { view, map, stride, dimension, bits: 0, word_start, end };
-        new.load_word();
-        new.bits &= u64::MAX << (start % 64);
-        new
+        let (next, run_end, searched) = (start, start, start.min(end));
+        Self { view, map, stride, dimension, next, run_end, searched, end }
     }
 
-    fn load_word(&mut self) {
-        self.bits = self.view.live_word(self.word_start as usize / 64);
-        let slots = self.end - self.word_start;
-        if slots < 64 {
-            self.bits &= (1 << slots) - 1;
+    /// Finds the next run within one word of the live set; tells whether there is one.
+    fn find_run(&mut self) -> bool {
+        while self.searched < self.end {
+            let in_word = self.searched % 64;
+            let bits = self.view.live_word(self.searched as usize / 64) >> in_word;
+            let left = (64 - in_word).min(self.end - self.searched);
+            let skipped = bits.trailing_zeros();
+            if skipped >= left {
+                self.searched += left;
+                continue;
+            }
+            let length = (bits >> skipped).trailing_ones().min(left - skipped);
+            self.next = self.searched + skipped;
+            self.run_end = self.next + length;
+            self.searched = self.run_end;
+            return true;
         }
+        false
     }
 }
 
@@ -255,15 +262,11 @@ impl<'view> Iterator for Borrowed<'view> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.bits == 0 {
-            if self.end.saturating_sub(self.word_start) <= 64 {
-                return None;
-            }
-            self.word_start += 64;
-            self.load_word();
+        if self.next == self.run_end && !self.find_run() {
+            return None;
         }
-        let slot = self.word_start + self.bits.trailing_zeros();
-        self.bits &= self.bits - 1;
+        let slot = self.next;
+        self.next += 1;
         let offset = DATA_OFFSET + u64::from(slot) * self.stride;
         // SAFETY: a slot below the view's `count` that it saw live, as in `View::borrow`.
         let vector = unsafe { self.map.elements(offset, self.dimension) };
