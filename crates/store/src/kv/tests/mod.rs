@@ -110,6 +110,22 @@ fn without_syncs_the_log_is_synced_by_itself() {
 }
 
 #[test]
+fn a_snapshot_that_outlives_the_last_handle_leaves_the_files_alone() {
+    let disk = SimulatedDisk::new(1);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config()).expect("opens");
+    kv.update::<(), KvError, _>(|transaction| transaction.put(b"a", b"1")).wait().expect("put");
+    let held = kv.snapshot().expect("snapshot");
+    drop(kv);
+    let closed = disk.operations();
+    assert_eq!(pairs(&held).len(), 1);
+    // By now the files may belong to somebody else.
+    drop(held);
+    assert_eq!(disk.operations(), closed);
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config()).expect("opens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
+}
+
+#[test]
 fn foreign_files_are_refused_and_left_alone() {
     for (name, content) in [("meta.redb", &b"not a tree"[..]), ("meta.redb.log", b"not a log")] {
         let directory = tempfile::tempdir().expect("directory");
