@@ -93,7 +93,12 @@ const RULES: [Rule; 17] = [
         except: &[],
         banned: &["crate::index", "crate::search"],
     },
-    Rule { package: "disk", within: &[], except: &["real", "lock"], banned: &["std::fs"] },
+    Rule {
+        package: "disk",
+        within: &[],
+        except: &["real", "lock", "memory"],
+        banned: &["std::fs"],
+    },
 ];
 
 #[test]

@@ -123,6 +123,7 @@ fn sync_all(
 #[cfg(test)]
 mod tests {
     use std::any::Any;
+    use std::os::fd::BorrowedFd;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -159,6 +160,12 @@ mod tests {
             Ok(())
         }
         fn start_writeback(&self, _: u64, _: u64) {}
+        fn try_lock(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+            None
+        }
         fn as_any(&self) -> &dyn Any {
             self
         }
