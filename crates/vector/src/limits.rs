@@ -9,14 +9,18 @@ pub const SLOTS_MAX: u32 = u32::MAX - 1;
 /// Vectors wait in a buffer of this size before they are written: 85 of 768 elements in one call.
 pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
 
+/// Vectors that come at once, and are at least so many bytes, are written without passing through that
+/// buffer.
+pub(crate) const RUN_BYTES_MIN: usize = 64 << 10;
+
 /// How far the file is written with zeros before its end, while commits are small.
 pub(crate) const AHEAD_BYTES: u64 = 1 << 20;
 
 /// The zeros are written in pieces, so that no writer waits for more than one of them.
 pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
 
-/// A commit of more than this gains nothing from blocks that were written before.
-pub(crate) const SMALL_COMMIT_BYTES: u64 = 128 << 10;
+/// A commit of more than this gains less from blocks that were written before than writing them costs.
+pub(crate) const SMALL_COMMIT_BYTES: u64 = 16 << 10;
 
 /// A commit of more than this syncs its vectors before its superblock, so that opening need not check
 /// them. The second sync is lost in the time of the first.
