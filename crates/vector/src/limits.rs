@@ -42,13 +42,15 @@ pub const CODES_DIMENSION_MIN: usize = 256;
 /// Codes are scanned in partitions of so many slots, each of which needs 4 bytes a slot meanwhile.
 pub(crate) const PARTITION_SLOTS: usize = 65_536;
 
-/// At least so many vectors of a partition are compared exactly to begin with.
-pub(crate) const RERANKED_MIN: usize = 64;
+/// So many vectors of a partition for each neighbour wanted, and at least so many, are looked at first,
+/// to learn how near the neighbours are.
+pub(crate) const FIRSTS_PER_NEIGHBOUR: usize = 4;
+pub(crate) const FIRSTS_MIN: usize = 128;
 
 /// The estimate of a distance is lowered by so many standard deviations of its error to decide
-/// whether to look closer. A neighbour that is only just one is missed with a likelihood of 0.6 %, any
+/// whether to look closer. A neighbour that is only just one is missed with a likelihood of 0.5 %, any
 /// nearer one with far less.
-pub(crate) const BOUND_DEVIATIONS: f32 = 2.5;
+pub(crate) const BOUND_DEVIATIONS: f32 = 2.6;
 
 /// The same for the estimate of the finer code, whose error is so small that this costs nothing.
 pub(crate) const REFINED_DEVIATIONS: f32 = 3.5;
