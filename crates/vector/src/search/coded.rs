@@ -12,7 +12,9 @@ use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
 use crate::config::Metric;
 use crate::distance::Query;
 use crate::error::VectorError;
-use crate::limits::{BOUND_DEVIATIONS, PARTITION_SLOTS, REFINED_DEVIATIONS, RERANKED_MIN};
+use crate::limits::{
+    BOUND_DEVIATIONS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR, PARTITION_SLOTS, REFINED_DEVIATIONS,
+};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
@@ -60,20 +62,50 @@ impl Scan<'_> {
         let first_slot = (partition * PARTITION_SLOTS) as u32;
         let bounds = &mut scratch.bounds;
         // The best by their bounds first: they make the threshold that spares the others.
-        let firsts = (4 * self.search.neighbours).max(RERANKED_MIN);
+        let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
         let mut best = TopK::new(firsts);
         for_each_below(bounds, f32::INFINITY, |slot, rank| {
             best.offer(Candidate { rank, slot });
             best.threshold()
         });
-        for candidate in best.into_sorted() {
-            if candidate.rank > self.bound_of(top.threshold()) {
+        let mut best = best.into_sorted();
+        for candidate in &mut best {
+            bounds[candidate.slot as usize] = f32::INFINITY;
+            candidate.slot += first_slot;
+        }
+        // Ever closer: by their finer bounds, until these say that nobody nearer is left.
+        self.refine_all(&mut best);
+        best.sort_unstable();
+        for (index, candidate) in best.iter().enumerate() {
+            if is_above(candidate.rank, self.bound_of(top.threshold())) {
                 break;
             }
-            self.offer(first_slot + candidate.slot, top)?;
-            bounds[candidate.slot as usize] = f32::INFINITY;
+            if let Some(later) = best.get(index + 1) {
+                self.view.prefetch(later.slot);
+            }
+            self.offer(candidate.slot, top)?;
         }
         self.rerank(first_slot, scratch, top)
+    }
+
+    /// Replaces the bounds of `candidates` from anywhere by finer ones.
+    fn refine_all(&self, candidates: &mut [Candidate]) {
+        candidates.sort_unstable_by_key(|candidate| candidate.slot);
+        for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a) == chunk_of(b)) {
+            let index = chunk_of(&candidates[0]) as usize;
+            let Some(chunk) = self.codes.chunk(index) else { continue };
+            let chunk = chunk.read();
+            for candidate in &*candidates {
+                chunk.prefetch(candidate.slot as usize % CHUNK_SLOTS);
+            }
+            for candidate in candidates {
+                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
+                if let Some((code, square)) = refined {
+                    let query = &self.query_code.refined;
+                    candidate.rank = query.bound(code, square, REFINED_DEVIATIONS);
+                }
+            }
+        }
     }
 
     fn rerank(

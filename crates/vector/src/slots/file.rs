@@ -17,7 +17,7 @@ use super::readers::Readers;
 use super::recover::{self, Recovered};
 use super::view::View;
 use super::writer::{Runs, Writer};
-use crate::check::check_vectors;
+use crate::check::{check_vector, check_vectors};
 use crate::codes::Opened;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
@@ -218,12 +218,18 @@ impl SlotFile {
             let expected = vectors.len().next_multiple_of(dimension);
             return Err(VectorError::WrongLength { expected, found: vectors.len() });
         }
-        check_vectors(vectors, shared.shape)?;
-        let vectors = vectors.chunks_exact(dimension);
-        let crcs: Vec<u64> = vectors.clone().map(vector_crc).collect();
-        let mut written = Vec::with_capacity(crcs.len());
+        let mut crcs = Vec::with_capacity(vectors.len() / dimension);
+        for (index, vector) in vectors.chunks_exact(dimension).enumerate() {
+            check_vector(vector, index, shared.shape)?;
+            crcs.push(vector_crc(vector));
+        }
         let mut writer = shared.writer.lock();
-        for (vector, crc) in vectors.zip(crcs) {
+        let (file, readers) = (&*shared.file, &shared.readers);
+        if let Some(written) = writer.append_run(vectors, &crcs, shared.shape, file, readers)? {
+            return Ok(written);
+        }
+        let mut written = Vec::with_capacity(crcs.len());
+        for (vector, crc) in vectors.chunks_exact(dimension).zip(crcs) {
             match shared.append(&mut writer, vector, crc) {
                 Ok(slot) => written.push(Written { slot, crc }),
                 Err(error) => {
