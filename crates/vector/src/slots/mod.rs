@@ -1,0 +1,16 @@
+//! The slot file: vectors of one width, one after the other.
+
+mod ahead;
+mod commit;
+mod file;
+mod format;
+mod live;
+mod map;
+mod readers;
+mod recover;
+mod view;
+mod writer;
+
+pub use file::{SlotFile, Verified, Written};
+pub use format::vector_crc;
+pub use view::View;
