@@ -146,6 +146,12 @@ pub(crate) struct WakeReclaimer {
     shared: Option<Arc<Shared>>,
 }
 
+impl WakeReclaimer {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self { shared: Some(Arc::clone(shared)) }
+    }
+}
+
 impl Drop for WakeReclaimer {
     fn drop(&mut self) {
         if let Some(shared) = &self.shared {

@@ -9,3 +9,4 @@ mod list;
 mod multipart;
 mod object;
 mod reclaim;
+mod vectors;

@@ -1,0 +1,101 @@
+//! Which slots of an index belong to a vector.
+//!
+//! A search sees the slots of one moment, but not the elements of those that were given back while it
+//! ran: whoever searched compares the numbers of removals, and searches again. Should others never
+//! stop replacing vectors, [`Referenced::hold`] stops them for the time of a search.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use liteio_vector::{Slot, SlotSet};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+
+/// The slots that committed records name, in memory. A slot is added and removed once between two
+/// uses, by the writers of the two commits, who may come in either order.
+#[derive(Debug, Default)]
+pub(super) struct Referenced {
+    state: Mutex<State>,
+    /// Written while slots are given back.
+    giving_back: RwLock<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    slots: Arc<SlotSet>,
+    /// How often slots were given back.
+    removals: u64,
+    /// Removed by a commit whose predecessor has not yet added them.
+    removed_early: HashSet<Slot>,
+}
+
+impl Referenced {
+    pub(super) fn new(slots: SlotSet) -> Self {
+        let state = State { slots: Arc::new(slots), ..State::default() };
+        Self { state: Mutex::new(state), giving_back: RwLock::default() }
+    }
+
+    /// The slots of all vectors, as of one moment, and the number of removals so far.
+    pub(super) fn slots(&self) -> (Arc<SlotSet>, u64) {
+        let state = self.state.lock();
+        (Arc::clone(&state.slots), state.removals)
+    }
+
+    /// Keeps slots from being given back, until dropped.
+    pub(super) fn hold(&self) -> RwLockReadGuard<'_, ()> {
+        self.giving_back.read()
+    }
+
+    /// Tells what a commit has changed, all at once, and passes the slots that nobody needs any more
+    /// to `give_back`.
+    pub(super) fn publish<E>(
+        &self,
+        added: &[Slot],
+        removed: &[Slot],
+        give_back: impl FnOnce(&[Slot]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // Adding waits for nobody.
+        let _giving_back = (!removed.is_empty()).then(|| self.giving_back.write());
+        let unused = self.change(added, removed);
+        if unused.is_empty() { Ok(()) } else { give_back(&unused) }
+    }
+
+    fn change(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let slots = Arc::make_mut(&mut state.slots);
+        let mut unused = Vec::new();
+        for slot in added {
+            match state.removed_early.remove(slot) {
+                true => unused.push(*slot),
+                false => drop(slots.insert(*slot)),
+            }
+        }
+        for slot in removed {
+            match slots.remove(*slot) {
+                true => unused.push(*slot),
+                false => drop(state.removed_early.insert(*slot)),
+            }
+        }
+        state.removals += u64::from(!unused.is_empty());
+        unused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_may_be_told_in_either_order() {
+        let slots = |numbers: &[u32]| numbers.iter().copied().map(Slot::new).collect::<Vec<Slot>>();
+        let in_order = Referenced::default();
+        assert_eq!(in_order.change(&slots(&[1]), &[]), []);
+        assert_eq!(in_order.change(&slots(&[2]), &slots(&[1])), slots(&[1]));
+        let out_of_order = Referenced::default();
+        assert_eq!(out_of_order.change(&slots(&[2]), &slots(&[1])), []);
+        assert_eq!(out_of_order.change(&slots(&[1]), &[]), slots(&[1]));
+        for referenced in [in_order, out_of_order] {
+            assert_eq!(referenced.slots().0.iter().collect::<Vec<_>>(), slots(&[2]));
+        }
+    }
+}
