@@ -23,6 +23,7 @@ impl Store {
         }
         let open = self.open_index(index)?;
         let index = index.clone();
+        let _committing = open.referenced.committing();
         let removed = self.update_freeing(move |write, _| {
             index.require(write)?;
             let mut removed = Vec::new();

@@ -15,9 +15,8 @@ use crate::store::Store;
 /// replace them wait.
 const FREE_ATTEMPTS: usize = 4;
 
-/// What is still inconsistent then is damaged. More than one more, because a commit may stand between
-/// the key space and the slots.
-const ATTEMPTS_MAX: usize = 64;
+/// What is still inconsistent then is damaged.
+const ATTEMPTS_MAX: usize = FREE_ATTEMPTS + 2;
 
 /// Which vectors, and what of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

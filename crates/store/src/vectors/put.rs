@@ -68,12 +68,9 @@ impl Store {
         drop(elements);
         let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
         // Always to the device: records must not be more durable than what they name.
-        let result = open
-            .vectors
-            .slots()
-            .commit(Durability::Fsync)
-            .map_err(StoreError::from)
-            .and_then(|()| self.commit_records(index, keys, metadata, &written));
+        let synced = open.vectors.slots().commit(Durability::Fsync).map_err(StoreError::from);
+        let committing = open.referenced.committing();
+        let result = synced.and_then(|()| self.commit_records(index, keys, metadata, &written));
         let removed = match result {
             Ok(removed) => removed,
             Err(error) => {
@@ -85,6 +82,7 @@ impl Store {
             }
         };
         publish(&open, &added, &removed)?;
+        drop(committing);
         // A search would make them otherwise; that it can is why a failure is none.
         let _ = open.vectors.prepare();
         Ok(())
@@ -122,7 +120,11 @@ pub(super) fn publish(
     added: &[Slot],
     removed: &[Slot],
 ) -> Result<(), StoreError> {
-    open.referenced.publish(added, removed, |unused| Ok(open.vectors.slots().free(unused)?))
+    let unused = open.referenced.publish(added, removed);
+    if unused.is_empty() {
+        return Ok(());
+    }
+    Ok(open.vectors.slots().free(&unused)?)
 }
 
 /// Whether a failed update has left nothing behind for certain.

@@ -1,22 +1,23 @@
 //! Which slots of an index belong to a vector.
 //!
 //! A search sees the slots of one moment, but not the elements of those that were given back while it
-//! ran: whoever searched compares the numbers of removals, and searches again. Should others never
-//! stop replacing vectors, [`Referenced::hold`] stops them for the time of a search.
+//! ran, and between a commit and its publication the key space is ahead of the slots. Whoever searched
+//! notices both, and searches again. Should others never stop replacing vectors,
+//! [`Referenced::hold`] stops them for the time of a search.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use liteio_vector::{Slot, SlotSet};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The slots that committed records name, in memory. A slot is added and removed once between two
 /// uses, by the writers of the two commits, who may come in either order.
 #[derive(Debug, Default)]
 pub(super) struct Referenced {
     state: Mutex<State>,
-    /// Written while slots are given back.
-    giving_back: RwLock<()>,
+    /// Read from before a commit until its publication.
+    commits: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ struct State {
 impl Referenced {
     pub(super) fn new(slots: SlotSet) -> Self {
         let state = State { slots: Arc::new(slots), ..State::default() };
-        Self { state: Mutex::new(state), giving_back: RwLock::default() }
+        Self { state: Mutex::new(state), commits: RwLock::default() }
     }
 
     /// The slots of all vectors, as of one moment, and the number of removals so far.
@@ -40,26 +41,18 @@ impl Referenced {
         (Arc::clone(&state.slots), state.removals)
     }
 
-    /// Keeps slots from being given back, until dropped.
-    pub(super) fn hold(&self) -> RwLockReadGuard<'_, ()> {
-        self.giving_back.read()
+    /// To be held from before a commit until it is published.
+    pub(super) fn committing(&self) -> RwLockReadGuard<'_, ()> {
+        self.commits.read()
     }
 
-    /// Tells what a commit has changed, all at once, and passes the slots that nobody needs any more
-    /// to `give_back`.
-    pub(super) fn publish<E>(
-        &self,
-        added: &[Slot],
-        removed: &[Slot],
-        give_back: impl FnOnce(&[Slot]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        // Adding waits for nobody.
-        let _giving_back = (!removed.is_empty()).then(|| self.giving_back.write());
-        let unused = self.change(added, removed);
-        if unused.is_empty() { Ok(()) } else { give_back(&unused) }
+    /// Waits for the commits under way, and keeps others from beginning, until dropped.
+    pub(super) fn hold(&self) -> RwLockWriteGuard<'_, ()> {
+        self.commits.write()
     }
 
-    fn change(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
+    /// Tells what a commit has changed, all at once. Returns the slots that nobody needs any more.
+    pub(super) fn publish(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         let slots = Arc::make_mut(&mut state.slots);
@@ -89,11 +82,11 @@ mod tests {
     fn commits_may_be_told_in_either_order() {
         let slots = |numbers: &[u32]| numbers.iter().copied().map(Slot::new).collect::<Vec<Slot>>();
         let in_order = Referenced::default();
-        assert_eq!(in_order.change(&slots(&[1]), &[]), []);
-        assert_eq!(in_order.change(&slots(&[2]), &slots(&[1])), slots(&[1]));
+        assert_eq!(in_order.publish(&slots(&[1]), &[]), []);
+        assert_eq!(in_order.publish(&slots(&[2]), &slots(&[1])), slots(&[1]));
         let out_of_order = Referenced::default();
-        assert_eq!(out_of_order.change(&slots(&[2]), &slots(&[1])), []);
-        assert_eq!(out_of_order.change(&slots(&[1]), &[]), slots(&[1]));
+        assert_eq!(out_of_order.publish(&slots(&[2]), &slots(&[1])), []);
+        assert_eq!(out_of_order.publish(&slots(&[1]), &[]), slots(&[1]));
         for referenced in [in_order, out_of_order] {
             assert_eq!(referenced.slots().0.iter().collect::<Vec<_>>(), slots(&[2]));
         }
