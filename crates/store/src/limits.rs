@@ -100,9 +100,21 @@ pub const FILTER_DEPTH_MAX: usize = 16;
 /// Indexes whose files are open at a time; idle ones make room.
 pub const OPEN_INDEXES_MAX: usize = 256;
 
-/// What all columns for filters and for text search may take together; the least used are dropped,
-/// and what does not fit at all is read anew for every query.
-pub const COLUMN_BYTES_MAX: usize = 256 << 20;
+/// What the columns of all filters may take together; the least used are dropped, and one that does
+/// not fit at all is read anew for every query.
+pub const COLUMN_BYTES_MAX: usize = 128 << 20;
+
+/// What the words of all searched texts may take together, as [`COLUMN_BYTES_MAX`].
+pub const TEXT_BYTES_MAX: usize = 256 << 20;
+
+/// Results of each of the searches that are fused.
+pub const FUSED_DEPTH: usize = 200;
+
+/// Texts that one query asks for. S3 Vectors' limit.
+pub const QUERY_TEXTS_MAX: usize = 10;
+
+/// Characters of a text that a query asks for. S3 Vectors' limit.
+pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
 
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);

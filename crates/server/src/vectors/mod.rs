@@ -7,6 +7,7 @@ mod arn;
 mod document;
 mod error;
 mod fields;
+mod filter;
 mod index;
 mod page_token;
 mod put_body;

@@ -32,8 +32,12 @@
 //! ```
 
 mod bucket;
+mod cache;
 mod check;
+mod columns;
 mod delete;
+mod filter;
+mod fuse;
 mod get;
 mod index;
 mod list;
@@ -44,16 +48,19 @@ mod query;
 mod reclaim;
 mod referenced;
 mod tags;
+mod text;
+mod words;
 
 pub(crate) use open::Vectors;
 
 pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
+pub use filter::{Condition, Filter, Relation};
 pub use get::{GetVectors, StoredVector};
 pub use index::{CreateIndex, Index, IndexPage, ListIndexes};
 pub use list::{ListVectors, Segment, VectorPage};
 pub use name::VectorName;
 pub use put::NewVectors;
-pub use query::{Hit, QueryAnswer, VectorQuery};
+pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
 pub use tags::Tagged;
 
 pub use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, Language, TextSearch};

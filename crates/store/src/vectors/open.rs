@@ -8,11 +8,14 @@ use liteio_disk::Disk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
 use parking_lot::Mutex;
 
+use super::cache::Cache;
+use super::columns::Column;
 use super::index::Index;
 use super::referenced::Referenced;
+use super::text::TextIndex;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
-use crate::limits::OPEN_INDEXES_MAX;
+use crate::limits::{COLUMN_BYTES_MAX, OPEN_INDEXES_MAX, TEXT_BYTES_MAX};
 use crate::meta::space;
 use crate::meta::vector::DistanceMetric;
 use crate::name::IndexId;
@@ -21,9 +24,21 @@ use crate::store::Store;
 const DIRECTORY: &str = "vectors";
 
 /// The open indexes of a store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Vectors {
     entries: Mutex<HashMap<IndexId, Arc<Entry>>>,
+    pub(super) columns: Cache<Column>,
+    pub(super) texts: Cache<TextIndex>,
+}
+
+impl Default for Vectors {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+            columns: Cache::new(COLUMN_BYTES_MAX),
+            texts: Cache::new(TEXT_BYTES_MAX),
+        }
+    }
 }
 
 /// An index that is open, or is being opened or closed by whoever holds the lock.
@@ -51,6 +66,8 @@ impl Vectors {
     /// Closes an index that is about to be deleted; those who still work with it see its files until
     /// they are done.
     fn forget(&self, id: IndexId) {
+        self.columns.remove_index(id);
+        self.texts.remove_index(id);
         let entry = self.entries.lock().remove(&id);
         if let Some(entry) = entry {
             // Whoever is opening it finds no record from here on, or has opened it already.

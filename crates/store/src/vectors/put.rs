@@ -69,6 +69,8 @@ impl Store {
         let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
         // Always to the device: records must not be more durable than what they name.
         let synced = open.vectors.slots().commit(Durability::Fsync).map_err(StoreError::from);
+        self.inner.vectors.columns.forget(index.id, &added);
+        self.inner.vectors.texts.forget(index.id, &added);
         let committing = open.referenced.committing();
         let result = synced.and_then(|()| self.commit_records(index, keys, metadata, &written));
         let removed = match result {

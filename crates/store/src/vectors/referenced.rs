@@ -20,9 +20,21 @@ pub(super) struct Referenced {
     commits: RwLock<()>,
 }
 
+/// The slots of all vectors at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Moment {
+    pub(super) slots: Arc<SlotSet>,
+    /// Another one for every set of slots.
+    pub(super) version: u64,
+    /// How often slots had been given back.
+    pub(super) removals: u64,
+}
+
 #[derive(Debug, Default)]
 struct State {
     slots: Arc<SlotSet>,
+    /// How often anything was changed.
+    version: u64,
     /// How often slots were given back.
     removals: u64,
     /// Removed by a commit whose predecessor has not yet added them.
@@ -35,10 +47,11 @@ impl Referenced {
         Self { state: Mutex::new(state), commits: RwLock::default() }
     }
 
-    /// The slots of all vectors, as of one moment, and the number of removals so far.
-    pub(super) fn slots(&self) -> (Arc<SlotSet>, u64) {
+    /// The slots of all vectors, now.
+    pub(super) fn now(&self) -> Moment {
         let state = self.state.lock();
-        (Arc::clone(&state.slots), state.removals)
+        let slots = Arc::clone(&state.slots);
+        Moment { slots, version: state.version, removals: state.removals }
     }
 
     /// To be held from before a commit until it is published.
@@ -69,6 +82,7 @@ impl Referenced {
                 false => drop(state.removed_early.insert(*slot)),
             }
         }
+        state.version += 1;
         state.removals += u64::from(!unused.is_empty());
         unused
     }
@@ -88,7 +102,7 @@ mod tests {
         assert_eq!(out_of_order.publish(&slots(&[2]), &slots(&[1])), []);
         assert_eq!(out_of_order.publish(&slots(&[1]), &[]), slots(&[1]));
         for referenced in [in_order, out_of_order] {
-            assert_eq!(referenced.slots().0.iter().collect::<Vec<_>>(), slots(&[2]));
+            assert_eq!(referenced.now().slots.iter().collect::<Vec<_>>(), slots(&[2]));
         }
     }
 }

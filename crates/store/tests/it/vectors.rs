@@ -1,10 +1,13 @@
 //! Vectors as their callers see them.
 
+use std::sync::Arc;
+
 use liteio_store::vectors::{
-    CreateIndex, DistanceMetric, GetVectors, Index, ListVectors, Metadata, MetadataValue,
-    NewVectors, Scalar, Segment, VectorName, VectorQuery,
+    Condition, CreateIndex, DistanceMetric, Filter, GetVectors, Index, IndexMode, Language,
+    ListVectors, Metadata, MetadataValue, NewVectors, Number, QueryText, Relation, Scalar, Segment,
+    Tagged, TextSearch, VectorName, VectorQuery,
 };
-use liteio_store::{Store, StoreError};
+use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
 use crate::harness::{config, on_directory, owner};
 
@@ -280,4 +283,203 @@ fn readers_beside_writers_find_every_vector_that_is_there() {
             }
         }
     });
+}
+
+fn films(store: &Store) -> Index {
+    store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
+    let mut options = CreateIndex::new(1, DistanceMetric::Euclidean);
+    options.text_search = vec![
+        TextSearch { key: "title".to_owned(), language: Some(Language::English) },
+        TextSearch { key: "plot".to_owned(), language: None },
+    ];
+    options.non_filterable = vec!["plot".to_owned()];
+    let name = VectorName::index("films").expect("a name");
+    store.create_index(&bucket(), name, options).wait().expect("new")
+}
+
+fn film(store: &Store, index: &Index, key: &str, at: f32, fields: &[(&str, &str)]) {
+    let year = Scalar::Number(Number::Integer(key.len() as i128));
+    let mut metadata = vec![("length".to_owned(), MetadataValue::Scalar(year))];
+    metadata.extend(fields.iter().map(|(key, value)| {
+        ((*key).to_owned(), MetadataValue::Scalar(Scalar::String((*value).to_owned())))
+    }));
+    let mut vectors = NewVectors::default();
+    vectors.push_with(key, &[at], Metadata(metadata));
+    store.put_vectors(index, vectors).expect("stored");
+}
+
+fn found(store: &Store, index: &Index, query: &VectorQuery) -> Vec<String> {
+    let answer = store.query_vectors(index, query).expect("an answer");
+    answer.hits.into_iter().map(|hit| hit.key).collect()
+}
+
+fn key_is(key: &str, condition: Condition) -> Filter {
+    Filter::Key { key: key.to_owned(), condition }
+}
+
+#[test]
+fn a_filter_is_applied_before_the_search_and_follows_every_change() {
+    on_every_backend(|store| {
+        let index = create(store, 1, DistanceMetric::Euclidean);
+        for number in 0..200_u8 {
+            put(store, &index, &format!("{number}"), &[f32::from(number)]);
+        }
+        let is = |text: &str| Condition::Equal(Scalar::String(text.to_owned()));
+        let query = |filter: Filter| VectorQuery {
+            filter: Some(filter),
+            ..VectorQuery::nearest(vec![0.0], 3)
+        };
+        let some = Filter::Any(vec![
+            key_is("text", is("199")),
+            key_is("text", is("150")),
+            key_is("text", is("nobody")),
+        ]);
+        assert_eq!(found(store, &index, &query(some.clone())), ["150", "199"]);
+        // Slots are given back and used again, with other metadata.
+        for number in 0..200_u8 {
+            put(store, &index, &format!("{number}"), &[f32::from(200 - number)]);
+        }
+        assert_eq!(found(store, &index, &query(some.clone())), ["199", "150"]);
+        store.delete_vectors(&index, vec!["199".to_owned()]).expect("deleted");
+        assert_eq!(found(store, &index, &query(some)), ["150"]);
+        let none = key_is("text", Condition::Exists(false));
+        assert_eq!(found(store, &index, &query(none)), Vec::<String>::new());
+        let both =
+            Filter::All(vec![key_is("text", Condition::Exists(true)), key_is("text", is("3"))]);
+        assert_eq!(found(store, &index, &query(both)), ["3"]);
+    });
+}
+
+#[test]
+fn words_are_found_alone_and_together_with_vectors() {
+    on_every_backend(|store| {
+        let index = films(store);
+        film(store, &index, "a", 0.0, &[("title", "The Running Man"), ("plot", "a man runs")]);
+        film(store, &index, "bb", 1.0, &[("title", "Running with scissors, running")]);
+        film(store, &index, "ccc", 2.0, &[("title", "Standing still"), ("plot", "a man stands")]);
+        film(store, &index, "dddd", 3.0, &[]);
+        let text = |key: &str, text: &str| QueryText { key: key.to_owned(), text: text.to_owned() };
+        let by_text =
+            |texts: Vec<QueryText>| VectorQuery { texts, top_k: 10, ..Default::default() };
+        // Stems are found in English, words as they are without a language.
+        assert_eq!(found(store, &index, &by_text(vec![text("title", "runs")])), ["bb", "a"]);
+        assert_eq!(found(store, &index, &by_text(vec![text("plot", "running")])), [""; 0]);
+        let both = by_text(vec![text("title", "running"), text("plot", "man")]);
+        let answer = store.query_vectors(&index, &both).expect("an answer");
+        assert_eq!(answer.hits[0].key, "a");
+        assert_eq!(answer.hits[0].text_scores.len(), 2);
+        assert_eq!((answer.hits[0].fused, answer.hits[0].distance), (None, None));
+        let hybrid = VectorQuery {
+            vector: Some(vec![2.9]),
+            filter: Some(key_is("length", Condition::Number(Relation::Less, Number::Integer(4)))),
+            ..by_text(vec![text("title", "running")])
+        };
+        let answer = store.query_vectors(&index, &hybrid).expect("an answer");
+        let keys: Vec<&str> = answer.hits.iter().map(|hit| hit.key.as_str()).collect();
+        // 1/61 + 1/62, then 1/62 + 1/63, then 1/61 alone.
+        assert_eq!(keys, ["bb", "a", "ccc"]);
+        assert_eq!(answer.hits[0].fused, Some(1.0 / 62.0 + 1.0 / 61.0));
+        assert_eq!(answer.hits[2].text_scores, []);
+        // What is replaced or deleted is found by its old words no more.
+        film(store, &index, "bb", 1.0, &[("title", "Walking")]);
+        store.delete_vectors(&index, vec!["a".to_owned()]).expect("deleted");
+        assert_eq!(found(store, &index, &by_text(vec![text("title", "running")])), [""; 0]);
+        assert_eq!(found(store, &index, &by_text(vec![text("title", "walk")])), ["bb"]);
+    });
+}
+
+#[test]
+fn queries_that_make_no_sense_are_refused_with_the_field() {
+    let store = Store::open(config(1)).expect("memory");
+    let index = films(&store);
+    let text = |key: &str, text: &str| QueryText { key: key.to_owned(), text: text.to_owned() };
+    let good = || VectorQuery::nearest(vec![1.0], 1);
+    let plot = key_is("plot", Condition::Exists(true));
+    let rows = [
+        (VectorQuery { top_k: 0, ..good() }, "topK"),
+        (VectorQuery { top_k: 101, ..good() }, "topK"),
+        (VectorQuery { vector: None, ..good() }, "queryVector"),
+        (VectorQuery { vector: Some(vec![1.0, 2.0]), ..good() }, "queryVector.float32"),
+        (VectorQuery { filter: Some(Filter::All(vec![plot])), ..good() }, "filter"),
+        (VectorQuery { mode: Some(IndexMode::Classic), ..good() }, "queryMode"),
+        (VectorQuery { texts: vec![text("other", "x")], ..good() }, "queryTexts[0].metadataKey"),
+        (VectorQuery { texts: vec![text("title", "")], ..good() }, "queryTexts[0].text"),
+        (
+            VectorQuery { texts: vec![text("title", "x"), text("title", "y")], ..good() },
+            "queryTexts[1].metadataKey",
+        ),
+    ];
+    for (query, expected) in rows {
+        match store.query_vectors(&index, &query) {
+            Err(StoreError::InvalidField { path, .. }) => assert_eq!(path, expected),
+            result => panic!("{expected}: {result:?}"),
+        }
+    }
+}
+
+#[test]
+fn text_search_is_configured_later_and_ended_again() {
+    let store = Store::open(config(1)).expect("memory");
+    let index = create(&store, 1, DistanceMetric::Euclidean);
+    put(&store, &index, "hello", &[1.0]);
+    let refresh = || store.index(&index.bucket, &index.name).expect("there");
+    let query = VectorQuery {
+        texts: vec![QueryText { key: "text".to_owned(), text: "Hello".to_owned() }],
+        top_k: 1,
+        ..Default::default()
+    };
+    assert!(store.query_vectors(&index, &query).is_err());
+    let added = vec![TextSearch { key: "text".to_owned(), language: None }];
+    store.add_text_search(refresh(), added.clone()).wait().expect("added");
+    assert_eq!(found(&store, &refresh(), &query), ["hello"]);
+    let again = store.add_text_search(refresh(), added).wait();
+    assert!(matches!(again, Err(StoreError::TextSearchExists { .. })), "{again:?}");
+    store.remove_text_search(refresh(), vec!["text".to_owned()]).wait().expect("removed");
+    assert!(store.query_vectors(&refresh(), &query).is_err());
+    assert!(store.remove_text_search(refresh(), vec!["text".to_owned()]).wait().is_err());
+}
+
+#[test]
+fn classic_indexes_are_for_old_vector_buckets_only() {
+    let clock = |ms| Arc::new(ManualClock::new(ms));
+    // The day before, and the day.
+    for (ms, is_allowed) in [(1_790_726_399_999, true), (1_790_726_400_000, false)] {
+        let store = Store::open(StoreConfig { clock: clock(ms), ..config(1) }).expect("memory");
+        let index = create(&store, 1, DistanceMetric::Euclidean);
+        assert_eq!(index.mode, IndexMode::Enhanced);
+        let set = store.set_index_mode(index.clone(), IndexMode::Classic).wait();
+        assert_eq!(set.is_ok(), is_allowed);
+        let default = store.set_default_index_mode(bucket(), IndexMode::Classic).wait();
+        assert_eq!(default.is_ok(), is_allowed);
+        let mut options = CreateIndex::new(1, DistanceMetric::Cosine);
+        options.text_search = vec![TextSearch { key: "text".to_owned(), language: None }];
+        let name = VectorName::index("with-text").expect("a name");
+        assert_eq!(store.create_index(&bucket(), name, options).wait().is_ok(), !is_allowed);
+    }
+}
+
+#[test]
+fn tags_and_policies_come_back_and_go_with_what_they_belong_to() {
+    let store = Store::open(config(1)).expect("memory");
+    let index = create(&store, 1, DistanceMetric::Euclidean);
+    let tagged = Tagged { bucket: bucket(), index: Some(index.name.clone()) };
+    let tags = |count: usize| (0..count).map(|it| (format!("{it}"), "x".to_owned())).collect();
+    store.add_vector_tags(tagged.clone(), tags(50)).wait().expect("added");
+    assert!(store.add_vector_tags(tagged.clone(), vec![("y".into(), "z".into())]).wait().is_err());
+    store.remove_vector_tags(tagged.clone(), vec!["0".into(), "none".into()]).wait().expect("gone");
+    assert_eq!(store.vector_tags(&tagged).expect("tags").len(), 49);
+    let of_bucket = Tagged { bucket: bucket(), index: None };
+    assert!(store.vector_tags(&of_bucket).expect("tags").is_empty());
+    assert!(matches!(
+        store.vector_bucket_policy(&bucket()),
+        Err(StoreError::NoSuchVectorPolicy { .. })
+    ));
+    store.put_vector_bucket_policy(bucket(), "{ }".to_owned()).wait().expect("set");
+    assert_eq!(store.vector_bucket_policy(&bucket()).expect("a policy"), "{ }");
+    store.delete_index(index).wait().expect("deleted");
+    store.delete_vector_bucket(bucket()).wait().expect("deleted");
+    let index = create(&store, 1, DistanceMetric::Euclidean);
+    let tagged = Tagged { bucket: bucket(), index: Some(index.name) };
+    assert!(store.vector_tags(&tagged).expect("tags").is_empty());
+    assert!(store.vector_bucket_policy(&bucket()).is_err());
 }
