@@ -55,6 +55,10 @@ pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
 pub(crate) const ALL_PARTS: &[u8] = &[PART];
 /// What all keys of content to delete begin with.
 pub(crate) const ALL_DELETIONS: &[u8] = &[DELETION];
+/// What all keys of vectors begin with.
+pub(crate) const ALL_VECTORS: &[u8] = &[VECTOR];
+/// What all keys of used slots begin with.
+pub(crate) const ALL_VECTOR_SLOTS: &[u8] = &[VECTOR_SLOT];
 /// What all keys of vector buckets begin with.
 pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
 /// What all keys of indexes begin with.

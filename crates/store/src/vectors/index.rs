@@ -1,6 +1,6 @@
 //! Indexes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
 use super::bucket::VectorBucket;
@@ -151,6 +151,30 @@ impl Index {
             mode,
             encryption,
         }
+    }
+
+    /// Every index, by its number.
+    pub(super) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
+        let snapshot = store.snapshot()?;
+        let mut buckets = HashMap::new();
+        store.walk(&snapshot, space::ALL_VECTOR_BUCKETS, &mut |key, value| {
+            let name = space::vector_bucket_name(key).map(VectorName::bucket);
+            let name = name.ok_or_else(|| StoreError::corrupt("a vector bucket's name"))??;
+            buckets.insert(VectorBucketRecord::decode(value)?.id, name);
+            Ok(())
+        })?;
+        let mut indexes = HashMap::new();
+        store.walk(&snapshot, space::ALL_INDEXES, &mut |key, value| {
+            let split = space::split_index(key);
+            let (id, name) = split.ok_or_else(|| StoreError::corrupt("an index's name"))?;
+            let bucket = buckets.get(&id).cloned();
+            let bucket =
+                bucket.ok_or_else(|| StoreError::corrupt("an index without a vector bucket"))?;
+            let record = IndexRecord::decode(value)?;
+            indexes.insert(record.id, Self::new(bucket, id, VectorName::index(name)?, record));
+            Ok(())
+        })?;
+        Ok(indexes)
     }
 
     pub(super) fn missing(&self) -> StoreError {

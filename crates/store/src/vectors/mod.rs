@@ -49,9 +49,11 @@ mod reclaim;
 mod referenced;
 mod tags;
 mod text;
+mod verify;
 mod words;
 
 pub(crate) use open::Vectors;
+pub(crate) use verify::VectorVerifier;
 
 pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
 pub use filter::{Condition, Filter, Relation};

@@ -10,3 +10,4 @@ mod multipart;
 mod object;
 mod reclaim;
 mod vectors;
+mod vectors_crash;
