@@ -17,7 +17,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     // Only the key space knows its engine.
     Rule { package: "store", within: &[], except: &["kv"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside. `open` looks whether a
@@ -37,6 +37,7 @@ const RULES: [Rule; 15] = [
             "crate::object",
             "crate::multipart",
             "crate::store",
+            "crate::vectors",
         ],
     },
     Rule {
@@ -58,7 +59,7 @@ const RULES: [Rule; 15] = [
         package: "server",
         within: &[],
         except: &[],
-        banned: &["redb", "liteio_disk", "liteio_store::kv"],
+        banned: &["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"],
     },
     // What stands before S3 does not know it.
     Rule {
@@ -80,6 +81,21 @@ const RULES: [Rule; 15] = [
         except: &[],
         banned: &["crate::serve", "crate::router", "crate::server", "crate::config", "crate::cli"],
     },
+    Rule {
+        package: "server",
+        within: &["vectors"],
+        except: &[],
+        banned: &[
+            "crate::s3",
+            "crate::front",
+            "crate::serve",
+            "crate::router",
+            "crate::server",
+            "crate::config",
+            "crate::cli",
+        ],
+    },
+    Rule { package: "server", within: &["s3"], except: &[], banned: &["crate::vectors"] },
     Rule { package: "server", within: &[], except: &[], banned: &["crate::s3::dispatch"] },
     Rule { package: "disk", within: &[], except: &["real", "lock"], banned: &["std::fs"] },
 ];
