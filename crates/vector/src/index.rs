@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use liteio_disk::Disk;
-use parking_lot::{Mutex, RwLock};
+use liteio_disk::{Disk, DiskFile, memory_file};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use crate::codes::Codes;
+use crate::codes::{Codes, Loaded, new_path};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{CODES_DIMENSION_MIN, WITHOUT_CODE_MAX};
 use crate::search::{Neighbour, Search, search_coded};
 use crate::slot::{Slot, SlotSet};
-use crate::slots::{SlotFile, View};
+use crate::slots::{Runs, SlotFile, View, directory_of};
 
 /// Vectors, and their nearest neighbours.
 ///
@@ -72,13 +72,14 @@ impl VectorIndex {
     /// # Errors
     /// Why they cannot be removed.
     pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
-        for path in [codes_path(path), slots_path(path)] {
+        let codes_path = codes_path(path);
+        for path in [new_path(&codes_path), codes_path, slots_path(path)] {
             match disk.remove(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 result => result?,
             }
         }
-        Ok(disk.sync_dir(path.rsplit_once('/').map_or("", |(directory, _)| directory))?)
+        Ok(disk.sync_dir(directory_of(path))?)
     }
 
     /// The vectors: everything but searching.
@@ -100,7 +101,11 @@ impl VectorIndex {
     }
 
     fn make_codes(&self) -> Result<Arc<Codes>, VectorError> {
-        let _making = self.making.lock();
+        let making = self.making.lock();
+        self.make_codes_locked(&making)
+    }
+
+    fn make_codes_locked(&self, _making: &MutexGuard<'_, ()>) -> Result<Arc<Codes>, VectorError> {
         let changed = self.slots.take_changed();
         let view = self.slots.view();
         let present = self.codes.read().clone();
@@ -110,14 +115,40 @@ impl VectorIndex {
                 codes
             }
             None => {
-                let codes = Arc::new(Codes::for_vectors_of(&view)?);
-                codes.encode(&view, view.slots().map(Slot::number))?;
+                let codes = Arc::new(self.load_or_make(&view, &changed)?);
                 *self.codes.write() = Some(Arc::clone(&codes));
                 codes
             }
         };
         self.slots.finish_changed();
         Ok(codes)
+    }
+
+    fn load_or_make(&self, view: &View, changed: &Runs) -> Result<Codes, VectorError> {
+        // Codes that were outgrown are made anew, with another centre.
+        let is_first = self.codes.read().is_none();
+        if is_first && let Some(Loaded { codes, slots }) = self.load() {
+            codes.encode(view, (slots..view.slot_count()).chain(changed.slots()))?;
+            return Ok(codes);
+        }
+        let codes = Codes::for_vectors_of(view, self.refined_file())?;
+        codes.encode(view, view.slots().map(Slot::number))?;
+        Ok(codes)
+    }
+
+    fn load(&self) -> Option<Loaded> {
+        let home = self.home.as_ref()?;
+        let (shape, opened) = (self.slots.shape(), self.slots.opened());
+        Codes::load(&*home.disk, &home.codes_path, shape, opened, self.refined_file())
+    }
+
+    /// A file without a name for the finer codes. Without one, more vectors are compared exactly.
+    fn refined_file(&self) -> Option<Arc<dyn DiskFile>> {
+        let file = match &self.home {
+            Some(home) => home.disk.create_temporary(),
+            None => memory_file("codes"),
+        };
+        file.ok().map(Arc::from)
     }
 
     /// Codes, and the slots that have none yet: few.
@@ -140,7 +171,17 @@ impl VectorIndex {
     /// # Errors
     /// Why they cannot be written. Nothing is lost but time.
     pub fn save_codes(&self) -> Result<(), VectorError> {
-        Ok(())
+        let Some(home) = &self.home else { return Ok(()) };
+        if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
+            return Ok(());
+        }
+        let making = self.making.lock();
+        let stamp = self.slots.commit_and_stamp()?;
+        // Nobody else makes codes meanwhile. Those of vectors committed since may be among them: if
+        // their commit should be lost, so are these slots, or they are free and get others.
+        let codes = self.make_codes_locked(&making)?;
+        let slots = self.slots.slot_count();
+        Ok(codes.save(&*home.disk, &home.codes_path, stamp, slots)?)
     }
 
     /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer

@@ -66,6 +66,7 @@ mod distance;
 mod error;
 mod index;
 mod limits;
+mod map;
 mod search;
 mod slot;
 mod slots;
@@ -76,6 +77,6 @@ pub use index::VectorIndex;
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX, SLOTS_MAX,
 };
-pub use search::{Neighbour, Search};
+pub use search::{Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};
 pub use slots::{SlotFile, Verified, View, Written, vector_crc};

@@ -9,14 +9,18 @@ pub const SLOTS_MAX: u32 = u32::MAX - 1;
 /// Vectors wait in a buffer of this size before they are written: 85 of 768 elements in one call.
 pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
 
+/// Vectors that come at once, and are at least so many bytes, are written without passing through that
+/// buffer.
+pub(crate) const RUN_BYTES_MIN: usize = 64 << 10;
+
 /// How far the file is written with zeros before its end, while commits are small.
 pub(crate) const AHEAD_BYTES: u64 = 1 << 20;
 
 /// The zeros are written in pieces, so that no writer waits for more than one of them.
 pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
 
-/// A commit of more than this gains nothing from blocks that were written before.
-pub(crate) const SMALL_COMMIT_BYTES: u64 = 128 << 10;
+/// A commit of more than this gains less from blocks that were written before than writing them costs.
+pub(crate) const SMALL_COMMIT_BYTES: u64 = 16 << 10;
 
 /// A commit of more than this syncs its vectors before its superblock, so that opening need not check
 /// them. The second sync is lost in the time of the first.
@@ -38,13 +42,18 @@ pub const CODES_DIMENSION_MIN: usize = 256;
 /// Codes are scanned in partitions of so many slots, each of which needs 4 bytes a slot meanwhile.
 pub(crate) const PARTITION_SLOTS: usize = 65_536;
 
-/// At least so many vectors of a partition are compared exactly to begin with.
-pub(crate) const RERANKED_MIN: usize = 64;
+/// So many vectors of a partition for each neighbour wanted, and at least so many, are looked at first,
+/// to learn how near the neighbours are.
+pub(crate) const FIRSTS_PER_NEIGHBOUR: usize = 4;
+pub(crate) const FIRSTS_MIN: usize = 128;
 
 /// The estimate of a distance is lowered by so many standard deviations of its error to decide
-/// whether to compute it exactly. A neighbour that is only just one is missed with a likelihood of
-/// 0.6 %, any nearer one with far less.
-pub(crate) const BOUND_DEVIATIONS: f32 = 2.5;
+/// whether to look closer. A neighbour that is only just one is missed with a likelihood of 0.5 %, any
+/// nearer one with far less.
+pub(crate) const BOUND_DEVIATIONS: f32 = 2.6;
+
+/// The same for the estimate of the finer code, whose error is so small that this costs nothing.
+pub(crate) const REFINED_DEVIATIONS: f32 = 3.5;
 
 /// Vectors that have no code yet are compared exactly. More of them get codes first.
 pub(crate) const WITHOUT_CODE_MAX: usize = 1_024;

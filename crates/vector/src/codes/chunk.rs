@@ -1,5 +1,7 @@
 //! Codes in memory, as the scan wants them.
 
+use super::region::Region;
+
 /// Vectors whose codes lie side by side, so that one instruction sees a word of each.
 pub(crate) const BLOCK: usize = 8;
 
@@ -24,31 +26,38 @@ pub(crate) struct Factors {
     pub(crate) ones: [f32; BLOCK],
 }
 
-/// The code of one vector: a sign an element, and three numbers.
+/// The code of one vector: a sign an element, three numbers, and the finer code.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Code {
     pub(crate) signs: Vec<u64>,
     pub(crate) square: f32,
     pub(crate) scale: f32,
     pub(crate) ones: f32,
+    /// Four bits an element and a number, see [`Refinement`](super::refine).
+    pub(crate) refined: Vec<u8>,
 }
 
 /// The codes of 4,096 slots, of which some may be free.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Chunk {
     /// Words of one code.
     pub(super) words: usize,
     /// For each block its words.
     pub(super) signs: Box<[Words]>,
     pub(super) factors: Box<[Factors]>,
+    /// The finer codes, one after the other; `None` when there was no space for them.
+    refined: Option<Region>,
+    pub(super) refined_bytes: usize,
 }
 
 impl Chunk {
-    pub(super) fn new(words: usize) -> Self {
+    pub(super) fn new(words: usize, refined_bytes: usize, refined: Option<Region>) -> Self {
         Self {
             words,
             signs: vec![Words::default(); CHUNK_BLOCKS * words].into_boxed_slice(),
             factors: vec![Factors::default(); CHUNK_BLOCKS].into_boxed_slice(),
+            refined,
+            refined_bytes,
         }
     }
 
@@ -62,18 +71,36 @@ impl Chunk {
         factors.square[lane] = code.square;
         factors.scale[lane] = code.scale;
         factors.ones[lane] = code.ones;
+        self.set_refined(index, &code.refined);
     }
 
-    #[cfg(test)]
-    pub(super) fn get(&self, index: usize) -> Code {
-        let (block, lane) = (index / BLOCK, index % BLOCK);
-        let words = &self.signs[block * self.words..][..self.words];
-        let factors = &self.factors[block];
-        Code {
-            signs: words.iter().map(|words| words.0[lane]).collect(),
-            square: factors.square[lane],
-            scale: factors.scale[lane],
-            ones: factors.ones[lane],
+    /// Sets finer codes from the one of `index` on.
+    pub(super) fn set_refined(&mut self, index: usize, codes: &[u8]) {
+        if let Some(refined) = &mut self.refined
+            && refined.write(index * self.refined_bytes, codes).is_err()
+        {
+            // The device is full: from here on this chunk does without.
+            self.refined = None;
         }
+    }
+
+    /// The finer codes of all slots.
+    pub(super) fn all_refined(&self) -> Option<&[u8]> {
+        self.refined.as_ref().map(Region::bytes)
+    }
+
+    /// Asks the processor to fetch a finer code, which will be looked at soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        if let Some((code, _)) = self.refined(index) {
+            crate::map::prefetch(code);
+        }
+    }
+
+    /// The finer code of a vector and its |r|².
+    pub(crate) fn refined(&self, index: usize) -> Option<(&[u8], f32)> {
+        let bytes = self.refined.as_ref()?.bytes();
+        let code = &bytes[index * self.refined_bytes..][..self.refined_bytes];
+        Some((code, self.factors[index / BLOCK].square[index % BLOCK]))
     }
 }

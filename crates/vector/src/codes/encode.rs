@@ -7,6 +7,7 @@
 //! cosine distance.
 
 use super::chunk::Code;
+use super::refine::{self, RefinedQuery};
 use super::rotation::Rotation;
 use crate::config::{Metric, Shape};
 
@@ -35,11 +36,16 @@ pub(crate) struct QueryCode {
     pub(crate) shift: f32,
     /// One standard deviation of the error of that sum.
     pub(crate) deviation: f32,
+    pub(crate) refined: RefinedQuery,
 }
 
 impl Encoder {
     pub(super) fn new(shape: Shape, centre: Vec<f32>) -> Self {
         Self { shape, rotation: Rotation::new(width(shape)), centre }
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
     }
 
     pub(super) fn centre(&self) -> &[f32] {
@@ -67,13 +73,24 @@ impl Encoder {
         let scale = 2.0 * square / sum;
         if square == 0.0 {
             // The centre itself: its distance is |q|², without an estimate.
-            return Code { signs, square: 0.0, scale: 0.0, ones };
+            return Code { signs, square: 0.0, scale: 0.0, ones, refined: self.no_refined() };
         }
         if !square.is_finite() || !scale.is_finite() {
             // Beyond what `f32` can square. Always compared exactly.
-            return Code { signs, square: f32::NEG_INFINITY, scale: 0.0, ones };
+            let square = f32::NEG_INFINITY;
+            return Code { signs, square, scale: 0.0, ones, refined: self.no_refined() };
         }
-        Code { signs, square, scale, ones }
+        Code { signs, square, scale, ones, refined: refine::encode(&rotated, square) }
+    }
+
+    /// With the factor 0: nothing is estimated.
+    fn no_refined(&self) -> Vec<u8> {
+        vec![0; self.refined_bytes()]
+    }
+
+    /// Bytes of a finer code.
+    pub(super) fn refined_bytes(&self) -> usize {
+        refine::code_bytes(width(self.shape))
     }
 
     /// `None` when the query is so long that its square is no number; then only exact comparison
@@ -112,6 +129,7 @@ impl Encoder {
             per_one: 2.0 * lowest,
             shift: -(lowest * width + step * level_sum as f32),
             deviation: (of_signs + of_levels).sqrt(),
+            refined: RefinedQuery::new(&rotated, square),
         })
     }
 

@@ -12,7 +12,9 @@ use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
 use crate::config::Metric;
 use crate::distance::Query;
 use crate::error::VectorError;
-use crate::limits::{BOUND_DEVIATIONS, PARTITION_SLOTS, RERANKED_MIN};
+use crate::limits::{
+    BOUND_DEVIATIONS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR, PARTITION_SLOTS, REFINED_DEVIATIONS,
+};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
@@ -34,7 +36,11 @@ pub(super) struct Scan<'scan> {
 pub(super) struct Scratch {
     bounds: Vec<f32>,
     candidates: Vec<Candidate>,
+    near: Vec<u32>,
 }
+
+/// Finer codes that are fetched while one is compared.
+const PREFETCH_AHEAD: usize = 8;
 
 const PARTITION_CHUNKS: usize = PARTITION_SLOTS / CHUNK_SLOTS;
 const _: () = assert!(PARTITION_SLOTS.is_multiple_of(CHUNK_SLOTS));
@@ -56,20 +62,50 @@ impl Scan<'_> {
         let first_slot = (partition * PARTITION_SLOTS) as u32;
         let bounds = &mut scratch.bounds;
         // The best by their bounds first: they make the threshold that spares the others.
-        let firsts = (4 * self.search.neighbours).max(RERANKED_MIN);
+        let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
         let mut best = TopK::new(firsts);
         for_each_below(bounds, f32::INFINITY, |slot, rank| {
             best.offer(Candidate { rank, slot });
             best.threshold()
         });
-        for candidate in best.into_sorted() {
-            if candidate.rank > self.bound_of(top.threshold()) {
+        let mut best = best.into_sorted();
+        for candidate in &mut best {
+            bounds[candidate.slot as usize] = f32::INFINITY;
+            candidate.slot += first_slot;
+        }
+        // Ever closer: by their finer bounds, until these say that nobody nearer is left.
+        self.refine_all(&mut best);
+        best.sort_unstable();
+        for (index, candidate) in best.iter().enumerate() {
+            if is_above(candidate.rank, self.bound_of(top.threshold())) {
                 break;
             }
-            self.offer(first_slot + candidate.slot, top)?;
-            bounds[candidate.slot as usize] = f32::INFINITY;
+            if let Some(later) = best.get(index + 1) {
+                self.view.prefetch(later.slot);
+            }
+            self.offer(candidate.slot, top)?;
         }
         self.rerank(first_slot, scratch, top)
+    }
+
+    /// Replaces the bounds of `candidates` from anywhere by finer ones.
+    fn refine_all(&self, candidates: &mut [Candidate]) {
+        candidates.sort_unstable_by_key(|candidate| candidate.slot);
+        for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a) == chunk_of(b)) {
+            let index = chunk_of(&candidates[0]) as usize;
+            let Some(chunk) = self.codes.chunk(index) else { continue };
+            let chunk = chunk.read();
+            for candidate in &*candidates {
+                chunk.prefetch(candidate.slot as usize % CHUNK_SLOTS);
+            }
+            for candidate in candidates {
+                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
+                if let Some((code, square)) = refined {
+                    let query = &self.query_code.refined;
+                    candidate.rank = query.bound(code, square, REFINED_DEVIATIONS);
+                }
+            }
+        }
     }
 
     fn rerank(
@@ -85,11 +121,47 @@ impl Scan<'_> {
             candidates.push(Candidate { rank, slot });
             threshold
         });
-        for candidate in candidates.iter() {
-            // Lower by now.
-            if candidate.rank <= self.bound_of(top.threshold()) {
-                self.offer(first_slot + candidate.slot, top)?;
+        let chunks = candidates.chunk_by(|a, b| chunk_of(a) == chunk_of(b));
+        for candidates in chunks {
+            self.refine(first_slot, candidates, &mut scratch.near, top)?;
+        }
+        Ok(())
+    }
+
+    /// Compares exactly those of `candidates`, all of one chunk, that the finer codes do not exclude.
+    fn refine(
+        &self,
+        first_slot: u32,
+        candidates: &[Candidate],
+        near: &mut Vec<u32>,
+        top: &mut TopK,
+    ) -> Result<(), VectorError> {
+        near.clear();
+        let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first.slot);
+        let chunk_index = first_slot_of_chunk as usize / CHUNK_SLOTS;
+        let Some(chunk) = self.codes.chunk(chunk_index) else { return Ok(()) };
+        {
+            let chunk = chunk.read();
+            let threshold = self.bound_of(top.threshold());
+            for (index, candidate) in candidates.iter().enumerate() {
+                if let Some(later) = candidates.get(index + PREFETCH_AHEAD) {
+                    chunk.prefetch(later.slot as usize % CHUNK_SLOTS);
+                }
+                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
+                let is_near = refined.is_none_or(|(code, square)| {
+                    let query = &self.query_code.refined;
+                    !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
+                });
+                if is_near {
+                    near.push(first_slot + candidate.slot);
+                }
             }
+        }
+        for (index, slot) in near.iter().enumerate() {
+            if let Some(later) = near.get(index + 1) {
+                self.view.prefetch(*later);
+            }
+            self.offer(*slot, top)?;
         }
         Ok(())
     }
@@ -172,7 +244,16 @@ fn for_each_below(bounds: &[f32], limit: f32, mut found: impl FnMut(u32, f32) ->
 }
 
 #[inline]
-#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "what cannot be compared is a candidate")]
 fn is_below(bound: f32, limit: f32) -> bool {
-    !(bound > limit) && bound != f32::INFINITY
+    !is_above(bound, limit) && bound != f32::INFINITY
+}
+
+/// What cannot be compared is not above: it is a candidate.
+#[inline]
+fn is_above(bound: f32, limit: f32) -> bool {
+    bound > limit
+}
+
+fn chunk_of(candidate: &Candidate) -> u32 {
+    candidate.slot / CHUNK_SLOTS as u32
 }

@@ -7,7 +7,7 @@ mod top_k;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::check::check_vectors;
-use crate::codes::{Codes, Scanner};
+use crate::codes::{Codes, Dot, Scanner};
 use crate::distance::{Kernels, Query};
 use crate::error::VectorError;
 use crate::limits::{CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX};
@@ -114,6 +114,13 @@ impl View {
         exact::scan(self, search, &query, &mut top)?;
         Ok(finish(top, &query))
     }
+}
+
+/// Which instructions distances, codes and finer codes are compared with on this processor, in words.
+#[must_use]
+pub fn processor_kernels() -> String {
+    let (distances, codes, finer) = (Kernels::best().name, Scanner::best().name, Dot::best().name);
+    format!("distances {distances}, codes {codes}, finer codes {finer}")
 }
 
 /// Searches by codes. The vectors in `without_code` are compared exactly in any case.

@@ -13,6 +13,13 @@ use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
 
+/// Names a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) file_id: u64,
+    pub(crate) sequence: u64,
+}
+
 /// Everything that only one commit at a time may touch.
 #[derive(Debug)]
 pub(super) struct Committer {
@@ -66,13 +73,9 @@ impl Committer {
         self.sequence
     }
 
-    /// Of the last commit that the device has; `None` before the first commit after opening.
-    pub(super) fn durable_sequence(&self) -> Option<u64> {
-        self.is_synced.then_some(self.durable_sequence)
-    }
-
-    pub(super) fn codes_valid_from(&self) -> u64 {
-        self.codes_valid_from
+    /// Of the last commit that the device has.
+    pub(super) fn durable_sequence(&self) -> u64 {
+        self.durable_sequence
     }
 
     fn covers(&self, ticket: u64, durability: Durability) -> bool {

@@ -10,17 +10,18 @@ use liteio_disk::{Disk, DiskFile, OpenMode, memory_file};
 use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
-use super::commit::Committer;
+use super::commit::{Committer, Stamp};
 use super::format::{DATA_OFFSET, Superblock, slot_offset, vector_crc};
 use super::live::LiveSet;
-use super::map::Map;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
 use super::view::View;
 use super::writer::{Runs, Writer};
-use crate::check::check_vectors;
+use crate::check::{check_vector, check_vectors};
+use crate::codes::Opened;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
+use crate::map::Map;
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.
@@ -55,6 +56,7 @@ pub(super) struct Shared {
     pub(super) file: Box<dyn DiskFile>,
     pub(super) shape: Shape,
     pub(super) file_id: u64,
+    opened: Opened,
     // Taken in this order, if several are: committer, writer, readers, published, changed.
     pub(super) committer: Mutex<Committer>,
     pub(super) writer: Mutex<Writer>,
@@ -99,12 +101,12 @@ impl SlotFile {
             }
             _ => error.into(),
         })?;
-        disk.sync_dir(path.rsplit_once('/').map_or("", |(directory, _)| directory))?;
+        disk.sync_dir(directory_of(path))?;
         Ok(Self::with_new_file(file, superblock))
     }
 
     /// Opens the file at `path` and takes the sole right to it. All vectors of the last commit are
-    /// there, none is free; nothing is written.
+    /// there, none is free; nothing in it is changed.
     ///
     /// # Errors
     /// [`VectorError::NotThere`], [`VectorError::InUse`], [`VectorError::OtherDimension`] or
@@ -117,6 +119,10 @@ impl SlotFile {
         })?;
         file.try_lock()?;
         let recovered = recover::recover(&*file, shape)?;
+        if recovered.superblock.sequence == 1 {
+            // Perhaps its maker died before the name was durable.
+            disk.sync_dir(directory_of(path))?;
+        }
         Ok(Self::with(file, &recovered, false))
     }
 
@@ -148,6 +154,11 @@ impl SlotFile {
             file,
             shape: superblock.shape,
             file_id: superblock.file_id,
+            opened: Opened {
+                stamp: Stamp { file_id: superblock.file_id, sequence: superblock.sequence },
+                codes_valid_from: recovered.codes_valid_from,
+                slots: superblock.count,
+            },
             committer: Mutex::new(Committer::new(recovered, is_synced)),
             writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
             readers: Mutex::new(Readers::default()),
@@ -207,12 +218,18 @@ impl SlotFile {
             let expected = vectors.len().next_multiple_of(dimension);
             return Err(VectorError::WrongLength { expected, found: vectors.len() });
         }
-        check_vectors(vectors, shared.shape)?;
-        let vectors = vectors.chunks_exact(dimension);
-        let crcs: Vec<u64> = vectors.clone().map(vector_crc).collect();
-        let mut written = Vec::with_capacity(crcs.len());
+        let mut crcs = Vec::with_capacity(vectors.len() / dimension);
+        for (index, vector) in vectors.chunks_exact(dimension).enumerate() {
+            check_vector(vector, index, shared.shape)?;
+            crcs.push(vector_crc(vector));
+        }
         let mut writer = shared.writer.lock();
-        for (vector, crc) in vectors.zip(crcs) {
+        let (file, readers) = (&*shared.file, &shared.readers);
+        if let Some(written) = writer.append_run(vectors, &crcs, shared.shape, file, readers)? {
+            return Ok(written);
+        }
+        let mut written = Vec::with_capacity(crcs.len());
+        for (vector, crc) in vectors.chunks_exact(dimension).zip(crcs) {
             match shared.append(&mut writer, vector, crc) {
                 Ok(slot) => written.push(Written { slot, crc }),
                 Err(error) => {
@@ -364,6 +381,22 @@ impl SlotFile {
         self.shared.published.read().clone()
     }
 
+    /// What was opened, to compare codes with.
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.shared.opened
+    }
+
+    /// Commits, and names the last commit that the device has: all changes of which readers know by
+    /// then, and perhaps more, are in it.
+    ///
+    /// # Errors
+    /// As [`SlotFile::commit`].
+    pub(crate) fn commit_and_stamp(&self) -> Result<Stamp, VectorError> {
+        self.commit(Durability::Fsync)?;
+        let sequence = self.shared.committer.lock().durable_sequence();
+        Ok(Stamp { file_id: self.shared.file_id, sequence })
+    }
+
     /// The slots that have no codes yet.
     pub(crate) fn changed(&self) -> SlotSet {
         let changed = self.shared.changed.lock();
@@ -426,6 +459,10 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+pub(crate) fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Writes the first superblock of a new file.

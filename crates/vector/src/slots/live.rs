@@ -10,9 +10,15 @@ const CHUNK_WORDS: usize = CHUNK_SLOTS / 64;
 type Chunk = [AtomicU64; CHUNK_WORDS];
 
 /// One bit a slot. A clone shares the bits, not later growth.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct LiveSet {
-    chunks: Arc<Vec<Arc<Chunk>>>,
+    chunks: Arc<[Arc<Chunk>]>,
+}
+
+impl Default for LiveSet {
+    fn default() -> Self {
+        Self { chunks: Arc::from([]) }
+    }
 }
 
 impl LiveSet {
@@ -22,9 +28,9 @@ impl LiveSet {
         if needed <= self.chunks.len() {
             return self.clone();
         }
-        let mut chunks = Vec::clone(&self.chunks);
+        let mut chunks = self.chunks.to_vec();
         chunks.resize_with(needed, || Arc::new([const { AtomicU64::new(0) }; CHUNK_WORDS]));
-        Self { chunks: Arc::new(chunks) }
+        Self { chunks: Arc::from(chunks) }
     }
 
     /// The set of all slots below `count`.

@@ -5,7 +5,6 @@ mod commit;
 mod file;
 mod format;
 mod live;
-mod map;
 mod readers;
 mod recover;
 mod view;
@@ -14,3 +13,8 @@ mod writer;
 pub use file::{SlotFile, Verified, Written};
 pub use format::vector_crc;
 pub use view::View;
+
+pub(crate) use commit::Stamp;
+pub(crate) use file::directory_of;
+pub(crate) use format::metric_number;
+pub(crate) use writer::Runs;

@@ -2,15 +2,16 @@
 #![expect(unsafe_code, reason = "slices of the map are handed out here")]
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::file::{Published, Shared};
-use super::format::slot_offset;
+use super::format::{DATA_OFFSET, slot_offset};
 use super::live::LiveSet;
-use super::map::Map;
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
+use crate::map::{Map, prefetch};
 use crate::slot::{Slot, bits};
 
 /// The vectors that were visible when it was made. Those freed since are missing, but the slices
@@ -37,6 +38,9 @@ pub struct View {
     map: Option<Arc<Map>>,
     count: u32,
     shape: Shape,
+    // Of the shape, at hand.
+    stride: u64,
+    dimension: usize,
 }
 
 /// Keeps freed slots from being written while it lives.
@@ -69,6 +73,8 @@ impl View {
             map: published.map,
             count: published.count,
             shape: entered.shared.shape,
+            stride: entered.shared.shape.stride() as u64,
+            dimension: entered.shared.shape.dimension(),
             entered,
         }
     }
@@ -116,12 +122,32 @@ impl View {
         }
     }
 
+    /// The vector in `slot`, borrowed from the map of the file, as [`View::vector`] gives it where it
+    /// need not copy. `None` when there is no vector, or no map.
+    #[inline]
+    #[must_use]
+    pub fn borrowed(&self, slot: Slot) -> Option<&[f32]> {
+        match &self.map {
+            Some(map) if self.contains(slot) => Some(self.borrow(map, slot.number())),
+            _ => None,
+        }
+    }
+
+    /// The vectors in `slots` that are there, borrowed, in ascending order: the quickest way through
+    /// many. `None` when there is no map.
+    pub fn borrowed_all(
+        &self,
+        slots: Range<Slot>,
+    ) -> Option<impl Iterator<Item = (Slot, &[f32])> + '_> {
+        Some(Borrowed::new(self, self.map.as_deref()?, slots))
+    }
+
     /// The vectors in `slots` that are there, with their slots, in ascending order.
     ///
     /// Each item is an error where [`View::vector`] would be.
     pub fn vectors(
         &self,
-        slots: std::ops::Range<Slot>,
+        slots: Range<Slot>,
     ) -> impl Iterator<Item = Result<(Slot, Cow<'_, [f32]>), VectorError>> + '_ {
         let numbers = slots.start.number()..slots.end.number().min(self.count);
         numbers.map(Slot::new).filter(|slot| self.live.contains(slot.number())).map(|slot| {
@@ -157,6 +183,16 @@ impl View {
         if below >= 64 { word } else { word & ((1 << below) - 1) }
     }
 
+    /// Asks the processor to fetch the vector in `slot`, which will be looked at soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: u32) {
+        if let Some(map) = &self.map
+            && slot < self.count
+        {
+            prefetch(bytemuck::cast_slice(self.borrow(map, slot)));
+        }
+    }
+
     fn copy(&self, slot: Slot) -> Result<Vec<f32>, VectorError> {
         let mut vector = vec![0.0; self.shape.dimension()];
         self.entered.shared.read(slot.number(), &mut vector)?;
@@ -166,13 +202,75 @@ impl View {
     /// For a slot below `count` that was seen live by this view.
     #[inline]
     fn borrow<'view>(&'view self, map: &'view Map, slot: u32) -> &'view [f32] {
-        let start = slot_offset(self.shape, slot);
-        // SAFETY: a slot becomes live after its bytes were written, so the file reaches beyond it,
-        // and it is never cut. It is written again only after it was freed and all views that may
-        // have seen it live are gone; this one has, and outlives the slice. The lock of the file
-        // keeps other processes that play by the rules away.
-        let bytes = unsafe { map.slice(start..start + self.shape.vector_bytes() as u64) };
-        bytemuck::cast_slice(bytes)
+        let offset = DATA_OFFSET + u64::from(slot) * self.stride;
+        // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after its
+        // bytes were written, so the file reaches beyond it, and it is never cut. It is written again
+        // only after it was freed and all views that may have seen it live are gone; this one has,
+        // and outlives the slice. The lock of the file keeps other processes that play by the rules
+        // away. Slots begin at multiples of 64.
+        unsafe { map.elements(offset, self.dimension) }
+    }
+}
+
+/// See [`View::borrowed_all`].
+#[derive(Debug)]
+struct Borrowed<'view> {
+    view: &'view View,
+    map: &'view Map,
+    // Of the view, at hand.
+    stride: u64,
+    dimension: usize,
+    /// Live slots that follow each other without a gap, and come next.
+    next: u32,
+    run_end: u32,
+    /// Where the search for the next such run begins.
+    searched: u32,
+    end: u32,
+}
+
+impl<'view> Borrowed<'view> {
+    fn new(view: &'view View, map: &'view Map, slots: Range<Slot>) -> Self {
+        let (start, end) = (slots.start.number(), slots.end.number().min(view.count));
+        let (stride, dimension) = (view.stride, view.dimension);
+        let (next, run_end, searched) = (start, start, start.min(end));
+        Self { view, map, stride, dimension, next, run_end, searched, end }
+    }
+
+    /// Finds the next run within one word of the live set; tells whether there is one.
+    fn find_run(&mut self) -> bool {
+        while self.searched < self.end {
+            let in_word = self.searched % 64;
+            let bits = self.view.live_word(self.searched as usize / 64) >> in_word;
+            let left = (64 - in_word).min(self.end - self.searched);
+            let skipped = bits.trailing_zeros();
+            if skipped >= left {
+                self.searched += left;
+                continue;
+            }
+            let length = (bits >> skipped).trailing_ones().min(left - skipped);
+            self.next = self.searched + skipped;
+            self.run_end = self.next + length;
+            self.searched = self.run_end;
+            return true;
+        }
+        false
+    }
+}
+
+impl<'view> Iterator for Borrowed<'view> {
+    type Item = (Slot, &'view [f32]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.run_end && !self.find_run() {
+            return None;
+        }
+        let slot = self.next;
+        self.next += 1;
+        let offset = DATA_OFFSET + u64::from(slot) * self.stride;
+        // SAFETY: a slot below the view's `count` that it saw live, as in `View::borrow`.
+        let vector = unsafe { self.map.elements(offset, self.dimension) };
+        Some((Slot::new(slot), vector))
     }
 }
 
@@ -194,7 +292,7 @@ impl Shared {
             let bytes = end.saturating_mul(RESERVE_GROWTH).max(RESERVE_BYTES_MIN);
             let bytes = bytes.next_multiple_of(RESERVE_BYTES_MIN);
             // Views that have the old map keep it.
-            guard.map = Map::new(file, bytes).map(Arc::new);
+            guard.map = Map::new(file, 0, bytes).map(Arc::new);
         }
         guard.clone()
     }

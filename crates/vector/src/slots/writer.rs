@@ -7,11 +7,12 @@ use std::ops::Range;
 use liteio_disk::DiskFile;
 use parking_lot::Mutex;
 
+use super::file::Written;
 use super::format::{check, slot_offset};
 use super::readers::Readers;
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::limits::{SLOTS_MAX, STAGE_BYTES_MAX};
+use crate::limits::{RUN_BYTES_MIN, SLOTS_MAX, STAGE_BYTES_MAX};
 use crate::slot::Slot;
 
 /// Everything that only one writer at a time may touch.
@@ -104,13 +105,54 @@ impl Writer {
         Ok(Slot::new(slot))
     }
 
-    /// The lowest slot that may be written: a free one if there is any, else a new one.
-    fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
+    /// Writes many vectors to new slots straight from where they are, if that is worth it and there
+    /// are no free slots to use up: then `Some`.
+    ///
+    /// # Errors
+    /// When they cannot be written, or no slots are left. None was taken then.
+    pub(super) fn append_run(
+        &mut self,
+        vectors: &[f32],
+        crcs: &[u64],
+        shape: Shape,
+        file: &dyn DiskFile,
+        readers: &Mutex<Readers>,
+    ) -> Result<Option<Vec<Written>>, VectorError> {
+        let bytes: &[u8] = bytemuck::cast_slice(vectors);
+        self.take_released(readers);
+        let has_free = self.free.peek().is_some_and(|Reverse(slot)| *slot < self.rewritable_end);
+        if bytes.len() < RUN_BYTES_MIN || shape.vector_bytes() != shape.stride() || has_free {
+            return Ok(None);
+        }
+        let first = self.count;
+        let end = u32::try_from(crcs.len()).ok().and_then(|count| first.checked_add(count));
+        let end = end.filter(|end| *end <= SLOTS_MAX).ok_or(VectorError::Full)?;
+        self.flush(shape, file)?;
+        let offset = slot_offset(shape, first);
+        file.write_at(bytes, offset)?;
+        self.file_end = self.file_end.max(offset + bytes.len() as u64);
+        self.count = end;
+        self.ticket += 1;
+        let take = |(slot, crc): (u32, &u64)| {
+            self.check = self.check.wrapping_add(check(Slot::new(slot), *crc));
+            self.unpublished.push(slot);
+            Written { slot: Slot::new(slot), crc: *crc }
+        };
+        Ok(Some((first..end).zip(crcs).map(take).collect()))
+    }
+
+    /// Takes the slots that readers have left.
+    fn take_released(&mut self, readers: &Mutex<Readers>) {
         if self.has_retired {
             let mut readers = readers.lock();
             self.free.extend(readers.released().into_iter().map(Reverse));
             self.has_retired = readers.has_retired();
         }
+    }
+
+    /// The lowest slot that may be written: a free one if there is any, else a new one.
+    fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
+        self.take_released(readers);
         if let Some(Reverse(slot)) = self.free.peek().copied()
             && slot < self.rewritable_end
         {
@@ -183,10 +225,6 @@ impl Runs {
 
     pub(crate) fn contains(&self, slot: u32) -> bool {
         self.0.iter().any(|run| run.contains(&slot))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {

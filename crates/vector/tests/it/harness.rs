@@ -3,14 +3,14 @@
 use liteio_vector::{Metric, Shape};
 
 /// A sequence of numbers that follows from its seed (SplitMix64).
-pub struct Generator(u64);
+pub(crate) struct Generator(u64);
 
 impl Generator {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,37 +18,37 @@ impl Generator {
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
     /// Between 0 and 1.
-    pub fn fraction(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Of the standard normal distribution.
-    pub fn normal(&mut self) -> f32 {
+    pub(crate) fn normal(&mut self) -> f32 {
         let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
         (radius * (std::f64::consts::TAU * self.fraction()).cos()) as f32
     }
 
-    pub fn vector(&mut self, dimension: usize) -> Vec<f32> {
+    pub(crate) fn vector(&mut self, dimension: usize) -> Vec<f32> {
         (0..dimension).map(|_| self.normal()).collect()
     }
 }
 
-pub fn shape(dimension: usize, metric: Metric) -> Shape {
+pub(crate) fn shape(dimension: usize, metric: Metric) -> Shape {
     Shape::new(dimension, metric).expect("a shape")
 }
 
 /// A vector that tells its number in every element.
-pub fn numbered(number: u32, dimension: usize) -> Vec<f32> {
+pub(crate) fn numbered(number: u32, dimension: usize) -> Vec<f32> {
     (0..dimension).map(|element| (number * 64 + element as u32 + 1) as f32).collect()
 }
 
 /// Vectors around `clusters` centres, as embeddings of texts about as many subjects are.
-pub fn clustered(count: usize, dimension: usize, clusters: usize, seed: u64) -> Vec<f32> {
+pub(crate) fn clustered(count: usize, dimension: usize, clusters: usize, seed: u64) -> Vec<f32> {
     let mut generator = Generator::new(seed);
     let centres: Vec<Vec<f32>> = (0..clusters).map(|_| generator.vector(dimension)).collect();
     let mut vectors = Vec::with_capacity(count * dimension);
@@ -61,6 +61,6 @@ pub fn clustered(count: usize, dimension: usize, clusters: usize, seed: u64) -> 
 
 /// Vectors that have nothing to do with each other: all are about equally far from a query, which is
 /// the worst that can be searched.
-pub fn unrelated(count: usize, dimension: usize, seed: u64) -> Vec<f32> {
+pub(crate) fn unrelated(count: usize, dimension: usize, seed: u64) -> Vec<f32> {
     Generator::new(seed).vector(count * dimension)
 }

@@ -6,7 +6,7 @@ use liteio_vector::{Durability, Metric, Search, Slot, SlotSet, VectorIndex};
 
 use crate::harness::{Generator, clustered, shape, unrelated};
 
-const QUERIES: usize = 50;
+const QUERIES: usize = 30;
 
 fn index_of(vectors: &[f32], dimension: usize, metric: Metric) -> VectorIndex {
     let index = VectorIndex::in_memory(shape(dimension, metric)).expect("created");

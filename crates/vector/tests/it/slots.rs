@@ -70,6 +70,25 @@ fn many_vectors_get_slots_in_their_order() {
         }
         let verified = file.verify().expect("whole");
         assert_eq!((verified.slots, verified.vectors), (500, 500));
+        file.free(&[0, 63, 64, 65, 127, 200, 499].map(Slot::new)).expect("freed");
+        let view = file.view();
+        for (start, end) in [(0, 500), (1, 64), (63, 65), (64, 128), (65, 66), (9, 9), (60, 9)]
+            .into_iter()
+            .chain([(499, 700), (500, 700), (127, 129), (128, 192), (0, u32::MAX)])
+        {
+            let range = Slot::new(start)..Slot::new(end);
+            let expected: Vec<Slot> = view.slots().filter(|slot| range.contains(slot)).collect();
+            let items = view.vectors(range.clone()).map(|item| item.expect("readable"));
+            assert!(items.map(|(slot, _)| slot).eq(expected.iter().copied()), "{range:?}");
+            let Some(borrowed) = view.borrowed_all(range.clone()) else { continue };
+            for ((slot, vector), expected) in borrowed.zip(&expected) {
+                assert_eq!((slot, vector), (*expected, &*numbered(slot.number(), DIMENSION)));
+                assert_eq!(view.borrowed(slot), Some(vector));
+            }
+            let count = view.borrowed_all(range.clone()).expect("a map").count();
+            assert_eq!(count, expected.len(), "{range:?}");
+        }
+        assert_eq!(view.borrowed(Slot::new(63)), None);
     });
 }
 

@@ -41,7 +41,12 @@ fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
     sums
 }
 
-fn bounds_of(levels: &[u32; BLOCK], factors: &Factors, formula: Formula) -> [f32; BLOCK] {
+#[inline]
+pub(super) fn bounds_of(
+    levels: &[u32; BLOCK],
+    factors: &Factors,
+    formula: Formula,
+) -> [f32; BLOCK] {
     let mut bounds = [0.0; BLOCK];
     for lane in 0..BLOCK {
         let sum = formula.per_level * levels[lane] as f32
