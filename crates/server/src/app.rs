@@ -136,6 +136,11 @@ impl Inner {
         let uri = request.uri().clone();
         let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
         let claimed = claimed.and_then(Service::claimed);
+        // Authentication may have to read the body whole.
+        let _admitted = match claimed {
+            Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
+            _ => None,
+        };
         let request = match self.authenticator.authenticate(request).await {
             Ok(request) => request,
             Err(error) if claimed == Some(Service::S3Vectors) => {

@@ -25,8 +25,10 @@ pub(super) trait Derived: Default {
 pub(super) struct Cache<T> {
     bytes_max: usize,
     clock: AtomicU64,
-    entries: Mutex<HashMap<IndexId, HashMap<String, Arc<Entry<T>>>>>,
+    entries: Mutex<HashMap<IndexId, Keys<T>>>,
 }
+
+type Keys<T> = HashMap<String, Arc<Entry<T>>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Entry<T> {

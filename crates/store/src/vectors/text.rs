@@ -67,6 +67,13 @@ pub(super) struct Scored {
     pub(super) score: f64,
 }
 
+/// A text with words of a query, which are counted by their places in that.
+struct Candidate {
+    slot: Slot,
+    length: u32,
+    counts: Vec<(usize, u32)>,
+}
+
 /// What all texts have in common.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
@@ -265,7 +272,7 @@ impl Scope<'_> {
     ) -> Result<Option<Vec<Scored>>, StoreError> {
         let mut statistics = Statistics::default();
         let mut containing = vec![0_u64; words.len()];
-        let mut candidates: Vec<(Slot, u32, Vec<(usize, u32)>)> = Vec::new();
+        let mut candidates = Vec::new();
         let slots = &self.moment.slots;
         let all: Vec<Slot> = slots.iter().collect();
         let all_there = self.visit(&all, slots, &mut |slot, metadata| {
@@ -285,15 +292,17 @@ impl Scope<'_> {
             let found: Vec<(usize, u32)> = found.collect();
             found.iter().for_each(|(position, _)| containing[*position] += 1);
             if !found.is_empty() && allowed.contains(slot) {
-                candidates.push((slot, length, found));
+                candidates.push(Candidate { slot, length, counts: found });
             }
             true
         })?;
-        let scored = |(slot, length, counts): (Slot, u32, Vec<(usize, u32)>)| {
+        let scored = |candidate: Candidate| {
             let of_word = |(position, count): (usize, u32)| {
-                statistics.score(statistics.weight(containing[position]), count, length)
+                let weight = statistics.weight(containing[position]);
+                statistics.score(weight, count, candidate.length)
             };
-            Scored { slot, score: counts.into_iter().map(of_word).sum() }
+            let score = candidate.counts.into_iter().map(of_word).sum();
+            Scored { slot: candidate.slot, score }
         };
         let found = best(candidates.into_iter().map(scored).collect(), depth);
         Ok(all_there.then_some(found))
