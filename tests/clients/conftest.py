@@ -17,11 +17,13 @@ SECRET_KEY = "client-suite-secret"
 class Server:
     """One running server; `endpoint` is its URL."""
 
-    def __init__(self, *arguments):
+    ROOT = ("--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY)
+
+    def __init__(self, *arguments, credentials=ROOT):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LITEIO_")}
         self.process = subprocess.Popen(
             [os.environ["LITEIO"], "server", "--address", "127.0.0.1:0",
-             "--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY, *arguments],
+             *credentials, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
         self.endpoint = None
         for line in self.process.stdout:

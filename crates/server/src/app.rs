@@ -1,4 +1,4 @@
-//! The S3 service of a server: what stands behind the front.
+//! The services of a server: what stands behind the front.
 
 use std::fs;
 use std::future::Future;
@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -22,6 +23,7 @@ use crate::health::Readiness;
 use crate::offload::Offload;
 use crate::s3::{self, Domains, S3Service};
 use crate::server::ServerError;
+use crate::vectors::{ApiError, VectorsService};
 
 /// The state that the handlers of one server share.
 #[derive(Debug)]
@@ -54,7 +56,8 @@ pub(crate) async fn open(config: &Config) -> Result<Arc<dyn S3Handler>, ServerEr
         .with_host_bucket(Arc::new(move |host| hosts.bucket(host).map(str::to_owned)));
     let app = Arc::new(App { store, region, offload });
     let service = S3Service::new(Arc::clone(&app), domains);
-    Ok(Arc::new(Handler { inner: Arc::new(Inner { authenticator, service }), app }))
+    let vectors = VectorsService::new(Arc::clone(&app));
+    Ok(Arc::new(Handler { inner: Arc::new(Inner { authenticator, service, vectors }), app }))
 }
 
 fn store_config(config: &Config) -> StoreConfig {
@@ -100,6 +103,7 @@ struct Handler {
 struct Inner {
     authenticator: Authenticator,
     service: S3Service,
+    vectors: VectorsService,
 }
 
 impl S3Handler for Handler {
@@ -142,18 +146,33 @@ impl Inner {
         // Only a refused request needs them, and the path must be taken before it is rewritten.
         let ids = request.extensions().get::<RequestIds>().cloned();
         let uri = request.uri().clone();
+        let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+        let claimed = claimed.and_then(Service::claimed);
+        // Authentication may have to read the body whole.
+        let _admitted = match claimed {
+            Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
+            _ => None,
+        };
         // With its code, which stays what it is on the way through the layers.
         let request = request.map(|body| body.map_err(S3Error::from));
         let request = match self.authenticator.authenticate(request).await {
             Ok(request) => request,
+            Err(error) if claimed == Some(Service::S3Vectors) => {
+                return ApiError::from(&error).into_response();
+            }
             Err(error) => return refusal(&error, uri.path(), ids.as_ref(), head),
         };
-        if let Some(Service::S3Vectors | Service::Sts) = request.extensions().get() {
-            let error = s3_error!(
-                NotImplemented,
-                "Only the service s3 is implemented by LiteIO yet; the request is signed for another."
-            );
-            return error.to_http_response().unwrap_or_default();
+        match request.extensions().get() {
+            Some(Service::S3Vectors) => return self.vectors.call(request).await,
+            Some(Service::Sts) => {
+                let error = s3_error!(
+                    NotImplemented,
+                    "The services s3 and s3vectors are implemented by LiteIO; the request is signed \
+                     for another."
+                );
+                return error.to_http_response().unwrap_or_default();
+            }
+            Some(Service::S3) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
         let response = self.service.call(request.map(Body::http_body)).await;

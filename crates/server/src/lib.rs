@@ -43,6 +43,7 @@ mod s3;
 mod serve;
 mod server;
 pub mod telemetry;
+mod vectors;
 mod verify;
 
 pub use config::{Config, ConfigError, Durability};

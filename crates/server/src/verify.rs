@@ -35,10 +35,11 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
     let report = report.map_err(named)?;
     println!(
-        "{}: {} objects, {} blobs and {} bytes checked, {} orphans",
+        "{}: {} objects, {} blobs, {} vectors and {} bytes checked, {} orphans",
         path.display(),
         report.objects,
         report.blobs,
+        report.vectors,
         report.bytes,
         report.orphans
     );
@@ -46,6 +47,9 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
 }
 
 fn describe(damage: &Damage) -> String {
+    if damage.bucket.is_none() && damage.key.is_none() {
+        return damage.what.clone();
+    }
     let bucket = damage.bucket.as_ref().map_or("?", |name| name.as_str());
     let key = damage.key.as_ref().map_or("?", |key| key.as_str());
     match &damage.version {

@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use liteio_vector::VectorError;
+
 use crate::checksum::ChecksumAlgorithm;
 use crate::kv::KvError;
 use crate::name::{BucketName, ObjectKey, VersionId};
@@ -145,6 +147,60 @@ pub enum StoreError {
         /// What is wrong, for the client.
         message: String,
     },
+    /// There is no such vector bucket.
+    #[error("the vector bucket {bucket} does not exist")]
+    NoSuchVectorBucket {
+        /// Its name.
+        bucket: String,
+    },
+    /// There is a vector bucket of that name.
+    #[error("the vector bucket {bucket} exists")]
+    VectorBucketExists {
+        /// Its name.
+        bucket: String,
+    },
+    /// The vector bucket still has indexes.
+    #[error("the vector bucket {bucket} is not empty")]
+    VectorBucketNotEmpty {
+        /// Its name.
+        bucket: String,
+    },
+    /// There is no such index.
+    #[error("the index {index} of the vector bucket {bucket} does not exist")]
+    NoSuchIndex {
+        /// Its vector bucket.
+        bucket: String,
+        /// Its name.
+        index: String,
+    },
+    /// There is an index of that name.
+    #[error("the index {index} of the vector bucket {bucket} exists")]
+    IndexExists {
+        /// Its vector bucket.
+        bucket: String,
+        /// Its name.
+        index: String,
+    },
+    /// The words of the metadata key can be searched for already.
+    #[error("the key {key:?} is configured for text search already")]
+    TextSearchExists {
+        /// The key.
+        key: String,
+    },
+    /// The vector bucket has no policy.
+    #[error("the vector bucket {bucket} has no policy")]
+    NoSuchVectorPolicy {
+        /// Its name.
+        bucket: String,
+    },
+    /// A field of a request about vectors is not valid.
+    #[error("{path}: {message}")]
+    InvalidField {
+        /// Which one, such as `vectors[3].data.float32[7]`.
+        path: String,
+        /// What is wrong with it, for the client.
+        message: String,
+    },
     /// The device is full. Nothing was kept.
     #[error("no space left on the device")]
     NoSpace,
@@ -195,6 +251,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A field that is not valid.
+    pub(crate) fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::InvalidField { path: path.into(), message: message.into() }
+    }
+
     /// Damage found in stored data.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
@@ -223,6 +284,19 @@ impl From<io::Error> for StoreError {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
             _ => Self::Io(Arc::new(error)),
+        }
+    }
+}
+
+impl From<VectorError> for StoreError {
+    fn from(error: VectorError) -> Self {
+        match error {
+            VectorError::NoSpace(_) => Self::NoSpace,
+            VectorError::Poisoned(error) => Self::Poisoned { reason: error.to_string() },
+            VectorError::Io(error) => Self::Io(Arc::new(error)),
+            VectorError::FormatTooNew { found, known } => Self::FormatTooNew { found, known },
+            // The rest was checked before, so it is the file that is not as it should be.
+            error => Self::corrupt(format!("the vectors of an index: {error}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Buckets, objects, versions and multipart uploads, durable, without a network.
+//! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
 //! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of larger
 //! objects in immutable blobs. Everything is synchronous; writes return a [`Pending`] that can be
@@ -53,6 +53,8 @@ mod bucket;
 mod multipart;
 mod object;
 
+pub mod vectors;
+
 mod attachment;
 mod ids;
 mod open;
@@ -74,7 +76,7 @@ pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,
 };
-pub use name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId, VersionId};
+pub use name::{BucketId, BucketName, IndexId, ObjectKey, PartNumber, UploadId, VersionId};
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
     DeleteOutcome, DeleteTarget, ListEntry, ListPage, ListQuery, ListStart, ListToken,

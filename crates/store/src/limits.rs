@@ -44,7 +44,82 @@ pub const RECLAIM_BATCH: usize = 256;
 /// the table).
 pub const SWEEP_BATCH: usize = 1 << 18;
 
+/// Elements of a vector. S3 Vectors' limit.
+pub const DIMENSION_MAX: u32 = 4096;
+
+/// Longest vector key. S3 Vectors' limit.
+pub const VECTOR_KEY_BYTES_MAX: usize = 1024;
+
+/// Vectors that one request puts or deletes. S3 Vectors' limit.
+pub const PUT_VECTORS_MAX: usize = 500;
+
+/// Vectors that one request gets. S3 Vectors' limit.
+pub const GET_VECTORS_MAX: usize = 100;
+
+/// Most vectors on one page of a listing. S3 Vectors' limit.
+pub const LIST_VECTORS_MAX: usize = 1000;
+
+/// A page of vectors ends when it holds so much.
+pub const VECTOR_PAGE_BYTES_MAX: usize = 1 << 20;
+
+/// Most segments of a parallel listing. S3 Vectors' limit.
+pub const LIST_SEGMENTS_MAX: u32 = 16;
+
+/// Most vector buckets or indexes on one page of a listing. S3 Vectors' limit.
+pub const LIST_INDEXES_MAX: usize = 500;
+
+/// Most results of a query. S3 Vectors' limit.
+pub const TOP_K_MAX: usize = 100;
+
+/// All metadata of a vector, as [`Metadata::bytes`](crate::vectors::Metadata) counts it. S3 Vectors'
+/// limit.
+pub const METADATA_BYTES_MAX: usize = 40 << 10;
+
+/// The filterable metadata of a vector. S3 Vectors' limit.
+pub const FILTERABLE_BYTES_MAX: usize = 2 << 10;
+
+/// Metadata keys of a vector. S3 Vectors' limit.
+pub const METADATA_KEYS_MAX: usize = 50;
+
+/// Characters of a metadata key. S3 Vectors' limit.
+pub const METADATA_KEY_CHARACTERS_MAX: usize = 63;
+
+/// Non-filterable metadata keys of an index, and keys that are searched by their words. S3 Vectors'
+/// limit.
+pub const CONFIGURED_KEYS_MAX: usize = 10;
+
+/// Tags of a vector bucket or an index. S3 Vectors' limit.
+pub const RESOURCE_TAGS_MAX: usize = 50;
+
+/// Conditions of a filter.
+pub const FILTER_CONDITIONS_MAX: usize = 1024;
+
+/// Nesting of a filter.
+pub const FILTER_DEPTH_MAX: usize = 16;
+
+/// Indexes whose files are open at a time; idle ones make room.
+pub const OPEN_INDEXES_MAX: usize = 256;
+
+/// What the columns of all filters may take together; the least used are dropped, and one that does
+/// not fit at all is read anew for every query.
+pub const COLUMN_BYTES_MAX: usize = 128 << 20;
+
+/// What the words of all searched texts may take together, as [`COLUMN_BYTES_MAX`].
+pub const TEXT_BYTES_MAX: usize = 256 << 20;
+
+/// Results of each of the searches that are fused.
+pub const FUSED_DEPTH: usize = 200;
+
+/// Texts that one query asks for. S3 Vectors' limit.
+pub const QUERY_TEXTS_MAX: usize = 10;
+
+/// Characters of a text that a query asks for. S3 Vectors' limit.
+pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
+
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);
 const _: () = assert!(INLINE_BYTES_MAX < PIECE_BYTES);
 const _: () = assert!(OBJECT_BYTES_MAX >= 50_000_000_000_000);
+const _: () = assert!(FILTERABLE_BYTES_MAX < METADATA_BYTES_MAX);
+const _: () = assert!(DIMENSION_MAX as usize <= liteio_vector::DIMENSION_MAX);
+const _: () = assert!(TOP_K_MAX <= liteio_vector::NEIGHBOURS_MAX);

@@ -41,6 +41,10 @@ pub struct ReclaimReport {
     pub uploads: u64,
     /// Entries of the queue that wait for readers.
     pub waiting: u64,
+    /// Indexes of vectors whose files and records were removed.
+    pub indexes: u64,
+    /// Records of vectors removed with them.
+    pub vector_records: u64,
 }
 
 impl Store {
@@ -54,6 +58,7 @@ impl Store {
         // From here on the end of every reader is told, also of one that is found pinned just before.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
+        self.reclaim_indexes(&mut report)?;
         loop {
             let before = report;
             report.waiting = 0;

@@ -18,6 +18,7 @@ use crate::open;
 use crate::pending::{Committed, Pending};
 use crate::reclaim::{Reclaimer, Work};
 use crate::stats::{Counters, StoreStats};
+use crate::vectors::Vectors;
 
 /// An open store. Clones are handles of the same one; the last to go closes it.
 #[derive(Clone, Debug)]
@@ -32,7 +33,8 @@ pub(crate) struct Inner {
     kv: RwLock<Option<Kv>>,
     pub(crate) shared: Arc<Shared>,
     /// None in memory.
-    disk: Option<Arc<dyn Disk>>,
+    pub(crate) disk: Option<Arc<dyn Disk>>,
+    pub(crate) vectors: Vectors,
     reclaimer: Mutex<Option<Reclaimer>>,
     /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
@@ -114,6 +116,7 @@ impl Store {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
             disk: opened.disk,
+            vectors: Vectors::default(),
             reclaimer: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
@@ -253,6 +256,7 @@ impl Inner {
         if let Some(reclaimer) = reclaimer {
             reclaimer.stop(&self.shared.work);
         }
+        self.vectors.close();
         // Waits for updates that are being submitted; the key space finishes those that wait in it.
         let Some(kv) = self.kv.write().take() else { return };
         drop(kv);

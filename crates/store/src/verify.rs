@@ -18,6 +18,7 @@ use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::{ObjectReader, OpenError};
 use crate::open;
 use crate::store::Store;
+use crate::vectors::VectorVerifier;
 
 /// How far [`Store::verify`] is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct VerifyProgress {
     pub total: u64,
 }
 
-/// One damaged object.
+/// One damaged object, or with no bucket and no key a damaged vector or index, which `what` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Its bucket; none if only its number is known.
@@ -48,6 +49,8 @@ pub struct VerifyReport {
     pub objects: u64,
     /// Blobs on the disk.
     pub blobs: u64,
+    /// Vectors checked.
+    pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
     /// What is damaged.
@@ -74,8 +77,8 @@ impl Store {
         report
     }
 
-    /// Reads every object and every part of an upload, and holds them against their checksums. Changes
-    /// nothing. What is written or deleted meanwhile may or may not be looked at.
+    /// Reads every object, every part of an upload and every vector, and holds them against their
+    /// checksums. Changes nothing. What is written or deleted meanwhile may or may not be looked at.
     ///
     /// # Errors
     /// When metadata cannot be read at all. Damage is in the report.
@@ -86,9 +89,16 @@ impl Store {
         let mut verifier = Verifier {
             store: self,
             buckets: self.bucket_names()?,
+            vectors: VectorVerifier::new(self)?,
             report: VerifyReport::default(),
         };
-        let spaces = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_PARTS];
+        let spaces = [
+            space::ALL_CURRENT,
+            space::ALL_HISTORY,
+            space::ALL_PARTS,
+            space::ALL_VECTORS,
+            space::ALL_VECTOR_SLOTS,
+        ];
         let mut state = VerifyProgress { done: 0, total: 0 };
         let snapshot = self.snapshot()?;
         for space in spaces {
@@ -114,6 +124,7 @@ impl Store {
             }
         }
         let mut report = verifier.report;
+        report.damaged.extend(verifier.vectors.damaged_indexes());
         report.blobs = self.scan_orphans(&mut |_| {
             report.orphans += 1;
             Ok(())
@@ -175,6 +186,7 @@ const BATCH: usize = 128;
 struct Verifier<'a> {
     store: &'a Store,
     buckets: HashMap<BucketId, BucketName>,
+    vectors: VectorVerifier,
     report: VerifyReport,
 }
 
@@ -188,6 +200,12 @@ struct Location {
 
 impl Verifier<'_> {
     fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if let Some(damage) = self.vectors.verify(self.store, place, value, &mut self.report)? {
+            self.report.damaged.push(damage);
+        }
+        if matches!(place.first(), Some(tag) if VectorVerifier::is_for(*tag)) {
+            return Ok(());
+        }
         let mut location = Location::default();
         let result = match space::split_part(place) {
             Some((upload, _)) => match self.upload_location(&upload)? {

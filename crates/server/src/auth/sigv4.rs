@@ -43,6 +43,15 @@ impl Service {
         }
     }
 
+    /// The service in the credential scope of an `Authorization` header, before anything of it is
+    /// verified: only to refuse a request in the way of its service.
+    #[must_use]
+    pub fn claimed(authorization: &str) -> Option<Service> {
+        let (_, credential) = authorization.split_once("Credential=")?;
+        let scope = credential.split([',', ' ']).next()?;
+        Service::parse(scope.strip_suffix("/aws4_request")?.rsplit('/').next()?)
+    }
+
     fn parse(name: &str) -> Option<Service> {
         [Service::S3, Service::S3Vectors, Service::Sts].into_iter().find(|s| s.name() == name)
     }

@@ -98,6 +98,15 @@ pub(super) fn from_store(error: StoreError) -> S3Error {
              still works. The server must be restarted."
         ),
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        // No S3 operation touches vectors.
+        StoreError::NoSuchVectorBucket { .. }
+        | StoreError::VectorBucketExists { .. }
+        | StoreError::VectorBucketNotEmpty { .. }
+        | StoreError::NoSuchIndex { .. }
+        | StoreError::IndexExists { .. }
+        | StoreError::TextSearchExists { .. }
+        | StoreError::NoSuchVectorPolicy { .. }
+        | StoreError::InvalidField { .. } => internal(&error),
         StoreError::Corrupt { .. }
         | StoreError::FormatTooNew { .. }
         | StoreError::NotADataDirectory { .. }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::harness;
 
 const DISPATCH: &str = include_str!("../../src/s3/dispatch.rs");
+const VECTORS: &str = include_str!("../../src/vectors/mod.rs");
 const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
 
 /// Every operation of the dispatch table, and whether something answers it, be it under the name of
@@ -50,6 +51,21 @@ fn the_document_lists_every_operation_with_its_state() {
     assert_eq!(operations.len(), 99);
     assert!(operations.values().any(|works| *works) && operations.values().any(|works| !works));
     assert_eq!(documented(), operations);
+}
+
+#[test]
+fn the_document_lists_every_operation_of_vectors() {
+    let (_, table) = VECTORS.split_once("const OPERATIONS").expect("the table");
+    let (table, _) = table.split_once("];").expect("the end of the table");
+    let mut operations: Vec<&str> = table.split('"').skip(1).step_by(2).collect();
+    // They share a path, and are told by method.
+    operations.extend(["ListTagsForResource", "TagResource", "UntagResource"]);
+    operations.sort_unstable();
+    let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| **"));
+    let documented: Vec<&str> =
+        rows.map(|row| row.split("** | yes |").next().expect("a name")).collect();
+    assert_eq!(operations.len(), 22);
+    assert_eq!(documented, operations);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 19] = [
     // Only the key space knows its engine.
     Rule { package: "store", within: &[], except: &["kv"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside.
@@ -36,6 +36,7 @@ const RULES: [Rule; 17] = [
             "crate::object",
             "crate::multipart",
             "crate::store",
+            "crate::vectors",
         ],
     },
     Rule {
@@ -57,7 +58,7 @@ const RULES: [Rule; 17] = [
         package: "server",
         within: &[],
         except: &[],
-        banned: &["redb", "liteio_disk", "liteio_store::kv"],
+        banned: &["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"],
     },
     // What stands before S3 does not know it.
     Rule {
@@ -79,6 +80,21 @@ const RULES: [Rule; 17] = [
         except: &[],
         banned: &["crate::serve", "crate::router", "crate::server", "crate::config", "crate::cli"],
     },
+    Rule {
+        package: "server",
+        within: &["vectors"],
+        except: &[],
+        banned: &[
+            "crate::s3",
+            "crate::front",
+            "crate::serve",
+            "crate::router",
+            "crate::server",
+            "crate::config",
+            "crate::cli",
+        ],
+    },
+    Rule { package: "server", within: &["s3"], except: &[], banned: &["crate::vectors"] },
     Rule { package: "server", within: &[], except: &[], banned: &["crate::s3::dispatch"] },
     // Vectors know files through `disk`, and the finer parts know nothing of the whole.
     Rule {

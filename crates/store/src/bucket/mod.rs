@@ -68,14 +68,7 @@ impl Store {
                     false => StoreError::BucketAlreadyExists { bucket: name },
                 });
             }
-            let mut store = StoreRecord::read(write)?
-                .ok_or_else(|| StoreError::corrupt("the store's record is missing"))?;
-            let id = BucketId(store.next_bucket);
-            let next = store.next_bucket.checked_add(1);
-            store.next_bucket = next.ok_or_else(|| StoreError::Internal {
-                what: "there are no bucket ids left".to_owned(),
-            })?;
-            store.write(write)?;
+            let id = BucketId(StoreRecord::take_id(write)?);
             let created_ms = shared.config.clock.now_ms();
             let record = BucketRecord { id, created_ms, owner, region };
             record.write(write, &name)?;

@@ -14,7 +14,7 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoreRecord {
     pub(crate) format: u32,
-    /// The id of the next bucket. Ids are never used again.
+    /// The id of the next bucket, vector bucket or index. Ids are never used again.
     pub(crate) next_bucket: u32,
     pub(crate) created_ms: u64,
 }
@@ -31,6 +31,19 @@ impl StoreRecord {
 
     pub(crate) fn write(&self, to: &mut impl Write) -> Result<(), StoreError> {
         Ok(to.put(space::STORE_KEY, &record::encode(1, self))?)
+    }
+
+    /// Takes the next id.
+    pub(crate) fn take_id(write: &mut impl Write) -> Result<u32, StoreError> {
+        let mut store = Self::read(write)?
+            .ok_or_else(|| StoreError::corrupt("the store's record is missing"))?;
+        let id = store.next_bucket;
+        let next = id.checked_add(1);
+        store.next_bucket = next.ok_or_else(|| StoreError::Internal {
+            what: "there are no bucket ids left".to_owned(),
+        })?;
+        store.write(write)?;
+        Ok(id)
     }
 }
 

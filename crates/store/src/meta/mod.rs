@@ -9,5 +9,7 @@ pub(crate) mod reference;
 pub(crate) mod space;
 mod types;
 pub(crate) mod upload;
+pub(crate) mod vector;
+pub(crate) mod vector_metadata;
 
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

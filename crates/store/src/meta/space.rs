@@ -12,12 +12,19 @@
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
 //! | `30` | kind (1), id (16) | number of references to a blob or a list of parts; absent means one |
 //! | `31` | kind (1), id (16) | nothing: content to delete |
+//! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
+//! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
+//! | `42` | id of a vector bucket or an index (4) | [`TagsRecord`](super::vector::TagsRecord) |
+//! | `43` | vector bucket id (4), index name | [`IndexRecord`](super::vector::IndexRecord) |
+//! | `44` | index id (4), vector key | [`VectorRecord`](super::vector::VectorRecord) |
+//! | `45` | index id (4), slot (4) | the vector key |
+//! | `46` | index id (4) | nothing: index to delete |
 //!
 //! The encoding of object keys that something follows is in [`super::key`].
 
 use super::content::ContentId;
 use super::key::{append_ended, append_escaped, split_ended};
-use crate::name::{BucketId, UploadId};
+use crate::name::{BucketId, IndexId, UploadId};
 
 const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
@@ -29,6 +36,13 @@ const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
 const REFERENCE: u8 = 0x30;
 const DELETION: u8 = 0x31;
+const VECTOR_BUCKET: u8 = 0x40;
+const VECTOR_POLICY: u8 = 0x41;
+const VECTOR_TAGS: u8 = 0x42;
+const INDEX: u8 = 0x43;
+const VECTOR: u8 = 0x44;
+const VECTOR_SLOT: u8 = 0x45;
+const INDEX_DELETION: u8 = 0x46;
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
@@ -41,6 +55,16 @@ pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
 pub(crate) const ALL_PARTS: &[u8] = &[PART];
 /// What all keys of content to delete begin with.
 pub(crate) const ALL_DELETIONS: &[u8] = &[DELETION];
+/// What all keys of vectors begin with.
+pub(crate) const ALL_VECTORS: &[u8] = &[VECTOR];
+/// What all keys of used slots begin with.
+pub(crate) const ALL_VECTOR_SLOTS: &[u8] = &[VECTOR_SLOT];
+/// What all keys of vector buckets begin with.
+pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
+/// What all keys of indexes begin with.
+pub(crate) const ALL_INDEXES: &[u8] = &[INDEX];
+/// What all keys of indexes to delete begin with.
+pub(crate) const ALL_INDEX_DELETIONS: &[u8] = &[INDEX_DELETION];
 
 pub(crate) fn bucket(name: &str) -> Vec<u8> {
     [&[BUCKET], name.as_bytes()].concat()
@@ -166,6 +190,85 @@ pub(crate) fn split_deletion(bytes: &[u8]) -> Option<ContentId> {
     }
 }
 
+pub(crate) fn vector_bucket(name: &str) -> Vec<u8> {
+    [&[VECTOR_BUCKET], name.as_bytes()].concat()
+}
+
+/// The name in a key made by [`vector_bucket`].
+pub(crate) fn vector_bucket_name(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key.strip_prefix(&[VECTOR_BUCKET])?).ok()
+}
+
+pub(crate) fn vector_policy(bucket: BucketId) -> Vec<u8> {
+    of_bucket(VECTOR_POLICY, bucket, 0)
+}
+
+/// The tags of a vector bucket or an index, whose ids come from one sequence.
+pub(crate) fn vector_tags(resource: u32) -> Vec<u8> {
+    of_number(VECTOR_TAGS, resource, 0)
+}
+
+/// What the keys of the indexes of a vector bucket begin with; the name of the index follows.
+pub(crate) fn indexes_of(bucket: BucketId) -> Vec<u8> {
+    of_bucket(INDEX, bucket, 0)
+}
+
+pub(crate) fn index(bucket: BucketId, name: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(INDEX, bucket, name.len());
+    bytes.extend_from_slice(name.as_bytes());
+    bytes
+}
+
+/// Vector bucket and name in a key made by [`index`].
+pub(crate) fn split_index(bytes: &[u8]) -> Option<(BucketId, &str)> {
+    let (bucket, name) = split_bucket(INDEX, bytes)?;
+    Some((bucket, std::str::from_utf8(name).ok()?))
+}
+
+/// What the keys of the vectors of an index begin with; the key of the vector follows.
+pub(crate) fn vectors_of(index: IndexId) -> Vec<u8> {
+    of_number(VECTOR, index.0, 0)
+}
+
+pub(crate) fn vector(index: IndexId, key: &str) -> Vec<u8> {
+    let mut bytes = of_number(VECTOR, index.0, key.len());
+    bytes.extend_from_slice(key.as_bytes());
+    bytes
+}
+
+/// Index and key of a vector in a key made by [`vector`].
+pub(crate) fn split_vector(bytes: &[u8]) -> Option<(IndexId, &str)> {
+    let (id, key) = bytes.strip_prefix(&[VECTOR])?.split_first_chunk()?;
+    Some((IndexId(u32::from_be_bytes(*id)), std::str::from_utf8(key).ok()?))
+}
+
+/// What the keys of the used slots of an index begin with.
+pub(crate) fn vector_slots_of(index: IndexId) -> Vec<u8> {
+    of_number(VECTOR_SLOT, index.0, 0)
+}
+
+pub(crate) fn vector_slot(index: IndexId, slot: u32) -> Vec<u8> {
+    let mut bytes = of_number(VECTOR_SLOT, index.0, 4);
+    bytes.extend_from_slice(&slot.to_be_bytes());
+    bytes
+}
+
+/// Index and slot in a key made by [`vector_slot`].
+pub(crate) fn split_vector_slot(bytes: &[u8]) -> Option<(IndexId, u32)> {
+    let (id, slot) = bytes.strip_prefix(&[VECTOR_SLOT])?.split_first_chunk()?;
+    Some((IndexId(u32::from_be_bytes(*id)), u32::from_be_bytes(slot.try_into().ok()?)))
+}
+
+pub(crate) fn index_deletion(index: IndexId) -> Vec<u8> {
+    of_number(INDEX_DELETION, index.0, 0)
+}
+
+/// The index in a key made by [`index_deletion`].
+pub(crate) fn split_index_deletion(bytes: &[u8]) -> Option<IndexId> {
+    let id = bytes.strip_prefix(&[INDEX_DELETION])?.try_into().ok()?;
+    Some(IndexId(u32::from_be_bytes(id)))
+}
+
 const BLOB_KIND: u8 = 0;
 const PARTS_KIND: u8 = 1;
 /// The bucket's number, then zeros.
@@ -185,9 +288,13 @@ fn of_content(tag: u8, content: &ContentId) -> Vec<u8> {
 }
 
 fn of_bucket(tag: u8, id: BucketId, more: usize) -> Vec<u8> {
+    of_number(tag, id.0, more)
+}
+
+fn of_number(tag: u8, number: u32, more: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(5 + more);
     bytes.push(tag);
-    bytes.extend_from_slice(&id.0.to_be_bytes());
+    bytes.extend_from_slice(&number.to_be_bytes());
     bytes
 }
 
@@ -222,6 +329,11 @@ mod tests {
         let mut longer_number = deletion(&uploads);
         longer_number[6] = 1;
         assert_eq!(split_deletion(&longer_number), None);
+        let index_id = IndexId(258);
+        assert_eq!(split_index(&index(bucket, "i")), Some((bucket, "i")));
+        assert_eq!(split_vector(&vector(index_id, "k")), Some((index_id, "k")));
+        assert_eq!(split_vector_slot(&vector_slot(index_id, 9)), Some((index_id, 9)));
+        assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         for key in [&history, &by_key, &current] {
@@ -232,6 +344,10 @@ mod tests {
             }
             assert_eq!(split_part(key), None);
             assert_eq!(split_deletion(key), None);
+            assert_eq!(split_index(key), None);
+            assert_eq!(split_vector(key), None);
+            assert_eq!(split_vector_slot(key), None);
+            assert_eq!(split_index_deletion(key), None);
         }
     }
 }

@@ -9,3 +9,5 @@ mod list;
 mod multipart;
 mod object;
 mod reclaim;
+mod vectors;
+mod vectors_crash;

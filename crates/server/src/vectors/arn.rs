@@ -1,0 +1,94 @@
+//! Amazon resource names of vector buckets and indexes.
+
+use liteio_store::vectors::{Tagged, VectorName};
+
+use super::error::{ApiError, ApiResult};
+
+/// The account in ARNs: LiteIO has one. ARNs of requests may name any.
+pub(super) const ACCOUNT_ID: &str = "000000000000";
+
+/// Writes the ARNs of one region.
+#[derive(Clone, Debug)]
+pub(super) struct Arns {
+    prefix: String,
+}
+
+impl Arns {
+    pub(super) fn new(region: &str) -> Arns {
+        Arns { prefix: format!("arn:aws:s3vectors:{region}:{ACCOUNT_ID}:bucket/") }
+    }
+
+    pub(super) fn bucket(&self, bucket: &VectorName) -> String {
+        format!("{}{bucket}", self.prefix)
+    }
+
+    pub(super) fn index(&self, bucket: &VectorName, index: &VectorName) -> String {
+        format!("{}{bucket}/index/{index}", self.prefix)
+    }
+}
+
+/// What an ARN names; `field` is where it came from.
+pub(super) fn parse(arn: &str, field: &str) -> ApiResult<Tagged> {
+    let wrong = || {
+        ApiError::field(
+            field,
+            "it is no ARN such as arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME or \
+             arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME/index/NAME",
+        )
+    };
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", partition, "s3vectors", region, account, resource] = parts[..] else {
+        return Err(wrong());
+    };
+    let is_word = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let is_account = account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit());
+    if !partition.starts_with("aws")
+        || !is_word(partition)
+        || !is_word(region)
+        || region.is_empty()
+        || !is_account
+    {
+        return Err(wrong());
+    }
+    let names = resource.strip_prefix("bucket/").ok_or_else(wrong)?;
+    let (bucket, index) = match names.split_once("/index/") {
+        Some((bucket, index)) => (bucket, Some(index)),
+        None => (names, None),
+    };
+    let bucket = VectorName::bucket(bucket).map_err(|_| wrong())?;
+    let index = index.map(VectorName::index).transpose().map_err(|_| wrong())?;
+    Ok(Tagged { bucket, index })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arns_are_read_back_and_others_refused() {
+        let arns = Arns::new("us-east-1");
+        let bucket = VectorName::bucket("media").expect("a name");
+        let index = VectorName::index("films").expect("a name");
+        let arn = arns.index(&bucket, &index);
+        assert_eq!(arn, "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/films");
+        let whole = Tagged { bucket: bucket.clone(), index: Some(index) };
+        assert_eq!(parse(&arn, "indexArn").expect("own text"), whole);
+        let parent = Tagged { bucket: bucket.clone(), index: None };
+        assert_eq!(parse(&arns.bucket(&bucket), "vectorBucketArn").expect("own text"), parent);
+        for arn in [
+            "",
+            "media",
+            "arn:aws:s3:::media",
+            "arn:aws:s3vectors:us-east-1:12:bucket/media",
+            "arn:aws:s3vectors::000000000000:bucket/media",
+            "arn:aws:s3vectors:us-east-1:000000000000:media",
+            "arn:aws:s3vectors:us-east-1:000000000000:bucket/m",
+            "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/",
+            "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/films",
+        ] {
+            assert!(parse(arn, "indexArn").is_err(), "{arn}");
+        }
+    }
+}

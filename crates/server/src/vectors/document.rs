@@ -1,0 +1,81 @@
+//! Metadata between JSON and the store.
+
+use liteio_store::vectors::{Metadata, MetadataValue, Number, Scalar};
+use serde_json::{Map, Value};
+
+/// A JSON value without parts.
+pub(super) fn scalar(value: &Value) -> Option<Scalar> {
+    match value {
+        Value::String(text) => Some(Scalar::String(text.clone())),
+        Value::Bool(value) => Some(Scalar::Boolean(*value)),
+        Value::Number(number) => number_of(number).map(Scalar::Number),
+        _ => None,
+    }
+}
+
+pub(super) fn number_of(number: &serde_json::Number) -> Option<Number> {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    whole.map(Number::Integer).or_else(|| number.as_f64().map(Number::Float))
+}
+
+/// The metadata in a JSON object.
+pub(super) fn metadata(map: Map<String, Value>) -> Metadata {
+    Metadata(map.into_iter().map(|(key, value)| (key, metadata_value(value))).collect())
+}
+
+fn metadata_value(value: Value) -> MetadataValue {
+    if let Some(scalar) = scalar(&value) {
+        return MetadataValue::Scalar(scalar);
+    }
+    if let Value::Array(values) = &value
+        && let Some(scalars) = values.iter().map(scalar).collect()
+    {
+        return MetadataValue::List(scalars);
+    }
+    MetadataValue::Document(value.to_string())
+}
+
+/// The JSON object of metadata.
+pub(super) fn json(metadata: &Metadata) -> Value {
+    let pair = |(key, value): &(String, MetadataValue)| (key.clone(), json_value(value));
+    Value::Object(metadata.0.iter().map(pair).collect())
+}
+
+fn json_value(value: &MetadataValue) -> Value {
+    match value {
+        MetadataValue::Scalar(scalar) => json_scalar(scalar),
+        MetadataValue::List(scalars) => scalars.iter().map(json_scalar).collect(),
+        // It was JSON when it came in.
+        MetadataValue::Document(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+    }
+}
+
+fn json_scalar(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::String(text) => Value::String(text.clone()),
+        Scalar::Boolean(value) => Value::Bool(*value),
+        Scalar::Number(Number::Float(number)) => Value::from(*number),
+        Scalar::Number(Number::Integer(number)) => match i64::try_from(*number) {
+            Ok(number) => Value::from(number),
+            Err(_) => Value::from(u64::try_from(*number).unwrap_or(u64::MAX)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_comes_back_as_it_was() {
+        let text = r#"{"title":"x","year":1999,"large":18446744073709551615,"score":-1.5,"seen":true,
+            "genres":["a",1,false],"empty":[],"nested":{"a":[1,{"b":null}]},"nothing":null,
+            "mixed":[1,[2]]}"#;
+        let Ok(Value::Object(map)) = serde_json::from_str(text) else { panic!("an object") };
+        let stored = metadata(map.clone());
+        assert_eq!(json(&stored), Value::Object(map));
+        let is_document = |key| matches!(stored.get(key), Some(MetadataValue::Document(_)));
+        assert!(is_document("nested") && is_document("nothing") && is_document("mixed"));
+        assert!(!is_document("genres") && !is_document("empty") && !is_document("year"));
+    }
+}

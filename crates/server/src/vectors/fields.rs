@@ -1,0 +1,156 @@
+//! The fields of a JSON request, each taken with a check of its kind, and errors that name it.
+
+use serde_json::{Map, Value};
+
+use super::error::{ApiError, ApiResult};
+
+/// A JSON object of a request, and where it stands. Fields that nobody asks for are ignored, as AWS
+/// does.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    path: String,
+    map: Map<String, Value>,
+}
+
+impl Fields {
+    /// The body of a request; an empty one has no fields.
+    pub(super) fn of_body(body: &[u8]) -> ApiResult<Fields> {
+        if body.is_empty() {
+            return Ok(Fields::empty());
+        }
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(map)) => Ok(Fields { path: String::new(), map }),
+            Ok(_) => Err(ApiError::invalid("The request body is not a JSON object.")),
+            Err(error) => Err(malformed(&error.to_string())),
+        }
+    }
+
+    /// No fields.
+    pub(super) fn empty() -> Fields {
+        Fields::of_map("", Map::new())
+    }
+
+    pub(super) fn of_map(path: impl Into<String>, map: Map<String, Value>) -> Fields {
+        Fields { path: path.into(), map }
+    }
+
+    /// Where a field stands in the request.
+    pub(super) fn path(&self, name: &str) -> String {
+        match self.path.is_empty() {
+            true => name.to_owned(),
+            false => format!("{}.{name}", self.path),
+        }
+    }
+
+    fn wrong(&self, name: &str, message: &str) -> ApiError {
+        ApiError::field(self.path(name), message)
+    }
+
+    /// A field as it is; `null` counts as missing.
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.map.remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn require<T>(&self, name: &str, value: Option<T>) -> ApiResult<T> {
+        value.ok_or_else(|| self.wrong(name, "the field is required"))
+    }
+
+    pub(super) fn string(&mut self, name: &str) -> ApiResult<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.wrong(name, "it is not a string")),
+        }
+    }
+
+    pub(super) fn boolean(&mut self, name: &str) -> ApiResult<bool> {
+        match self.take(name) {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(value),
+            Some(_) => Err(self.wrong(name, "it is not a boolean")),
+        }
+    }
+
+    /// A whole number within `range`.
+    pub(super) fn number(
+        &mut self,
+        name: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> ApiResult<Option<u64>> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        if !value.is_number() {
+            return Err(self.wrong(name, "it is not a number"));
+        }
+        let whole = value.as_u64().filter(|number| range.contains(number));
+        let (least, most) = (range.start(), range.end());
+        let wrong =
+            || self.wrong(name, &format!("{value} is not a whole number from {least} to {most}"));
+        whole.map(Some).ok_or_else(wrong)
+    }
+
+    pub(super) fn object(&mut self, name: &str) -> ApiResult<Option<Fields>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Object(map)) => Ok(Some(Fields { path: self.path(name), map })),
+            Some(_) => Err(self.wrong(name, "it is not an object")),
+        }
+    }
+
+    pub(super) fn list(&mut self, name: &str) -> ApiResult<Option<Vec<Value>>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Array(values)) => Ok(Some(values)),
+            Some(_) => Err(self.wrong(name, "it is not a list")),
+        }
+    }
+
+    pub(super) fn strings(&mut self, name: &str) -> ApiResult<Option<Vec<String>>> {
+        let Some(values) = self.list(name)? else { return Ok(None) };
+        let text = |(position, value)| match value {
+            Value::String(text) => Ok(text),
+            _ => Err(self.wrong(&format!("{name}[{position}]"), "it is not a string")),
+        };
+        values.into_iter().enumerate().map(text).collect::<ApiResult<_>>().map(Some)
+    }
+
+    /// A list of objects.
+    pub(super) fn objects(&mut self, name: &str) -> ApiResult<Option<Vec<Fields>>> {
+        let Some(values) = self.list(name)? else { return Ok(None) };
+        let object = |(position, value)| {
+            let place = format!("{name}[{position}]");
+            match value {
+                Value::Object(map) => Ok(Fields { path: self.path(&place), map }),
+                _ => Err(self.wrong(&place, "it is not an object")),
+            }
+        };
+        values.into_iter().enumerate().map(object).collect::<ApiResult<_>>().map(Some)
+    }
+
+    /// A map of texts.
+    pub(super) fn texts(&mut self, name: &str) -> ApiResult<Vec<(String, String)>> {
+        let Some(fields) = self.object(name)? else { return Ok(Vec::new()) };
+        let Fields { path, map } = fields;
+        let text = |(key, value)| match value {
+            Value::String(text) => Ok((key, text)),
+            _ => Err(ApiError::field(format!("{path}.{key}"), "it is not a string")),
+        };
+        map.into_iter().map(text).collect()
+    }
+
+    /// One of some words.
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        name: &str,
+        choices: &[(&str, T)],
+    ) -> ApiResult<Option<T>> {
+        let Some(text) = self.string(name)? else { return Ok(None) };
+        let found = choices.iter().find(|(word, _)| *word == text);
+        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+        let wrong = || self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")));
+        found.map(|(_, value)| Some(*value)).ok_or_else(wrong)
+    }
+}
+
+pub(super) fn malformed(message: &str) -> ApiError {
+    ApiError::invalid(format!("The request body is not valid JSON: {message}"))
+}

@@ -1,0 +1,182 @@
+//! Amazon S3 Vectors: JSON over HTTP, one operation a path.
+//!
+//! Requests that are signed for the service `s3vectors` come here. Who may do what is decided as for
+//! buckets: a vector bucket and everything in it belongs to its owner.
+
+mod arn;
+mod document;
+mod error;
+mod fields;
+mod filter;
+mod index;
+mod page_token;
+mod put_body;
+mod query;
+mod reader;
+mod resource;
+mod tags;
+mod vector;
+mod vector_bucket;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use s3s::Body;
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use self::arn::Arns;
+pub(crate) use self::error::ApiError;
+use self::error::ApiResult;
+use self::fields::Fields;
+use crate::app::App;
+use crate::auth::{AuthBody, AuthBodyError, Identity, User};
+
+/// Largest body of a request. S3 Vectors' limit.
+const BODY_BYTES_MAX: usize = 20 << 20;
+
+/// Bodies of all requests together that are in memory; the next ones wait before they are read. What is
+/// made of a body takes at most twice as much again.
+const BODIES_BYTES_MAX: usize = 256 << 20;
+
+const _: () = assert!(BODY_BYTES_MAX <= BODIES_BYTES_MAX);
+
+/// One request, on a blocking thread.
+struct Call {
+    app: Arc<App>,
+    arns: Arns,
+    /// Who asks.
+    user: Arc<User>,
+    body: Bytes,
+}
+
+/// What an operation answers.
+type Answer = ApiResult<Vec<u8>>;
+
+/// An operation.
+type Operation = fn(&Call, Fields) -> Answer;
+
+/// The operations that are a path of their own. The three of tags are told by method.
+const OPERATIONS: [(&str, Operation); 19] = [
+    ("CreateIndex", index::create),
+    ("CreateVectorBucket", vector_bucket::create),
+    ("DeleteIndex", index::delete),
+    ("DeleteVectorBucket", vector_bucket::delete),
+    ("DeleteVectorBucketPolicy", vector_bucket::delete_policy),
+    ("DeleteVectors", vector::delete),
+    ("GetIndex", index::get),
+    ("GetVectorBucket", vector_bucket::get),
+    ("GetVectorBucketPolicy", vector_bucket::get_policy),
+    ("GetVectors", vector::get),
+    ("ListIndexes", index::list),
+    ("ListVectorBuckets", vector_bucket::list),
+    ("ListVectors", vector::list),
+    ("PutVectorBucketDefaultIndexMode", vector_bucket::put_default_index_mode),
+    ("PutVectorBucketPolicy", vector_bucket::put_policy),
+    ("PutVectors", vector::put),
+    ("QueryVectors", query::query),
+    ("UpdateIndexMode", index::update_mode),
+    ("UpdateMetadataConfiguration", index::update_metadata_configuration),
+];
+
+/// Where a request goes.
+enum Route {
+    Operation(&'static str, Operation),
+    Tags(Method, String),
+}
+
+/// S3 Vectors of a server, behind authentication.
+pub(crate) struct VectorsService {
+    app: Arc<App>,
+    arns: Arns,
+    body_kib: Arc<Semaphore>,
+}
+
+impl VectorsService {
+    pub(crate) fn new(app: Arc<App>) -> VectorsService {
+        let arns = Arns::new(&app.region);
+        VectorsService { app, arns, body_kib: Arc::new(Semaphore::new(BODIES_BYTES_MAX >> 10)) }
+    }
+
+    /// Waits until there is memory for the body of a request; to be held until it is answered.
+    pub(crate) async fn admit(&self, headers: &HeaderMap) -> Option<OwnedSemaphorePermit> {
+        let length =
+            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let bytes = length.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX);
+        let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
+        Arc::clone(&self.body_kib).acquire_many_owned(kib).await.ok()
+    }
+
+    /// Answers one request. Its extensions hold the `Identity` of its sender.
+    pub(crate) async fn call(&self, request: Request<AuthBody>) -> Response<Body> {
+        match self.answer(request).await {
+            Ok(json) => {
+                let mut response = Response::new(Body::from(json));
+                let json_type = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(CONTENT_TYPE, json_type);
+                response
+            }
+            Err(error) => error.into_response(),
+        }
+    }
+
+    async fn answer(&self, request: Request<AuthBody>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let user = parts.extensions.get::<Identity>().and_then(Identity::user);
+        let user = Arc::clone(user.ok_or_else(ApiError::access_denied)?);
+        let route = route(&parts.method, parts.uri.path())?;
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        let body = collect(body).await?;
+        let call = Call { app: Arc::clone(&self.app), arns: self.arns.clone(), user, body };
+        let work = move || match route {
+            // It reads its body itself.
+            Route::Operation("PutVectors", operation) => operation(&call, Fields::empty()),
+            Route::Operation(_, operation) => operation(&call, Fields::of_body(&call.body)?),
+            Route::Tags(method, arn) => tags::answer(&call, &method, &arn, &query),
+        };
+        self.app.offload.run(work).await?
+    }
+}
+
+fn route(method: &Method, path: &str) -> ApiResult<Route> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    if let Some(arn) = path.strip_prefix("tags/") {
+        let arn = percent_encoding::percent_decode_str(arn).decode_utf8();
+        let arn = arn.map_err(|_| ApiError::field("resourceArn", "it is not UTF-8"))?;
+        return Ok(Route::Tags(method.clone(), arn.into_owned()));
+    }
+    let found = OPERATIONS.iter().find(|(name, _)| *name == path && method == Method::POST);
+    found.map(|(name, run)| Route::Operation(name, *run)).ok_or_else(ApiError::unknown_operation)
+}
+
+/// The whole body.
+async fn collect(body: AuthBody) -> ApiResult<Bytes> {
+    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::invalid(format!(
+            "The request body has more than {BODY_BYTES_MAX} bytes."
+        ))),
+        Err(error) => match AuthBodyError::find(&*error) {
+            Some(error) => Err(ApiError::from(error)),
+            None => Err(ApiError::invalid("The request body could not be read.")),
+        },
+    }
+}
+
+/// An answer as JSON.
+fn answer(output: &impl Serialize) -> Answer {
+    serde_json::to_vec(output).map_err(|error| ApiError::internal(&error))
+}
+
+/// The answer of operations that have nothing to say.
+fn done() -> Answer {
+    Ok(b"{}".to_vec())
+}
+
+/// Milliseconds since 1970 as the protocol writes times: seconds.
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1000.0
+}

@@ -1,0 +1,185 @@
+//! The body of PutVectors.
+
+use liteio_store::limits::{DIMENSION_MAX, PUT_VECTORS_MAX};
+use liteio_store::vectors::{Metadata, NewVectors};
+use serde_json::{Map, Value};
+
+use super::document;
+use super::error::{ApiError, ApiResult};
+use super::fields::{Fields, malformed};
+use super::reader::Reader;
+
+/// Elements of all vectors of a request.
+const ELEMENTS_MAX: usize = PUT_VECTORS_MAX * DIMENSION_MAX as usize;
+
+/// Vectors, and the fields that say where they go.
+pub(super) struct PutBody {
+    pub(super) fields: Fields,
+    pub(super) vectors: NewVectors,
+}
+
+impl PutBody {
+    pub(super) fn parse(body: &[u8]) -> ApiResult<PutBody> {
+        let mut others = Map::new();
+        let mut vectors = None;
+        let mut reader = Reader::new(body);
+        reader.object(|reader, name| {
+            if name == "vectors" {
+                vectors = Some(parse_vectors(reader)?);
+                return Ok(());
+            }
+            let value = serde_json::from_slice(reader.skip()?);
+            let value: Value = value.map_err(|error| malformed(&error.to_string()))?;
+            others.insert(name.to_owned(), value);
+            Ok(())
+        })?;
+        reader.end()?;
+        let fields = Fields::of_map("", others);
+        let vectors = fields.require("vectors", vectors)?;
+        Ok(PutBody { fields, vectors })
+    }
+}
+
+fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
+    let mut vectors = NewVectors::default();
+    if reader.peek() != Some(b'[') {
+        return Err(ApiError::field("vectors", "it is not a list"));
+    }
+    reader.list(|reader, position| {
+        if position >= PUT_VECTORS_MAX {
+            let message = format!("1 to {PUT_VECTORS_MAX} are allowed, there are more");
+            return Err(ApiError::field("vectors", message));
+        }
+        parse_vector(reader, position, &mut vectors)
+    })?;
+    Ok(vectors)
+}
+
+fn parse_vector(
+    reader: &mut Reader<'_>,
+    position: usize,
+    vectors: &mut NewVectors,
+) -> ApiResult<()> {
+    let path = |field: &str| format!("vectors[{position}]{field}");
+    if reader.peek() != Some(b'{') {
+        return Err(ApiError::field(path(""), "it is not an object"));
+    }
+    let (mut key, mut metadata, mut has_data) = (None, Metadata::default(), false);
+    reader.object(|reader, name| {
+        match (name, reader.peek()) {
+            ("key", Some(b'"')) => key = Some(reader.string()?),
+            ("key", _) => return Err(ApiError::field(path(".key"), "it is not a string")),
+            ("data", Some(b'{')) if has_data => {
+                return Err(ApiError::field(path(".data"), "the field is there twice"));
+            }
+            ("data", Some(b'{')) => {
+                has_data = parse_elements(reader, position, &mut vectors.elements)?;
+            }
+            ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
+            ("metadata", _) => {
+                let text = reader.skip()?;
+                let value: Value = serde_json::from_slice(text)
+                    .map_err(|error| ApiError::field(path(".metadata"), error.to_string()))?;
+                metadata = match value {
+                    Value::Null => Metadata::default(),
+                    Value::Object(map) => document::metadata(map),
+                    _ => return Err(ApiError::field(path(".metadata"), "it is not an object")),
+                };
+            }
+            _ => drop(reader.skip()?),
+        }
+        Ok(())
+    })?;
+    let required = |field| ApiError::field(path(field), "the field is required");
+    if !has_data {
+        return Err(required(".data.float32"));
+    }
+    vectors.keys.push(key.ok_or_else(|| required(".key"))?);
+    vectors.metadata.push(metadata);
+    vectors.ends.push(vectors.elements.len());
+    Ok(())
+}
+
+/// Tells whether there were any.
+fn parse_elements(
+    reader: &mut Reader<'_>,
+    position: usize,
+    elements: &mut Vec<f32>,
+) -> ApiResult<bool> {
+    let mut has_elements = false;
+    let path = || format!("vectors[{position}].data.float32");
+    reader.object(|reader, name| {
+        if name != "float32" {
+            reader.skip()?;
+            return Ok(());
+        }
+        if reader.peek() != Some(b'[') {
+            return Err(ApiError::field(path(), "it is not a list"));
+        }
+        if has_elements {
+            return Err(ApiError::field(path(), "the field is there twice"));
+        }
+        has_elements = true;
+        reader.list(|reader, element| {
+            let Some(value) = reader.float() else {
+                return Err(ApiError::field(
+                    format!("{}[{element}]", path()),
+                    "it is not a number",
+                ));
+            };
+            if element >= DIMENSION_MAX as usize || elements.len() >= ELEMENTS_MAX {
+                let message = format!("a vector has at most {DIMENSION_MAX} elements");
+                return Err(ApiError::field(path(), message));
+            }
+            elements.push(value);
+            Ok(())
+        })
+    })?;
+    Ok(has_elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_read_in_any_order_of_fields() {
+        let body = r#" {"vectors":[
+            {"key":"a","data":{"float32":[1,-2.5e0]},"metadata":{"k":[1,"x"]},"other":{"x":[]}},
+            {"metadata":null,"data":{"float32":[]},"key":"\u00fc"}],
+            "indexName":"films","vectorBucketName":"media"} "#;
+        let mut parsed = PutBody::parse(body.as_bytes()).expect("valid");
+        assert_eq!(parsed.vectors.keys, ["a", "ü"]);
+        assert_eq!(parsed.vectors.elements, [1.0, -2.5]);
+        assert_eq!(parsed.vectors.ends, [2, 2]);
+        assert!(parsed.vectors.metadata[0].get("k").is_some());
+        assert_eq!(parsed.fields.string("indexName").expect("text").as_deref(), Some("films"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let rows = [
+            (r#"{"vectors":1}"#, "'vectors'"),
+            (r"{}", "'vectors'"),
+            (r#"{"vectors":[1]}"#, "'vectors[0]'"),
+            (r#"{"vectors":[{"data":{"float32":[1]}}]}"#, "'vectors[0].key'"),
+            (r#"{"vectors":[{"key":1}]}"#, "'vectors[0].key'"),
+            (r#"{"vectors":[{"key":"a"}]}"#, "'vectors[0].data.float32'"),
+            (r#"{"vectors":[{"key":"a","data":[]}]}"#, "'vectors[0].data'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,"x"]}}]}"#, "data.float32[1]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":{}}}]}"#, "'vectors[0].data.float32'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1]},"metadata":[]}]}"#, "metadata'"),
+            (r#"{"vectors":["#, "not valid JSON"),
+            (r#"{"vectors":[]} x"#, "not valid JSON"),
+            ("[]", "not valid JSON"),
+            ("", "not valid JSON"),
+        ];
+        for (body, expected) in rows {
+            let error = PutBody::parse(body.as_bytes()).err().expect(body);
+            assert!(format!("{error:?}").contains(expected), "{body}: {error:?}");
+        }
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let body = format!(r#"{{"vectors":[{{"key":"a","metadata":{{"x":{deep}}}}}]}}"#);
+        assert!(PutBody::parse(body.as_bytes()).is_err());
+    }
+}

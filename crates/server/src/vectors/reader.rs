@@ -1,0 +1,227 @@
+//! Reading JSON piece by piece, straight into what it is for.
+//!
+//! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
+//! its size; read like this it takes four bytes a number.
+
+use super::error::{ApiError, ApiResult};
+use super::fields::malformed;
+
+/// Nesting of values that are passed over.
+const DEPTH_MAX: usize = 128;
+
+/// A place in a JSON text.
+pub(super) struct Reader<'text> {
+    bytes: &'text [u8],
+    at: usize,
+}
+
+impl<'text> Reader<'text> {
+    pub(super) fn new(bytes: &'text [u8]) -> Reader<'text> {
+        Reader { bytes, at: 0 }
+    }
+
+    fn wrong(&self, expected: &str) -> ApiError {
+        match self.bytes.get(self.at) {
+            Some(_) => malformed(&format!("expected {expected} at byte {}", self.at)),
+            None => malformed(&format!("it ends where {expected} is expected")),
+        }
+    }
+
+    /// The next byte that is not white space, without taking it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let is_there = self.peek() == Some(byte);
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn expect(&mut self, byte: u8) -> ApiResult<()> {
+        match self.take(byte) {
+            true => Ok(()),
+            false => Err(self.wrong(&format!("{:?}", char::from(byte)))),
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub(super) fn end(&mut self) -> ApiResult<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.wrong("the end")),
+        }
+    }
+
+    /// Calls `field` with the name of every field of an object; it must take the value.
+    pub(super) fn object(
+        &mut self,
+        mut field: impl FnMut(&mut Reader<'text>, &str) -> ApiResult<()>,
+    ) -> ApiResult<()> {
+        self.expect(b'{')?;
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            let name = self.string()?;
+            self.expect(b':')?;
+            field(self, &name)?;
+            if !self.take(b',') {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    /// Calls `element` with the position of every element of a list; it must take the value.
+    pub(super) fn list(
+        &mut self,
+        mut element: impl FnMut(&mut Reader<'text>, usize) -> ApiResult<()>,
+    ) -> ApiResult<()> {
+        self.expect(b'[')?;
+        if self.take(b']') {
+            return Ok(());
+        }
+        for position in 0.. {
+            element(self, position)?;
+            if !self.take(b',') {
+                break;
+            }
+        }
+        self.expect(b']')
+    }
+
+    pub(super) fn string(&mut self) -> ApiResult<String> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a string"));
+        }
+        let text = self.skip()?;
+        serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
+    }
+
+    /// A number, as the nearest `f32`; also the names that Python writes for what is no JSON number,
+    /// so that they can be refused by their place. `None` for any other value, which is not taken.
+    pub(super) fn float(&mut self) -> Option<f32> {
+        self.peek()?;
+        let rest = &self.bytes[self.at..];
+        for (name, value) in
+            [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)]
+        {
+            if rest.first() == name.as_bytes().first() && rest.starts_with(name.as_bytes()) {
+                self.at += name.len();
+                return Some(value);
+            }
+        }
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let length = rest.iter().take_while(|byte| is_part(byte)).count();
+        let number = &rest[..length];
+        let is_number = matches!(number, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..])
+            && number.last().is_some_and(u8::is_ascii_digit);
+        let value = std::str::from_utf8(number).ok().filter(|_| is_number)?.parse().ok()?;
+        self.at += length;
+        Some(value)
+    }
+
+    /// Passes over a value, and returns its text. Whether that is valid inside is for its reader.
+    pub(super) fn skip(&mut self) -> ApiResult<&'text [u8]> {
+        self.peek().ok_or_else(|| self.wrong("a value"))?;
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match self.peek() {
+                None => return Err(self.wrong("the rest of a value")),
+                Some(b'"') => self.skip_string()?,
+                Some(b'{' | b'[') => {
+                    self.at += 1;
+                    depth += 1;
+                    if depth > DEPTH_MAX {
+                        return Err(malformed(&format!("a value is nested {depth} deep")));
+                    }
+                    continue;
+                }
+                Some(b'}' | b']') if depth > 0 => {
+                    self.at += 1;
+                    depth -= 1;
+                }
+                Some(b',' | b':') if depth > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                Some(_) => self.skip_word()?,
+            }
+            if depth == 0 {
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+    }
+
+    fn skip_string(&mut self) -> ApiResult<()> {
+        self.at += 1;
+        loop {
+            match self.bytes.get(self.at) {
+                None => return Err(self.wrong("the end of a string")),
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn skip_word(&mut self) -> ApiResult<()> {
+        let is_part =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+        let length = self.bytes[self.at..].iter().take_while(|byte| is_part(byte)).count();
+        if length == 0 {
+            return Err(self.wrong("a value"));
+        }
+        self.at += length;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_and_other_things_are_left() {
+        let rows = [
+            ("0.5", Some(0.5)),
+            (" -1e3 ", Some(-1000.0)),
+            ("1E+2,", Some(100.0)),
+            ("0.30000001192092896]", Some(0.3)),
+            ("1e39", Some(f32::INFINITY)),
+            ("-Infinity", Some(f32::NEG_INFINITY)),
+            ("\"1\"", None),
+            ("null", None),
+            ("-", None),
+            ("+1", None),
+            (".5", None),
+            ("1.", None),
+            ("", None),
+            ("inf", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Reader::new(text.as_bytes()).float(), expected, "{text}");
+        }
+        assert!(Reader::new(b"NaN").float().expect("a value").is_nan());
+    }
+
+    #[test]
+    fn values_are_passed_over_whole() {
+        for text in ["1", "\"a\\\"]\"", "{\"a\":[1,{\"b\":\"}\"}],\"c\":null}", "[]", "true"] {
+            let whole = format!(" {text} ,");
+            assert_eq!(Reader::new(whole.as_bytes()).skip().expect("a value"), text.as_bytes());
+        }
+        let deep = "[".repeat(1000);
+        for text in ["", "{", "[1,", "\"a", "\"\\", ",", "}", &deep] {
+            assert!(Reader::new(text.as_bytes()).skip().is_err(), "{text}");
+        }
+    }
+}

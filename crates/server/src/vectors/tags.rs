@@ -1,0 +1,76 @@
+//! Tags of vector buckets and indexes.
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+use serde_json::json;
+
+use super::error::{ApiError, ApiResult};
+use super::fields::Fields;
+use super::{Answer, Call, arn, done};
+
+const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=128;
+const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
+
+/// ListTagsForResource, TagResource, UntagResource.
+pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
+    let tagged = arn::parse(arn, "resourceArn")?;
+    call.owned_bucket(&tagged.bucket)?;
+    let store = &call.app.store;
+    match *method {
+        Method::GET => super::answer(&json!({ "tags": store.vector_tags(&tagged)? })),
+        Method::POST => {
+            let mut fields = Fields::of_body(&call.body)?;
+            let tags = take(&mut fields)?;
+            store.add_vector_tags(tagged, tags).wait()?;
+            done()
+        }
+        Method::DELETE => {
+            store.remove_vector_tags(tagged, tag_keys(query)?).wait()?;
+            done()
+        }
+        _ => Err(ApiError::unknown_operation()),
+    }
+}
+
+/// The field `tags` of a request, checked.
+pub(super) fn take(fields: &mut Fields) -> ApiResult<Vec<(String, String)>> {
+    let tags = fields.texts("tags")?;
+    for (key, value) in &tags {
+        if !is_tag_text(key, KEY_CHARACTERS) {
+            return Err(ApiError::field(format!("tags.{key}"), "the key of the tag is not valid"));
+        }
+        if !is_tag_text(value, VALUE_CHARACTERS) {
+            return Err(ApiError::field(
+                format!("tags.{key}"),
+                "the value of the tag is not valid",
+            ));
+        }
+    }
+    Ok(tags)
+}
+
+/// Letters, digits, spaces and some signs, as the model's pattern has it.
+fn is_tag_text(text: &str, characters: std::ops::RangeInclusive<usize>) -> bool {
+    let is_allowed = |character: char| {
+        character.is_alphanumeric()
+            || (character.is_whitespace() && !character.is_control())
+            || "_.:/=+-@".contains(character)
+    };
+    characters.contains(&text.chars().count()) && text.chars().all(is_allowed)
+}
+
+/// The values of `tagKeys` in a query.
+fn tag_keys(query: &str) -> ApiResult<Vec<String>> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let values = pairs.filter(|(name, _)| *name == "tagKeys").map(|(_, value)| value);
+    let decoded = values.map(|value| {
+        let value = value.replace('+', " ");
+        percent_decode_str(&value).decode_utf8().map(std::borrow::Cow::into_owned)
+    });
+    let keys: Result<Vec<String>, _> = decoded.collect();
+    let keys = keys.map_err(|_| ApiError::field("tagKeys", "it is not UTF-8"))?;
+    match keys.is_empty() {
+        true => Err(ApiError::field("tagKeys", "the field is required")),
+        false => Ok(keys),
+    }
+}

@@ -1,0 +1,150 @@
+//! Vector buckets: create, get, list, delete, their policies, and the default mode of their indexes.
+
+use liteio_store::Owner;
+use liteio_store::limits::LIST_INDEXES_MAX;
+use liteio_store::vectors::{Encryption, IndexMode, ListVectorBuckets, VectorBucket, VectorName};
+use serde_json::{Value, json};
+
+use super::error::{ApiError, ApiResult};
+use super::fields::Fields;
+use super::{Answer, Call, answer, done, page_token, seconds, tags};
+
+/// Largest policy, as of buckets.
+const POLICY_BYTES_MAX: usize = 20 << 10;
+
+pub(super) const MODES: [(&str, IndexMode); 2] =
+    [("CLASSIC", IndexMode::Classic), ("ENHANCED", IndexMode::Enhanced)];
+
+pub(super) fn mode_name(mode: IndexMode) -> &'static str {
+    match mode {
+        IndexMode::Classic => "CLASSIC",
+        IndexMode::Enhanced => "ENHANCED",
+    }
+}
+
+pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
+    let name = fields.string("vectorBucketName")?;
+    let name = VectorName::bucket(fields.require("vectorBucketName", name)?)?;
+    let encryption = encryption(&mut fields)?;
+    let tags = tags::take(&mut fields)?;
+    let user = &call.user;
+    let owner = Owner { id: user.id.clone(), display_name: user.display_name.clone() };
+    let bucket = call.app.store.create_vector_bucket(name, owner, encryption, tags).wait()?;
+    answer(&json!({ "vectorBucketArn": call.arns.bucket(&bucket.name) }))
+}
+
+pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
+    let bucket = call.bucket(&mut fields)?;
+    let mut output = summary(call, &bucket);
+    output["encryptionConfiguration"] = encryption_json(bucket.encryption.as_ref());
+    output["defaultIndexMode"] = mode_name(bucket.default_mode).into();
+    answer(&json!({ "vectorBucket": output }))
+}
+
+pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
+    let max = fields.number("maxResults", 1..=LIST_INDEXES_MAX as u64)?;
+    let prefix = prefix(&mut fields)?;
+    let scope = format!("buckets {prefix}");
+    let token = fields.string("nextToken")?;
+    let query = ListVectorBuckets {
+        after: token.map(|token| page_token::name(&scope, &token)).transpose()?,
+        prefix,
+        owner_id: Some(call.user.id.clone()),
+        max: max.map_or(LIST_INDEXES_MAX, |max| max as usize),
+    };
+    let page = call.app.store.list_vector_buckets(&query)?;
+    let buckets: Vec<Value> = page.buckets.iter().map(|bucket| summary(call, bucket)).collect();
+    let mut output = json!({ "vectorBuckets": buckets });
+    if let Some(next) = page.next {
+        output["nextToken"] = page_token::after(&scope, &next).into();
+    }
+    answer(&output)
+}
+
+pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
+    let bucket = call.bucket(&mut fields)?;
+    call.app.store.delete_vector_bucket(bucket.name).wait()?;
+    done()
+}
+
+pub(super) fn put_default_index_mode(call: &Call, mut fields: Fields) -> Answer {
+    let mode = fields.choice("defaultIndexMode", &MODES)?;
+    let mode = fields.require("defaultIndexMode", mode)?;
+    let bucket = call.bucket(&mut fields)?;
+    call.app.store.set_default_index_mode(bucket.name, mode).wait()?;
+    done()
+}
+
+pub(super) fn put_policy(call: &Call, mut fields: Fields) -> Answer {
+    let policy = fields.string("policy")?;
+    let policy = fields.require("policy", policy)?;
+    if policy.len() > POLICY_BYTES_MAX {
+        let message = format!("a policy has at most {POLICY_BYTES_MAX} bytes");
+        return Err(ApiError::field("policy", message));
+    }
+    if !matches!(serde_json::from_str(&policy), Ok(Value::Object(_))) {
+        return Err(ApiError::field("policy", "it is not a JSON object"));
+    }
+    let bucket = call.bucket(&mut fields)?;
+    call.app.store.put_vector_bucket_policy(bucket.name, policy).wait()?;
+    done()
+}
+
+pub(super) fn get_policy(call: &Call, mut fields: Fields) -> Answer {
+    let bucket = call.bucket(&mut fields)?;
+    let policy = call.app.store.vector_bucket_policy(&bucket.name)?;
+    answer(&json!({ "policy": policy }))
+}
+
+pub(super) fn delete_policy(call: &Call, mut fields: Fields) -> Answer {
+    let bucket = call.bucket(&mut fields)?;
+    call.app.store.delete_vector_bucket_policy(bucket.name).wait()?;
+    done()
+}
+
+/// The `prefix` of a listing.
+pub(super) fn prefix(fields: &mut Fields) -> ApiResult<String> {
+    let prefix = fields.string("prefix")?;
+    if prefix.as_ref().is_some_and(|prefix| !(1..=63).contains(&prefix.chars().count())) {
+        return Err(ApiError::field("prefix", "a prefix has 1 to 63 characters"));
+    }
+    Ok(prefix.unwrap_or_default())
+}
+
+/// The `encryptionConfiguration` of a vector bucket or an index.
+pub(super) fn encryption(fields: &mut Fields) -> ApiResult<Option<Encryption>> {
+    let Some(mut fields) = fields.object("encryptionConfiguration")? else { return Ok(None) };
+    let kind = fields.choice("sseType", &[("AES256", "AES256"), ("aws:kms", "aws:kms")])?;
+    let kind = kind.unwrap_or("AES256");
+    let kms_key = fields.string("kmsKeyArn")?;
+    match (kind, &kms_key) {
+        ("AES256", Some(_)) => {
+            Err(ApiError::field(fields.path("kmsKeyArn"), "it is only for the sseType aws:kms"))
+        }
+        ("aws:kms", None) => {
+            Err(ApiError::field(fields.path("kmsKeyArn"), "it is required for aws:kms"))
+        }
+        ("aws:kms", Some(arn)) if !(arn.starts_with("arn:aws") && arn.contains(":kms:")) => {
+            Err(ApiError::field(fields.path("kmsKeyArn"), "it is not the ARN of a key"))
+        }
+        _ => Ok(Some(Encryption { kind: kind.to_owned(), kms_key })),
+    }
+}
+
+pub(super) fn encryption_json(encryption: Option<&Encryption>) -> Value {
+    match encryption {
+        None => json!({ "sseType": "AES256" }),
+        Some(Encryption { kind, kms_key: None }) => json!({ "sseType": kind }),
+        Some(Encryption { kind, kms_key: Some(key) }) => {
+            json!({ "sseType": kind, "kmsKeyArn": key })
+        }
+    }
+}
+
+fn summary(call: &Call, bucket: &VectorBucket) -> Value {
+    json!({
+        "vectorBucketName": bucket.name.as_str(),
+        "vectorBucketArn": call.arns.bucket(&bucket.name),
+        "creationTime": seconds(bucket.created_ms),
+    })
+}

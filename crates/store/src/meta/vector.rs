@@ -1,0 +1,214 @@
+//! Records of vector buckets, indexes and vectors.
+
+use serde::{Deserialize, Serialize};
+
+use super::vector_metadata::Metadata;
+use super::{Owner, record, space};
+use crate::error::StoreError;
+use crate::kv::{Read, Write};
+use crate::name::{BucketId, IndexId};
+
+/// How a client wants its vectors encrypted. Kept and told, nothing more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encryption {
+    /// `AES256` or `aws:kms`.
+    pub kind: String,
+    /// The key, with `aws:kms`.
+    pub kms_key: Option<String>,
+}
+
+/// How an index answers queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexMode {
+    /// As S3 Vectors did at first: no text search.
+    Classic,
+    /// With filters before the search, and with text search.
+    #[default]
+    Enhanced,
+}
+
+/// How far vectors are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DistanceMetric {
+    /// 1 − the cosine of the angle.
+    Cosine,
+    /// The straight line.
+    Euclidean,
+}
+
+/// The words of a metadata key can be searched for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextSearch {
+    /// The key.
+    pub key: String,
+    /// The language of its texts; without one, words are taken as they are.
+    pub language: Option<Language>,
+}
+
+/// A language whose words are brought to their stems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Language {
+    English,
+    French,
+    Spanish,
+    Portuguese,
+    Italian,
+    German,
+    Dutch,
+    Chinese,
+    Japanese,
+    Korean,
+}
+
+/// A vector bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VectorBucketRecord {
+    pub(crate) id: BucketId,
+    pub(crate) created_ms: u64,
+    pub(crate) owner: Owner,
+    pub(crate) encryption: Option<Encryption>,
+    pub(crate) default_mode: IndexMode,
+}
+
+impl VectorBucketRecord {
+    pub(crate) fn read(from: &impl Read, name: &str) -> Result<Option<Self>, StoreError> {
+        match from.get(&space::vector_bucket(name))? {
+            Some(bytes) => Self::decode(&bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`].
+    pub(crate) fn require(from: &impl Read, name: &str) -> Result<Self, StoreError> {
+        let missing = || StoreError::NoSuchVectorBucket { bucket: name.to_owned() };
+        Self::read(from, name)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        record::decode(bytes, "a vector bucket's record")
+    }
+
+    pub(crate) fn write(&self, to: &mut impl Write, name: &str) -> Result<(), StoreError> {
+        Ok(to.put(&space::vector_bucket(name), &record::encode(1, self))?)
+    }
+}
+
+/// An index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct IndexRecord {
+    pub(crate) id: IndexId,
+    pub(crate) created_ms: u64,
+    pub(crate) dimension: u32,
+    pub(crate) metric: DistanceMetric,
+    pub(crate) non_filterable: Vec<String>,
+    pub(crate) text_search: Vec<TextSearch>,
+    pub(crate) mode: IndexMode,
+    pub(crate) encryption: Option<Encryption>,
+}
+
+impl IndexRecord {
+    pub(crate) fn read(
+        from: &impl Read,
+        bucket: BucketId,
+        name: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        match from.get(&space::index(bucket, name))? {
+            Some(bytes) => Self::decode(&bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        record::decode(bytes, "an index's record")
+    }
+
+    pub(crate) fn write(
+        &self,
+        to: &mut impl Write,
+        bucket: BucketId,
+        name: &str,
+    ) -> Result<(), StoreError> {
+        Ok(to.put(&space::index(bucket, name), &record::encode(1, self))?)
+    }
+}
+
+/// A vector: where its elements are, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct VectorRecord {
+    pub(crate) slot: u32,
+    /// Of the elements: the authority on what the slot must hold.
+    pub(crate) crc: u64,
+    pub(crate) metadata: Metadata,
+}
+
+impl VectorRecord {
+    pub(crate) fn read(
+        from: &impl Read,
+        index: IndexId,
+        key: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        match from.get(&space::vector(index, key))? {
+            Some(bytes) => Self::decode(&bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        record::decode(bytes, "a vector's record")
+    }
+
+    /// Writes the record of a vector, and the key of its slot.
+    pub(crate) fn write(
+        &self,
+        to: &mut impl Write,
+        index: IndexId,
+        key: &str,
+    ) -> Result<(), StoreError> {
+        to.put(&space::vector(index, key), &record::encode(1, self))?;
+        Ok(to.put(&space::vector_slot(index, self.slot), key.as_bytes())?)
+    }
+
+    /// The slot in a record, without the rest.
+    pub(crate) fn slot_of(bytes: &[u8]) -> Result<u32, StoreError> {
+        let (_, fields) = record::split_version(bytes, 1)?;
+        Ok(record::take(fields, "a vector's record")?.0)
+    }
+
+    /// Removes the vector `key`, if it is there; returns its slot.
+    pub(crate) fn remove(
+        from: &mut impl Write,
+        index: IndexId,
+        key: &str,
+    ) -> Result<Option<u32>, StoreError> {
+        let place = space::vector(index, key);
+        let Some(slot) = from.get(&place)?.map(|bytes| Self::slot_of(&bytes)).transpose()? else {
+            return Ok(None);
+        };
+        from.delete(&place)?;
+        from.delete(&space::vector_slot(index, slot))?;
+        Ok(Some(slot))
+    }
+}
+
+/// The tags of a vector bucket or an index, in the order of their keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TagsRecord(pub(crate) std::collections::BTreeMap<String, String>);
+
+impl TagsRecord {
+    pub(crate) fn read(from: &impl Read, resource: u32) -> Result<Self, StoreError> {
+        match from.get(&space::vector_tags(resource))? {
+            Some(bytes) => record::decode(&bytes, "the tags of a vector bucket or index"),
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub(crate) fn write(&self, to: &mut impl Write, resource: u32) -> Result<(), StoreError> {
+        let place = space::vector_tags(resource);
+        match self.0.is_empty() {
+            true => Ok(to.delete(&place)?),
+            false => Ok(to.put(&place, &record::encode(1, self))?),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Vector buckets and their policies.
+
+use std::ops::Bound;
+
+use super::name::VectorName;
+use super::tags;
+use crate::error::StoreError;
+use crate::kv::{Read, Write};
+use crate::limits::LIST_INDEXES_MAX;
+use crate::meta::bucket::StoreRecord;
+use crate::meta::key::successor;
+use crate::meta::vector::{Encryption, IndexMode, TagsRecord, VectorBucketRecord};
+use crate::meta::{Owner, space};
+use crate::name::BucketId;
+use crate::pending::{Committed, Pending};
+use crate::store::Store;
+
+/// 30 September 2026, in milliseconds since 1970: vector buckets created since have no classic
+/// indexes.
+const CLASSIC_ENDS_MS: u64 = 1_790_726_400_000;
+
+/// A vector bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorBucket {
+    /// Its name.
+    pub name: VectorName,
+    /// Its number in records.
+    pub id: BucketId,
+    /// When it was created, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Whose it is.
+    pub owner: Owner,
+    /// As it was asked for.
+    pub encryption: Option<Encryption>,
+    /// The mode of indexes that are created from now on.
+    pub default_mode: IndexMode,
+}
+
+/// Which vector buckets to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListVectorBuckets {
+    /// Names that begin so.
+    pub prefix: String,
+    /// Names behind this one.
+    pub after: Option<String>,
+    /// Those of this owner.
+    pub owner_id: Option<String>,
+    /// At most so many.
+    pub max: usize,
+}
+
+/// Vector buckets in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorBucketPage {
+    /// The vector buckets.
+    pub buckets: Vec<VectorBucket>,
+    /// [`ListVectorBuckets::after`] of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl VectorBucket {
+    pub(super) fn new(name: VectorName, record: VectorBucketRecord) -> Self {
+        let VectorBucketRecord { id, created_ms, owner, encryption, default_mode } = record;
+        Self { name, id, created_ms, owner, encryption, default_mode }
+    }
+
+    /// Refuses the classic mode where it is not allowed any more.
+    pub(super) fn check_mode(
+        created_ms: u64,
+        mode: IndexMode,
+        field: &str,
+    ) -> Result<(), StoreError> {
+        if mode == IndexMode::Classic && created_ms >= CLASSIC_ENDS_MS {
+            return Err(StoreError::field(
+                field,
+                "CLASSIC is only for vector buckets that were created before September 30, 2026",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Creates a vector bucket.
+    ///
+    /// Fails with [`StoreError::VectorBucketExists`], or [`StoreError::InvalidField`] for `tags`.
+    pub fn create_vector_bucket(
+        &self,
+        name: VectorName,
+        owner: Owner,
+        encryption: Option<Encryption>,
+        tags: Vec<(String, String)>,
+    ) -> Pending<VectorBucket> {
+        self.update(move |write, shared| {
+            if VectorBucketRecord::read(write, name.as_str())?.is_some() {
+                return Err(StoreError::VectorBucketExists { bucket: name.to_string() });
+            }
+            let id = StoreRecord::take_id(write)?;
+            let record = VectorBucketRecord {
+                id: BucketId(id),
+                created_ms: shared.config.clock.now_ms(),
+                owner,
+                encryption,
+                default_mode: IndexMode::default(),
+            };
+            record.write(write, name.as_str())?;
+            tags::add(write, id, tags)?;
+            Ok(Committed::new(VectorBucket::new(name, record)))
+        })
+    }
+
+    /// The vector bucket of that name.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`].
+    pub fn vector_bucket(&self, name: &VectorName) -> Result<VectorBucket, StoreError> {
+        let record = VectorBucketRecord::require(&self.snapshot()?, name.as_str())?;
+        Ok(VectorBucket::new(name.clone(), record))
+    }
+
+    /// A page of vector buckets.
+    ///
+    /// # Errors
+    /// When metadata cannot be read.
+    pub fn list_vector_buckets(
+        &self,
+        query: &ListVectorBuckets,
+    ) -> Result<VectorBucketPage, StoreError> {
+        let prefix = space::vector_bucket(&query.prefix);
+        let upper = successor(&prefix);
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let snapshot = self.snapshot()?;
+        let mut cursor = snapshot.cursor(Bound::Included(&prefix), upper)?;
+        if let Some(after) = &query.after {
+            cursor.seek(&[space::vector_bucket(after), vec![0]].concat())?;
+        }
+        let max = query.max.clamp(1, LIST_INDEXES_MAX);
+        let mut page = VectorBucketPage { buckets: Vec::new(), next: None };
+        while let Some((key, value)) = cursor.next()? {
+            let record = VectorBucketRecord::decode(&value)?;
+            if query.owner_id.as_ref().is_some_and(|owner| *owner != record.owner.id) {
+                continue;
+            }
+            if page.buckets.len() >= max {
+                page.next = page.buckets.last().map(|bucket| bucket.name.to_string());
+                break;
+            }
+            let name = space::vector_bucket_name(&key).map(VectorName::bucket);
+            let name = name.ok_or_else(|| StoreError::corrupt("a vector bucket's name"))??;
+            page.buckets.push(VectorBucket::new(name, record));
+        }
+        Ok(page)
+    }
+
+    /// Deletes a vector bucket without indexes, with its policy and tags.
+    ///
+    /// Fails with [`StoreError::NoSuchVectorBucket`] or [`StoreError::VectorBucketNotEmpty`].
+    pub fn delete_vector_bucket(&self, name: VectorName) -> Pending<()> {
+        self.update_freeing(move |write, _| {
+            let record = VectorBucketRecord::require(write, name.as_str())?;
+            let indexes = space::indexes_of(record.id);
+            let mut cursor = write.cursor(Bound::Included(&indexes), Bound::Unbounded)?;
+            let has_indexes = cursor.next()?.is_some_and(|(key, _)| key.starts_with(&indexes));
+            drop(cursor);
+            if has_indexes {
+                return Err(StoreError::VectorBucketNotEmpty { bucket: name.to_string() });
+            }
+            TagsRecord::default().write(write, record.id.0)?;
+            write.delete(&space::vector_policy(record.id))?;
+            write.delete(&space::vector_bucket(name.as_str()))?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// Sets the mode of indexes that are created from now on.
+    ///
+    /// Fails with [`StoreError::NoSuchVectorBucket`] or [`StoreError::InvalidField`].
+    pub fn set_default_index_mode(&self, name: VectorName, mode: IndexMode) -> Pending<()> {
+        self.update(move |write, _| {
+            let mut record = VectorBucketRecord::require(write, name.as_str())?;
+            VectorBucket::check_mode(record.created_ms, mode, "defaultIndexMode")?;
+            record.default_mode = mode;
+            record.write(write, name.as_str())?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// Sets the policy of a vector bucket, a text that the caller has checked.
+    ///
+    /// Fails with [`StoreError::NoSuchVectorBucket`].
+    pub fn put_vector_bucket_policy(&self, name: VectorName, policy: String) -> Pending<()> {
+        self.update(move |write, _| {
+            let record = VectorBucketRecord::require(write, name.as_str())?;
+            write.put(&space::vector_policy(record.id), policy.as_bytes())?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// The policy of a vector bucket, as it was given.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`], [`StoreError::NoSuchVectorPolicy`].
+    pub fn vector_bucket_policy(&self, name: &VectorName) -> Result<String, StoreError> {
+        let snapshot = self.snapshot()?;
+        let record = VectorBucketRecord::require(&snapshot, name.as_str())?;
+        let policy = snapshot.get(&space::vector_policy(record.id))?;
+        let missing = || StoreError::NoSuchVectorPolicy { bucket: name.to_string() };
+        let policy = policy.ok_or_else(missing)?;
+        String::from_utf8(policy.to_vec())
+            .map_err(|_| StoreError::corrupt("the policy of a vector bucket"))
+    }
+
+    /// Removes the policy of a vector bucket; one without a policy is fine.
+    ///
+    /// Fails with [`StoreError::NoSuchVectorBucket`].
+    pub fn delete_vector_bucket_policy(&self, name: VectorName) -> Pending<()> {
+        self.update_freeing(move |write, _| {
+            let record = VectorBucketRecord::require(write, name.as_str())?;
+            write.delete(&space::vector_policy(record.id))?;
+            Ok(Committed::new(()))
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! What is derived from the metadata of an index to answer queries quickly: in memory only, made when
+//! it is first needed, bounded for all indexes together. The least used goes first, and comes back
+//! when it is needed again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use liteio_vector::Slot;
+use parking_lot::{Mutex, RwLock};
+
+use crate::name::IndexId;
+
+/// Something that is derived from the metadata of the vectors of an index.
+pub(super) trait Derived: Default {
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> usize;
+
+    /// Forgets slots that are about to get other vectors.
+    fn forget(&mut self, slots: &[Slot]);
+}
+
+/// By index and metadata key.
+#[derive(Debug)]
+pub(super) struct Cache<T> {
+    bytes_max: usize,
+    clock: AtomicU64,
+    entries: Mutex<HashMap<IndexId, Keys<T>>>,
+}
+
+type Keys<T> = HashMap<String, Arc<Entry<T>>>;
+
+#[derive(Debug, Default)]
+pub(super) struct Entry<T> {
+    pub(super) derived: RwLock<T>,
+    /// When it was last used, by the clock of the cache.
+    used: AtomicU64,
+    bytes: AtomicUsize,
+}
+
+impl<T: Derived> Cache<T> {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, clock: AtomicU64::new(0), entries: Mutex::default() }
+    }
+
+    /// What one of them may take at most.
+    pub(super) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    /// What is derived from `key`; empty when it is new.
+    pub(super) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
+        let mut entries = self.entries.lock();
+        let keys = entries.entry(id).or_default();
+        let entry = match keys.get(key) {
+            Some(entry) => Arc::clone(entry),
+            None => {
+                let derived = RwLock::new(T::default());
+                let entry = Entry { derived, used: AtomicU64::new(0), bytes: AtomicUsize::new(0) };
+                Arc::clone(keys.entry(key.to_owned()).or_insert(Arc::new(entry)))
+            }
+        };
+        entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        entry
+    }
+
+    /// To be called when one has grown to `bytes`: drops others, the least used first, until all of
+    /// them fit.
+    pub(super) fn grown(&self, entry: &Entry<T>, bytes: usize) {
+        entry.bytes.store(bytes, Ordering::Relaxed);
+        let mut entries = self.entries.lock();
+        loop {
+            let all = entries
+                .iter()
+                .flat_map(|(id, keys)| keys.iter().map(|(key, entry)| (*id, key, entry)));
+            let total: usize =
+                all.clone().map(|(_, _, entry)| entry.bytes.load(Ordering::Relaxed)).sum();
+            if total <= self.bytes_max {
+                return;
+            }
+            let oldest = all.min_by_key(|(_, _, entry)| entry.used.load(Ordering::Relaxed));
+            let Some((id, key)) = oldest.map(|(id, key, _)| (id, key.clone())) else { return };
+            if let Some(keys) = entries.get_mut(&id) {
+                keys.remove(&key);
+            }
+        }
+    }
+
+    /// Drops what is derived from `key`.
+    pub(super) fn remove(&self, id: IndexId, key: &str) {
+        if let Some(keys) = self.entries.lock().get_mut(&id) {
+            keys.remove(key);
+        }
+    }
+
+    /// Drops all that is derived from an index.
+    pub(super) fn remove_index(&self, id: IndexId) {
+        self.entries.lock().remove(&id);
+    }
+
+    /// To be called before records name new slots, which no reader knows: what was derived from former
+    /// vectors there no longer holds.
+    pub(super) fn forget(&self, id: IndexId, slots: &[Slot]) {
+        let of_index: Vec<Arc<Entry<T>>> = match self.entries.lock().get(&id) {
+            Some(keys) => keys.values().cloned().collect(),
+            None => return,
+        };
+        for entry in of_index {
+            entry.derived.write().forget(slots);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Sized(usize);
+
+    impl Derived for Sized {
+        fn bytes(&self) -> usize {
+            self.0
+        }
+
+        fn forget(&mut self, _slots: &[Slot]) {
+            self.0 = 0;
+        }
+    }
+
+    fn fill(cache: &Cache<Sized>, key: &str, bytes: usize) {
+        let entry = cache.get(IndexId(1), key);
+        entry.derived.write().0 = bytes;
+        let bytes = entry.derived.read().bytes();
+        cache.grown(&entry, bytes);
+    }
+
+    fn bytes(cache: &Cache<Sized>, key: &str) -> usize {
+        cache.get(IndexId(1), key).derived.read().bytes()
+    }
+
+    #[test]
+    fn the_least_used_makes_room() {
+        let cache = Cache::new(100);
+        fill(&cache, "a", 40);
+        fill(&cache, "b", 40);
+        assert_eq!(bytes(&cache, "a"), 40);
+        fill(&cache, "c", 40);
+        assert_eq!([bytes(&cache, "a"), bytes(&cache, "b"), bytes(&cache, "c")], [40, 0, 40]);
+        fill(&cache, "d", 1000);
+        assert_eq!([bytes(&cache, "a"), bytes(&cache, "c"), bytes(&cache, "d")], [0, 0, 0]);
+        fill(&cache, "e", 10);
+        cache.forget(IndexId(2), &[]);
+        assert_eq!(bytes(&cache, "e"), 10);
+        cache.forget(IndexId(1), &[]);
+        assert_eq!(bytes(&cache, "e"), 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! Deleting vectors.
+
+use liteio_vector::Slot;
+
+use super::check;
+use super::index::Index;
+use super::put::publish;
+use crate::error::StoreError;
+use crate::limits::PUT_VECTORS_MAX;
+use crate::meta::vector::VectorRecord;
+use crate::pending::Committed;
+use crate::store::Store;
+
+impl Store {
+    /// Deletes vectors; keys that are not there are fine. All of them, or none.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`].
+    pub fn delete_vectors(&self, index: &Index, keys: Vec<String>) -> Result<(), StoreError> {
+        check::count(keys.len(), PUT_VECTORS_MAX, "keys")?;
+        for (position, key) in keys.iter().enumerate() {
+            check::vector_key(key, || format!("keys[{position}]"))?;
+        }
+        let open = self.open_index(index)?;
+        let index = index.clone();
+        let _committing = open.referenced.committing();
+        let removed = self.update_freeing(move |write, _| {
+            index.require(write)?;
+            let mut removed = Vec::new();
+            for key in &keys {
+                let slot = VectorRecord::remove(write, index.id, key)?;
+                removed.extend(slot.map(Slot::new));
+            }
+            Ok(Committed::new(removed))
+        });
+        publish(&open, &[], &removed.wait()?)
+    }
+}

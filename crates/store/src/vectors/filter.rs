@@ -1,0 +1,162 @@
+//! Conditions on metadata, as a type.
+
+use std::cmp::Ordering;
+
+use super::index::Index;
+use crate::error::StoreError;
+use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
+
+/// Which vectors a query may find.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    /// Those that all of these allow.
+    All(Vec<Filter>),
+    /// Those that any of these allows.
+    Any(Vec<Filter>),
+    /// Those whose value of a metadata key is as it should be.
+    Key {
+        /// The key.
+        key: String,
+        /// How its value should be.
+        condition: Condition,
+    },
+}
+
+/// How the value of a metadata key should be. A list is as it should be when any of its elements is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// This value.
+    Equal(Scalar),
+    /// Not this value, or no value at all.
+    NotEqual(Scalar),
+    /// A number in this relation to another one.
+    Number(Relation, Number),
+    /// One of these values.
+    In(Vec<Scalar>),
+    /// None of these values, or no value at all.
+    NotIn(Vec<Scalar>),
+    /// Whether there is a value.
+    Exists(bool),
+}
+
+/// The order of a value and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Greater than the number.
+    Greater,
+    /// Greater than the number or the same.
+    GreaterOrEqual,
+    /// Less than the number.
+    Less,
+    /// Less than the number or the same.
+    LessOrEqual,
+}
+
+impl Relation {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether a value, or none, is as it should be.
+    #[must_use]
+    pub fn matches(&self, value: Option<&MetadataValue>) -> bool {
+        let scalars = value.map_or(&[][..], MetadataValue::scalars);
+        let is_one_of = |wanted: &[Scalar]| {
+            scalars.iter().any(|scalar| wanted.iter().any(|wanted| wanted.equals(scalar)))
+        };
+        match self {
+            Self::Equal(wanted) => is_one_of(std::slice::from_ref(wanted)),
+            Self::NotEqual(wanted) => !is_one_of(std::slice::from_ref(wanted)),
+            Self::In(wanted) => is_one_of(wanted),
+            Self::NotIn(wanted) => !is_one_of(wanted),
+            Self::Number(relation, number) => scalars.iter().any(|scalar| match scalar {
+                Scalar::Number(found) => relation.holds(found.compare(*number)),
+                _ => false,
+            }),
+            Self::Exists(wanted) => value.is_some() == *wanted,
+        }
+    }
+}
+
+impl Filter {
+    /// Whether a vector with this metadata may be found.
+    #[must_use]
+    pub fn matches(&self, metadata: &Metadata) -> bool {
+        match self {
+            Self::All(filters) => filters.iter().all(|filter| filter.matches(metadata)),
+            Self::Any(filters) => filters.iter().any(|filter| filter.matches(metadata)),
+            Self::Key { key, condition } => condition.matches(metadata.get(key)),
+        }
+    }
+
+    /// Refuses keys that filters do not know.
+    pub(super) fn check(&self, index: &Index) -> Result<(), StoreError> {
+        match self {
+            Self::All(filters) | Self::Any(filters) => {
+                filters.iter().try_for_each(|filter| filter.check(index))
+            }
+            Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::field(
+                "filter",
+                format!("the metadata key {key:?} is non-filterable"),
+            )),
+            Self::Key { .. } => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Scalar {
+        Scalar::String(text.to_owned())
+    }
+
+    fn number(number: i128) -> Scalar {
+        Scalar::Number(Number::Integer(number))
+    }
+
+    #[test]
+    fn conditions_look_at_any_element_of_a_list_and_know_missing_values() {
+        let list = MetadataValue::List(vec![text("a"), number(5)]);
+        let two = MetadataValue::Scalar(number(2));
+        let more = |than| Condition::Number(Relation::Greater, Number::Integer(than));
+        // Condition, and whether it allows the list, the number 2, and nothing.
+        let rows = [
+            (Condition::Equal(text("a")), [true, false, false]),
+            (Condition::Equal(Scalar::Number(Number::Float(2.0))), [false, true, false]),
+            (Condition::NotEqual(text("a")), [false, true, true]),
+            (Condition::In(vec![text("b"), number(5)]), [true, false, false]),
+            (Condition::NotIn(vec![text("b"), number(2)]), [true, false, true]),
+            (more(2), [true, false, false]),
+            (more(1), [true, true, false]),
+            (Condition::Number(Relation::LessOrEqual, Number::Float(2.0)), [false, true, false]),
+            (Condition::Exists(true), [true, true, false]),
+            (Condition::Exists(false), [false, false, true]),
+        ];
+        for (condition, expected) in rows {
+            let found = [Some(&list), Some(&two), None].map(|value| condition.matches(value));
+            assert_eq!(found, expected, "{condition:?}");
+        }
+    }
+
+    #[test]
+    fn filters_are_combined() {
+        let year = MetadataValue::Scalar(number(1999));
+        let metadata = Metadata(vec![("year".to_owned(), year)]);
+        let is = |year| Filter::Key {
+            key: "year".to_owned(),
+            condition: Condition::Equal(number(year)),
+        };
+        assert!(Filter::Any(vec![is(1998), is(1999)]).matches(&metadata));
+        assert!(!Filter::All(vec![is(1998), is(1999)]).matches(&metadata));
+        assert!(Filter::All(Vec::new()).matches(&metadata));
+    }
+}

@@ -1,0 +1,366 @@
+//! Indexes.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Bound;
+
+use super::bucket::VectorBucket;
+use super::check;
+use super::name::VectorName;
+use super::tags;
+use crate::error::StoreError;
+use crate::kv::{Read, Write};
+use crate::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
+use crate::meta::bucket::StoreRecord;
+use crate::meta::key::successor;
+use crate::meta::space;
+use crate::meta::vector::{
+    DistanceMetric, Encryption, IndexMode, IndexRecord, TagsRecord, TextSearch, VectorBucketRecord,
+};
+use crate::name::{BucketId, IndexId};
+use crate::object::current::WakeReclaimer;
+use crate::pending::{Committed, Pending};
+use crate::store::Store;
+
+/// An index, as it was when it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The name of its vector bucket.
+    pub bucket: VectorName,
+    /// The number of its vector bucket.
+    pub bucket_id: BucketId,
+    /// Its name.
+    pub name: VectorName,
+    /// Its number in records and file names.
+    pub id: IndexId,
+    /// When it was created, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Elements of a vector.
+    pub dimension: u32,
+    /// How vectors are compared.
+    pub metric: DistanceMetric,
+    /// Metadata keys that filters do not know.
+    pub non_filterable: Vec<String>,
+    /// Metadata keys whose words can be searched for.
+    pub text_search: Vec<TextSearch>,
+    /// How queries are answered.
+    pub mode: IndexMode,
+    /// As it was asked for.
+    pub encryption: Option<Encryption>,
+}
+
+/// What an index is created with.
+#[derive(Clone, Debug)]
+pub struct CreateIndex {
+    /// Elements of a vector.
+    pub dimension: u32,
+    /// How vectors are compared.
+    pub metric: DistanceMetric,
+    /// Metadata keys that filters do not know.
+    pub non_filterable: Vec<String>,
+    /// Metadata keys whose words can be searched for.
+    pub text_search: Vec<TextSearch>,
+    /// If not that of the vector bucket.
+    pub encryption: Option<Encryption>,
+    /// Tags of the index.
+    pub tags: Vec<(String, String)>,
+}
+
+/// Which indexes to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListIndexes {
+    /// Names that begin so.
+    pub prefix: String,
+    /// Names behind this one.
+    pub after: Option<String>,
+    /// At most so many.
+    pub max: usize,
+}
+
+/// Indexes in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexPage {
+    /// The indexes.
+    pub indexes: Vec<Index>,
+    /// [`ListIndexes::after`] of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl CreateIndex {
+    /// An index without further options.
+    #[must_use]
+    pub fn new(dimension: u32, metric: DistanceMetric) -> Self {
+        Self {
+            dimension,
+            metric,
+            non_filterable: Vec::new(),
+            text_search: Vec::new(),
+            encryption: None,
+            tags: Vec::new(),
+        }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if !(1..=DIMENSION_MAX).contains(&self.dimension) {
+            let message = format!("{} is not from 1 to {DIMENSION_MAX}", self.dimension);
+            return Err(StoreError::field("dimension", message));
+        }
+        let path = "metadataConfiguration.nonFilterableMetadataKeys";
+        check_keys(path, self.non_filterable.iter())?;
+        check_keys(TEXT_SEARCH_FIELD, self.text_search.iter().map(|search| &search.key))
+    }
+}
+
+const TEXT_SEARCH_FIELD: &str = "metadataConfiguration.textSearchConfigurations";
+
+/// At most ten valid keys, each once.
+fn check_keys<'a>(
+    path: &str,
+    keys: impl Iterator<Item = &'a String> + Clone,
+) -> Result<(), StoreError> {
+    if keys.clone().count() > CONFIGURED_KEYS_MAX {
+        let message = format!("at most {CONFIGURED_KEYS_MAX} keys are allowed");
+        return Err(StoreError::field(path, message));
+    }
+    let mut seen = HashSet::new();
+    for (position, key) in keys.enumerate() {
+        check::metadata_key(key, || format!("{path}[{position}]"))?;
+        if !seen.insert(key) {
+            return Err(StoreError::field(
+                format!("{path}[{position}]"),
+                format!("the key {key:?} is there twice"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Index {
+    fn new(bucket: VectorName, bucket_id: BucketId, name: VectorName, record: IndexRecord) -> Self {
+        let IndexRecord { id, created_ms, dimension, metric, .. } = record;
+        let IndexRecord { non_filterable, text_search, mode, encryption, .. } = record;
+        Self {
+            bucket,
+            bucket_id,
+            name,
+            id,
+            created_ms,
+            dimension,
+            metric,
+            non_filterable,
+            text_search,
+            mode,
+            encryption,
+        }
+    }
+
+    /// Every index, by its number.
+    pub(super) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
+        let snapshot = store.snapshot()?;
+        let mut buckets = HashMap::new();
+        store.walk(&snapshot, space::ALL_VECTOR_BUCKETS, &mut |key, value| {
+            let name = space::vector_bucket_name(key).map(VectorName::bucket);
+            let name = name.ok_or_else(|| StoreError::corrupt("a vector bucket's name"))??;
+            buckets.insert(VectorBucketRecord::decode(value)?.id, name);
+            Ok(())
+        })?;
+        let mut indexes = HashMap::new();
+        store.walk(&snapshot, space::ALL_INDEXES, &mut |key, value| {
+            let split = space::split_index(key);
+            let (id, name) = split.ok_or_else(|| StoreError::corrupt("an index's name"))?;
+            let bucket = buckets.get(&id).cloned();
+            let bucket =
+                bucket.ok_or_else(|| StoreError::corrupt("an index without a vector bucket"))?;
+            let record = IndexRecord::decode(value)?;
+            indexes.insert(record.id, Self::new(bucket, id, VectorName::index(name)?, record));
+            Ok(())
+        })?;
+        Ok(indexes)
+    }
+
+    pub(super) fn missing(&self) -> StoreError {
+        let (bucket, index) = (self.bucket.to_string(), self.name.to_string());
+        StoreError::NoSuchIndex { bucket, index }
+    }
+
+    /// The record of this very index, not of one that has taken its name since.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`].
+    pub(super) fn require(&self, from: &impl Read) -> Result<IndexRecord, StoreError> {
+        IndexRecord::read(from, self.bucket_id, self.name.as_str())?
+            .filter(|record| record.id == self.id)
+            .ok_or_else(|| self.missing())
+    }
+
+    pub(super) fn is_filterable(&self, key: &str) -> bool {
+        !self.non_filterable.iter().any(|other| other == key)
+    }
+}
+
+impl Store {
+    /// Creates an index in the mode that is the default of its vector bucket. Its files are made when
+    /// they are first needed.
+    ///
+    /// Fails with [`StoreError::NoSuchVectorBucket`], [`StoreError::IndexExists`] or
+    /// [`StoreError::InvalidField`].
+    pub fn create_index(
+        &self,
+        bucket: &VectorName,
+        name: VectorName,
+        options: CreateIndex,
+    ) -> Pending<Index> {
+        if let Err(error) = options.check() {
+            return Pending::ready(Err(error));
+        }
+        let bucket = bucket.clone();
+        self.update(move |write, shared| {
+            let parent = VectorBucketRecord::require(write, bucket.as_str())?;
+            if IndexRecord::read(write, parent.id, name.as_str())?.is_some() {
+                let (bucket, index) = (bucket.to_string(), name.to_string());
+                return Err(StoreError::IndexExists { bucket, index });
+            }
+            if parent.default_mode == IndexMode::Classic && !options.text_search.is_empty() {
+                return Err(StoreError::field(TEXT_SEARCH_FIELD, NEEDS_ENHANCED));
+            }
+            let record = IndexRecord {
+                id: IndexId(StoreRecord::take_id(write)?),
+                created_ms: shared.config.clock.now_ms(),
+                dimension: options.dimension,
+                metric: options.metric,
+                non_filterable: options.non_filterable,
+                text_search: options.text_search,
+                mode: parent.default_mode,
+                encryption: options.encryption.or(parent.encryption),
+            };
+            record.write(write, parent.id, name.as_str())?;
+            tags::add(write, record.id.0, options.tags)?;
+            Ok(Committed::new(Index::new(bucket, parent.id, name, record)))
+        })
+    }
+
+    /// The index of that name.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`], [`StoreError::NoSuchIndex`].
+    pub fn index(&self, bucket: &VectorName, name: &VectorName) -> Result<Index, StoreError> {
+        let snapshot = self.snapshot()?;
+        let parent = VectorBucketRecord::require(&snapshot, bucket.as_str())?;
+        let record = IndexRecord::read(&snapshot, parent.id, name.as_str())?;
+        let missing =
+            || StoreError::NoSuchIndex { bucket: bucket.to_string(), index: name.to_string() };
+        let record = record.ok_or_else(missing)?;
+        Ok(Index::new(bucket.clone(), parent.id, name.clone(), record))
+    }
+
+    /// A page of the indexes of a vector bucket.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`].
+    pub fn list_indexes(
+        &self,
+        bucket: &VectorName,
+        query: &ListIndexes,
+    ) -> Result<IndexPage, StoreError> {
+        let snapshot = self.snapshot()?;
+        let parent = VectorBucketRecord::require(&snapshot, bucket.as_str())?;
+        let prefix = space::index(parent.id, &query.prefix);
+        let upper = successor(&prefix);
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut cursor = snapshot.cursor(Bound::Included(&prefix), upper)?;
+        if let Some(after) = &query.after {
+            cursor.seek(&[space::index(parent.id, after), vec![0]].concat())?;
+        }
+        let max = query.max.clamp(1, LIST_INDEXES_MAX);
+        let mut page = IndexPage { indexes: Vec::new(), next: None };
+        while let Some((key, value)) = cursor.next()? {
+            if page.indexes.len() >= max {
+                page.next = page.indexes.last().map(|index| index.name.to_string());
+                break;
+            }
+            let name = space::split_index(&key).map(|(_, name)| VectorName::index(name));
+            let name = name.ok_or_else(|| StoreError::corrupt("an index's name"))??;
+            let record = IndexRecord::decode(&value)?;
+            page.indexes.push(Index::new(bucket.clone(), parent.id, name, record));
+        }
+        Ok(page)
+    }
+
+    /// Deletes an index with all its vectors. They are gone at once; their space is given back later.
+    ///
+    /// Fails with [`StoreError::NoSuchIndex`].
+    pub fn delete_index(&self, index: Index) -> Pending<()> {
+        self.update_freeing(move |write, shared| {
+            let record = index.require(write)?;
+            write.delete(&space::index(index.bucket_id, index.name.as_str()))?;
+            TagsRecord::default().write(write, record.id.0)?;
+            write.put(&space::index_deletion(record.id), &[])?;
+            Ok(Committed::with_guard((), WakeReclaimer::new(shared)))
+        })
+    }
+
+    /// Changes the mode of an index.
+    ///
+    /// Fails with [`StoreError::NoSuchIndex`] or [`StoreError::InvalidField`].
+    pub fn set_index_mode(&self, index: Index, mode: IndexMode) -> Pending<()> {
+        self.update(move |write, _| {
+            let mut record = index.require(write)?;
+            let bucket = VectorBucketRecord::require(write, index.bucket.as_str())?;
+            VectorBucket::check_mode(bucket.created_ms, mode, "indexMode")?;
+            record.mode = mode;
+            record.write(write, index.bucket_id, index.name.as_str())?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// Lets the words of more metadata keys be searched for.
+    ///
+    /// Fails with [`StoreError::NoSuchIndex`], [`StoreError::TextSearchExists`] or
+    /// [`StoreError::InvalidField`].
+    pub fn add_text_search(&self, index: Index, added: Vec<TextSearch>) -> Pending<()> {
+        self.update(move |write, _| {
+            let mut record = index.require(write)?;
+            require_enhanced(&record, "add")?;
+            let is_there =
+                |new: &&TextSearch| record.text_search.iter().any(|old| old.key == new.key);
+            if let Some(twice) = added.iter().find(is_there) {
+                return Err(StoreError::TextSearchExists { key: twice.key.clone() });
+            }
+            record.text_search.extend(added);
+            let keys = record.text_search.iter().map(|search| &search.key);
+            check_keys("add.textSearchConfigurations", keys)?;
+            record.write(write, index.bucket_id, index.name.as_str())?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// Ends the search for words in metadata keys.
+    ///
+    /// Fails with [`StoreError::NoSuchIndex`] or [`StoreError::InvalidField`].
+    pub fn remove_text_search(&self, index: Index, keys: Vec<String>) -> Pending<()> {
+        self.update(move |write, _| {
+            let mut record = index.require(write)?;
+            require_enhanced(&record, "delete")?;
+            for (position, key) in keys.iter().enumerate() {
+                let before = record.text_search.len();
+                record.text_search.retain(|search| search.key != *key);
+                if record.text_search.len() == before {
+                    return Err(StoreError::field(
+                        format!("delete.textSearchConfigurations[{position}].metadataKey"),
+                        format!("the key {key:?} is not configured for text search"),
+                    ));
+                }
+            }
+            record.write(write, index.bucket_id, index.name.as_str())?;
+            Ok(Committed::new(()))
+        })
+    }
+}
+
+pub(super) const NEEDS_ENHANCED: &str = "text search needs an index in ENHANCED mode";
+
+fn require_enhanced(record: &IndexRecord, field: &str) -> Result<(), StoreError> {
+    match record.mode {
+        IndexMode::Enhanced => Ok(()),
+        IndexMode::Classic => Err(StoreError::field(field, NEEDS_ENHANCED)),
+    }
+}

@@ -1,0 +1,143 @@
+//! Listing vectors in the order of their keys.
+
+use std::ops::Bound;
+
+use crc_fast::CrcAlgorithm::Crc64Nvme;
+
+use super::get::{StoredVector, read};
+use super::index::Index;
+use crate::error::StoreError;
+use crate::kv::Read;
+use crate::limits::{LIST_SEGMENTS_MAX, LIST_VECTORS_MAX, VECTOR_PAGE_BYTES_MAX};
+use crate::meta::space;
+use crate::meta::vector::VectorRecord;
+use crate::store::Store;
+
+/// One of several disjoint parts of an index, which are listed side by side. A key always belongs to
+/// the same part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    index: u32,
+    count: u32,
+}
+
+impl Segment {
+    /// The whole index.
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    /// Part `index` of `count`.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidField`].
+    pub fn new(index: u32, count: u32) -> Result<Self, StoreError> {
+        if !(1..=LIST_SEGMENTS_MAX).contains(&count) {
+            let message = format!("{count} is not from 1 to {LIST_SEGMENTS_MAX}");
+            return Err(StoreError::field("segmentCount", message));
+        }
+        if index >= count {
+            let message = format!("{index} is not less than segmentCount, which is {count}");
+            return Err(StoreError::field("segmentIndex", message));
+        }
+        Ok(Self { index, count })
+    }
+
+    fn contains(self, key: &[u8]) -> bool {
+        let hash = crc_fast::checksum(Crc64Nvme, key);
+        self.count == 1 || hash % u64::from(self.count) == u64::from(self.index)
+    }
+}
+
+/// Which vectors to list, and what of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListVectors {
+    /// Keys behind this one.
+    pub after: Option<String>,
+    /// Of this part.
+    pub segment: Segment,
+    /// At most so many.
+    pub max: usize,
+    /// Whether their elements are wanted.
+    pub with_elements: bool,
+    /// Whether their metadata is wanted.
+    pub with_metadata: bool,
+}
+
+impl Default for ListVectors {
+    fn default() -> Self {
+        Self {
+            after: None,
+            segment: Segment::WHOLE,
+            max: LIST_VECTORS_MAX,
+            with_elements: false,
+            with_metadata: false,
+        }
+    }
+}
+
+/// Vectors in the order of their keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorPage {
+    /// The vectors.
+    pub vectors: Vec<StoredVector>,
+    /// [`ListVectors::after`] of the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl Store {
+    /// A page of vectors. It ends with the vector that makes it larger than
+    /// [`VECTOR_PAGE_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when elements are not those that were
+    /// put.
+    pub fn list_vectors(
+        &self,
+        index: &Index,
+        query: &ListVectors,
+    ) -> Result<VectorPage, StoreError> {
+        let max = query.max.clamp(1, LIST_VECTORS_MAX);
+        let open = self.open_index(index)?;
+        self.consistently(&open, |view| {
+            let snapshot = self.snapshot()?;
+            index.require(&snapshot)?;
+            let prefix = space::vectors_of(index.id);
+            let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+            if let Some(after) = &query.after {
+                cursor.seek(&[space::vector(index.id, after), vec![0]].concat())?;
+            }
+            let mut page = VectorPage { vectors: Vec::new(), next: None };
+            let mut bytes = 0;
+            while let Some((place, value)) = cursor.next()?
+                && place.starts_with(&prefix)
+            {
+                let (_, key) = space::split_vector(&place)
+                    .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+                if !query.segment.contains(key.as_bytes()) {
+                    continue;
+                }
+                if page.vectors.len() >= max || bytes >= VECTOR_PAGE_BYTES_MAX {
+                    page.next = page.vectors.last().map(|vector| vector.key.clone());
+                    break;
+                }
+                bytes += key.len();
+                let (mut elements, mut metadata) = (None, None);
+                if query.with_elements || query.with_metadata {
+                    let record = VectorRecord::decode(&value)?;
+                    if query.with_elements {
+                        elements = read(view, &record, key)?;
+                        if elements.is_none() {
+                            return Ok(None);
+                        }
+                        bytes += view.shape().dimension() * 4;
+                    }
+                    if query.with_metadata {
+                        bytes += record.metadata.bytes();
+                        metadata = Some(record.metadata);
+                    }
+                }
+                page.vectors.push(StoredVector { key: key.to_owned(), elements, metadata });
+            }
+            Ok(Some(page))
+        })
+    }
+}

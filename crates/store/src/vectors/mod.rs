@@ -1,0 +1,69 @@
+//! Vector buckets, their indexes, and vectors with keys and metadata.
+//!
+//! Elements are in the slot file of their index ([`liteio_vector`]); everything else is in the key
+//! space. A vector exists when its record has committed: `key → slot, CRC, metadata`. A put takes new
+//! slots, never those in use, makes them durable, commits the records, and only then tells readers
+//! and gives the replaced slots back; so a crash leaves slots that no record names, which are free
+//! after the next opening, and nothing else.
+//!
+//! ```
+//! use liteio_store::vectors::{
+//!     CreateIndex, DistanceMetric, NewVectors, VectorName, VectorQuery,
+//! };
+//! use liteio_store::{Owner, Store, StoreConfig};
+//!
+//! # fn main() -> Result<(), liteio_store::StoreError> {
+//! let store = Store::open(StoreConfig::memory())?;
+//! let bucket = VectorName::bucket("media")?;
+//! store.create_vector_bucket(bucket.clone(), Owner::default(), None, Vec::new()).wait()?;
+//! let name = VectorName::index("films")?;
+//! store.create_index(&bucket, name.clone(), CreateIndex::new(2, DistanceMetric::Cosine)).wait()?;
+//!
+//! let index = store.index(&bucket, &name)?;
+//! let mut vectors = NewVectors::default();
+//! vectors.push("alien", &[1.0, 0.1]);
+//! vectors.push("amelie", &[0.1, 1.0]);
+//! store.put_vectors(&index, vectors)?;
+//!
+//! let found = store.query_vectors(&index, &VectorQuery::nearest(vec![1.0, 0.0], 1))?;
+//! assert_eq!(found.hits[0].key, "alien");
+//! # Ok(())
+//! # }
+//! ```
+
+mod bucket;
+mod cache;
+mod check;
+mod columns;
+mod delete;
+mod filter;
+mod fuse;
+mod get;
+mod index;
+mod list;
+mod name;
+mod open;
+mod put;
+mod query;
+mod reclaim;
+mod referenced;
+mod tags;
+mod text;
+mod verify;
+mod words;
+
+pub(crate) use open::Vectors;
+pub(crate) use verify::VectorVerifier;
+
+pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
+pub use filter::{Condition, Filter, Relation};
+pub use get::{GetVectors, StoredVector};
+pub use index::{CreateIndex, Index, IndexPage, ListIndexes};
+pub use list::{ListVectors, Segment, VectorPage};
+pub use name::VectorName;
+pub use put::NewVectors;
+pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
+pub use tags::Tagged;
+
+pub use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, Language, TextSearch};
+pub use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};

@@ -1,0 +1,197 @@
+//! Indexes whose files are open.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use liteio_disk::Disk;
+use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
+use parking_lot::Mutex;
+
+use super::cache::Cache;
+use super::columns::Column;
+use super::index::Index;
+use super::referenced::Referenced;
+use super::text::TextIndex;
+use crate::error::StoreError;
+use crate::kv::{Read, Snapshot};
+use crate::limits::{COLUMN_BYTES_MAX, OPEN_INDEXES_MAX, TEXT_BYTES_MAX};
+use crate::meta::space;
+use crate::meta::vector::DistanceMetric;
+use crate::name::IndexId;
+use crate::store::Store;
+
+const DIRECTORY: &str = "vectors";
+
+/// The open indexes of a store.
+#[derive(Debug)]
+pub(crate) struct Vectors {
+    entries: Mutex<HashMap<IndexId, Arc<Entry>>>,
+    pub(super) columns: Cache<Column>,
+    pub(super) texts: Cache<TextIndex>,
+}
+
+impl Default for Vectors {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+            columns: Cache::new(COLUMN_BYTES_MAX),
+            texts: Cache::new(TEXT_BYTES_MAX),
+        }
+    }
+}
+
+/// An index that is open, or is being opened or closed by whoever holds the lock.
+#[derive(Debug, Default)]
+struct Entry {
+    open: Mutex<Option<Arc<OpenIndex>>>,
+}
+
+/// An index whose files are open. Those who work with it hold it, so that it is not closed.
+#[derive(Debug)]
+pub(crate) struct OpenIndex {
+    pub(super) vectors: VectorIndex,
+    pub(super) referenced: Referenced,
+}
+
+impl Vectors {
+    fn entry(&self, id: IndexId) -> Arc<Entry> {
+        let mut entries = self.entries.lock();
+        if entries.len() >= OPEN_INDEXES_MAX && !entries.contains_key(&id) {
+            entries.retain(|_, entry| !entry.close_if_idle());
+        }
+        Arc::clone(entries.entry(id).or_default())
+    }
+
+    /// Closes an index that is about to be deleted; those who still work with it see its files until
+    /// they are done.
+    fn forget(&self, id: IndexId) {
+        self.columns.remove_index(id);
+        self.texts.remove_index(id);
+        let entry = self.entries.lock().remove(&id);
+        if let Some(entry) = entry {
+            // Whoever is opening it finds no record from here on, or has opened it already.
+            *entry.open.lock() = None;
+        }
+    }
+
+    /// Closes all, and saves what makes the next opening quick.
+    pub(crate) fn close(&self) {
+        let entries = std::mem::take(&mut *self.entries.lock());
+        for entry in entries.into_values() {
+            if let Some(open) = entry.open.lock().take() {
+                open.save();
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Closes the index unless somebody works with it or is about to; tells whether it did.
+    fn close_if_idle(self: &Arc<Self>) -> bool {
+        if Arc::strong_count(self) > 1 {
+            return false;
+        }
+        let Some(mut open) = self.open.try_lock() else { return false };
+        if open.as_ref().is_some_and(|open| Arc::strong_count(open) > 1) {
+            return false;
+        }
+        if let Some(open) = open.take() {
+            open.save();
+        }
+        true
+    }
+}
+
+impl OpenIndex {
+    fn open(
+        disk: Option<&Arc<dyn Disk>>,
+        index: &Index,
+        snapshot: &Snapshot,
+    ) -> Result<Self, StoreError> {
+        let metric = match index.metric {
+            DistanceMetric::Cosine => Metric::Cosine,
+            DistanceMetric::Euclidean => Metric::Euclidean,
+        };
+        let shape = Shape::new(index.dimension as usize, metric)?;
+        let used = used_slots(snapshot, index.id)?;
+        let Some(disk) = disk else {
+            let vectors = VectorIndex::in_memory(shape)?;
+            return Ok(Self { vectors, referenced: Referenced::new(used) });
+        };
+        let path = path(index.id);
+        let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
+            // It is made when it is first needed.
+            Err(VectorError::NotThere { .. }) if used.is_empty() => {
+                disk.create_dir(DIRECTORY)?;
+                disk.sync_dir("")?;
+                VectorIndex::create(Arc::clone(disk), &path, shape)?
+            }
+            opened => opened?,
+        };
+        let slots = vectors.slots();
+        let end = used.iter().last().map_or(0, |slot| slot.number() + 1);
+        if end > slots.slot_count() {
+            // The file was damaged. What it lost is told by the CRCs; what is new goes behind it.
+            slots.ensure_slots(end)?;
+            slots.commit(Durability::Fsync)?;
+        }
+        slots.retain(&used)?;
+        Ok(Self { vectors, referenced: Referenced::new(used) })
+    }
+
+    fn save(&self) {
+        // Without them the next opening makes them again.
+        let _ = self.vectors.save_codes();
+    }
+}
+
+/// The slots that records name.
+pub(super) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, StoreError> {
+    let prefix = space::vector_slots_of(id);
+    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut used = SlotSet::new();
+    while let Some((key, _)) = cursor.next()?
+        && key.starts_with(&prefix)
+    {
+        let (_, slot) = space::split_vector_slot(&key)
+            .ok_or_else(|| StoreError::corrupt("the key of a slot"))?;
+        used.insert(Slot::new(slot));
+    }
+    Ok(used)
+}
+
+fn path(id: IndexId) -> String {
+    format!("{DIRECTORY}/{:08x}", id.0)
+}
+
+impl Store {
+    /// The files of an index, opened if they are not.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`] when it was deleted, or why its files cannot be opened.
+    pub(crate) fn open_index(&self, index: &Index) -> Result<Arc<OpenIndex>, StoreError> {
+        let entry = self.inner.vectors.entry(index.id);
+        let mut open = entry.open.lock();
+        if let Some(open) = &*open {
+            return Ok(Arc::clone(open));
+        }
+        // With the entry locked: whoever deletes the files has committed before, and locks it after.
+        let snapshot = self.snapshot()?;
+        index.require(&snapshot)?;
+        let opened = Arc::new(OpenIndex::open(self.inner.disk.as_ref(), index, &snapshot)?);
+        *open = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Removes the files of an index whose record is gone.
+    pub(crate) fn remove_index_files(&self, id: IndexId) -> Result<(), StoreError> {
+        self.inner.vectors.forget(id);
+        match &self.inner.disk {
+            Some(disk) if disk.list("")?.iter().any(|entry| entry.name == DIRECTORY) => {
+                Ok(VectorIndex::remove(&**disk, &path(id))?)
+            }
+            _ => Ok(()),
+        }
+    }
+}

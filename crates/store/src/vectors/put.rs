@@ -1,0 +1,138 @@
+//! Putting vectors.
+
+use std::sync::Arc;
+
+use liteio_vector::{Durability, Slot, Written};
+
+use super::check;
+use super::index::Index;
+use super::open::OpenIndex;
+use crate::error::StoreError;
+use crate::meta::vector::VectorRecord;
+use crate::meta::vector_metadata::Metadata;
+use crate::pending::Committed;
+use crate::store::Store;
+
+/// Vectors to put, with their keys and metadata.
+#[derive(Clone, Debug, Default)]
+pub struct NewVectors {
+    /// The key of each.
+    pub keys: Vec<String>,
+    /// The metadata of each.
+    pub metadata: Vec<Metadata>,
+    /// The elements of all, one vector after the other.
+    pub elements: Vec<f32>,
+    /// Where each ends in `elements`.
+    pub ends: Vec<usize>,
+}
+
+impl NewVectors {
+    /// Adds a vector without metadata.
+    pub fn push(&mut self, key: impl Into<String>, elements: &[f32]) {
+        self.push_with(key, elements, Metadata::default());
+    }
+
+    /// Adds a vector.
+    pub fn push_with(&mut self, key: impl Into<String>, elements: &[f32], metadata: Metadata) {
+        self.keys.push(key.into());
+        self.metadata.push(metadata);
+        self.elements.extend_from_slice(elements);
+        self.ends.push(self.elements.len());
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.keys.len() == self.metadata.len()
+            && self.keys.len() == self.ends.len()
+            && self.ends.is_sorted()
+            && self.ends.last().copied().unwrap_or(0) == self.elements.len()
+    }
+}
+
+impl Store {
+    /// Puts vectors; those whose key is there are replaced. All of them, or none: they are durable and
+    /// found by queries when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidField`] names the first field that is not valid;
+    /// [`StoreError::NoSuchIndex`], [`StoreError::NoSpace`], [`StoreError::Poisoned`].
+    ///
+    /// # Panics
+    /// When the numbers of keys, metadata and ends differ, which is the caller's mistake.
+    pub fn put_vectors(&self, index: &Index, vectors: NewVectors) -> Result<(), StoreError> {
+        assert!(vectors.is_consistent(), "every vector has a key, metadata and an end");
+        check::new_vectors(&vectors, index)?;
+        self.inner.check_space(vectors.elements.len() as u64 * 4)?;
+        let open = self.open_index(index)?;
+        let NewVectors { keys, metadata, elements, .. } = vectors;
+        let written = open.vectors.slots().append_many(&elements)?;
+        drop(elements);
+        let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
+        // Always to the device: records must not be more durable than what they name.
+        let synced = open.vectors.slots().commit(Durability::Fsync).map_err(StoreError::from);
+        self.inner.vectors.columns.forget(index.id, &added);
+        self.inner.vectors.texts.forget(index.id, &added);
+        let committing = open.referenced.committing();
+        let result = synced.and_then(|()| self.commit_records(index, keys, metadata, &written));
+        let removed = match result {
+            Ok(removed) => removed,
+            Err(error) => {
+                if is_certainly_lost(&error) {
+                    // They were never anybody's.
+                    open.vectors.slots().free(&added)?;
+                }
+                return Err(error);
+            }
+        };
+        publish(&open, &added, &removed)?;
+        drop(committing);
+        // A search would make them otherwise; that it can is why a failure is none.
+        let _ = open.vectors.prepare();
+        Ok(())
+    }
+
+    /// Commits the records of new vectors; returns the slots that were replaced.
+    fn commit_records(
+        &self,
+        index: &Index,
+        keys: Vec<String>,
+        metadata: Vec<Metadata>,
+        written: &[Written],
+    ) -> Result<Vec<Slot>, StoreError> {
+        let index = index.clone();
+        let written = written.to_vec();
+        let committed = self.update(move |write, _| {
+            index.require(write)?;
+            let mut removed = Vec::new();
+            for ((key, metadata), written) in keys.iter().zip(metadata).zip(written) {
+                let old = VectorRecord::remove(write, index.id, key)?;
+                removed.extend(old.map(Slot::new));
+                let record =
+                    VectorRecord { slot: written.slot.number(), crc: written.crc, metadata };
+                record.write(write, index.id, key)?;
+            }
+            Ok(Committed::new(removed))
+        });
+        committed.wait()
+    }
+}
+
+/// Tells readers what a commit has changed, and gives slots back.
+pub(super) fn publish(
+    open: &Arc<OpenIndex>,
+    added: &[Slot],
+    removed: &[Slot],
+) -> Result<(), StoreError> {
+    let unused = open.referenced.publish(added, removed);
+    if unused.is_empty() {
+        return Ok(());
+    }
+    Ok(open.vectors.slots().free(&unused)?)
+}
+
+/// Whether a failed update has left nothing behind for certain.
+fn is_certainly_lost(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::NoSpace | StoreError::NoSuchIndex { .. } | StoreError::Internal { .. }
+    )
+}

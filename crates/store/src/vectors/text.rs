@@ -1,0 +1,310 @@
+//! Searching the words of a metadata key, ranked by BM25.
+//!
+//! No library: the ones there are know neither slots nor filters nor a limit of memory, and what is
+//! left of them without is this. Stems and word boundaries do come from libraries.
+
+use std::collections::HashMap;
+
+use liteio_vector::{Slot, SlotSet};
+
+use super::cache::{Cache, Derived};
+use super::columns::Scope;
+use super::referenced::Moment;
+use super::words::Analyzer;
+use crate::error::StoreError;
+use crate::meta::vector::TextSearch;
+use crate::meta::vector_metadata::Metadata;
+
+/// How quickly more of the same word counts less. The usual value.
+const SATURATION: f64 = 1.2;
+/// How much long texts count less. The usual value.
+const LENGTH_WEIGHT: f64 = 0.75;
+
+/// What a word and what a text cost beside their bytes.
+const WORD_BYTES: usize = 96;
+const POSTING_BYTES: usize = size_of::<Posting>();
+const DOCUMENT_BYTES: usize = size_of::<Document>() + 4;
+
+/// Nothing is known of the slot.
+const UNKNOWN: u32 = 0;
+/// The vector has no text.
+const ABSENT: u32 = 1;
+/// The first text.
+const FIRST: u32 = 2;
+
+/// The words of one metadata key, and the texts they are in.
+#[derive(Debug, Default)]
+pub(crate) struct TextIndex {
+    postings: HashMap<Box<str>, Vec<Posting>>,
+    documents: Vec<Document>,
+    /// By slot.
+    codes: Vec<u32>,
+    forgotten: usize,
+    bytes: usize,
+    /// All slots of this version of the index are known.
+    complete_at: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    document: u32,
+    count: u32,
+}
+
+/// A text.
+#[derive(Clone, Copy, Debug)]
+struct Document {
+    slot: Slot,
+    /// Its words.
+    length: u32,
+    is_forgotten: bool,
+}
+
+/// A slot that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scored {
+    pub(super) slot: Slot,
+    pub(super) score: f64,
+}
+
+/// A text with words of a query, which are counted by their places in that.
+struct Candidate {
+    slot: Slot,
+    length: u32,
+    counts: Vec<(usize, u32)>,
+}
+
+/// What all texts have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct Statistics {
+    documents: u64,
+    words: u64,
+}
+
+impl Statistics {
+    fn add(&mut self, length: u32) {
+        self.documents += 1;
+        self.words += u64::from(length);
+    }
+
+    /// The weight of a word that is in `containing` texts.
+    fn weight(&self, containing: u64) -> f64 {
+        let (all, containing) = (self.documents as f64, containing as f64);
+        ((all - containing + 0.5) / (containing + 0.5)).ln_1p()
+    }
+
+    /// The score of `count` occurrences of a word in a text of `length` words.
+    fn score(&self, weight: f64, count: u32, length: u32) -> f64 {
+        let average = self.words as f64 / (self.documents.max(1)) as f64;
+        let relative = f64::from(length) / average.max(f64::MIN_POSITIVE);
+        let norm = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * relative);
+        let count = f64::from(count);
+        weight * count * (SATURATION + 1.0) / (count + norm)
+    }
+}
+
+impl Derived for TextIndex {
+    fn bytes(&self) -> usize {
+        self.bytes + self.codes.len() * 4
+    }
+
+    fn forget(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            let Some(code) = self.codes.get_mut(slot.number() as usize) else { continue };
+            if let Some(document) = code.checked_sub(FIRST) {
+                self.documents[document as usize].is_forgotten = true;
+                self.forgotten += 1;
+            }
+            *code = UNKNOWN;
+        }
+        if self.forgotten > self.documents.len() / 2 + 1024 {
+            *self = Self::default();
+        }
+    }
+}
+
+impl TextIndex {
+    fn code(&self, slot: Slot) -> u32 {
+        self.codes.get(slot.number() as usize).copied().unwrap_or(UNKNOWN)
+    }
+
+    fn learn(&mut self, slot: Slot, metadata: &Metadata, key: &str, analyzer: &Analyzer) {
+        let place = slot.number() as usize;
+        if self.codes.len() <= place {
+            self.codes.resize(place + 1, UNKNOWN);
+        }
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        let mut length = 0;
+        if let Some(value) = metadata.get(key) {
+            analyzer.words_of(value, &mut |word| {
+                length += 1;
+                match counts.get_mut(word) {
+                    Some(count) => *count += 1,
+                    None => drop(counts.insert(word.to_owned(), 1)),
+                }
+            });
+        }
+        if length == 0 {
+            self.codes[place] = ABSENT;
+            return;
+        }
+        let document = self.documents.len() as u32;
+        self.codes[place] = document + FIRST;
+        self.documents.push(Document { slot, length, is_forgotten: false });
+        self.bytes += DOCUMENT_BYTES + counts.len() * POSTING_BYTES;
+        for (word, count) in counts {
+            let posting = Posting { document, count };
+            match self.postings.get_mut(word.as_str()) {
+                Some(postings) => postings.push(posting),
+                None => {
+                    self.bytes += WORD_BYTES + word.len();
+                    self.postings.insert(word.into_boxed_str(), vec![posting]);
+                }
+            }
+        }
+    }
+
+    /// The best `depth` of the slots in `allowed`, by the words of a query.
+    fn search(
+        &self,
+        words: &[String],
+        moment: &Moment,
+        allowed: &SlotSet,
+        depth: usize,
+    ) -> Vec<Scored> {
+        let is_there =
+            |document: &Document| !document.is_forgotten && moment.slots.contains(document.slot);
+        let mut statistics = Statistics::default();
+        let there = self.documents.iter().filter(|document| is_there(document));
+        there.for_each(|document| statistics.add(document.length));
+        let mut scores = vec![0.0; self.documents.len()];
+        let mut found = Vec::new();
+        for word in words {
+            let Some(postings) = self.postings.get(word.as_str()) else { continue };
+            let of = |posting: &Posting| &self.documents[posting.document as usize];
+            let there = || postings.iter().filter(|posting| is_there(of(posting)));
+            let weight = statistics.weight(there().count() as u64);
+            for posting in there().filter(|posting| allowed.contains(of(posting).slot)) {
+                let score = &mut scores[posting.document as usize];
+                if *score == 0.0 {
+                    found.push(posting.document);
+                }
+                *score += statistics.score(weight, posting.count, of(posting).length);
+            }
+        }
+        let scored = |document: u32| Scored {
+            slot: self.documents[document as usize].slot,
+            score: scores[document as usize],
+        };
+        best(found.into_iter().map(scored).collect(), depth)
+    }
+}
+
+/// The best first; of equals the one in the lower slot.
+fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
+    all.sort_unstable_by(|left, right| {
+        right.score.total_cmp(&left.score).then(left.slot.cmp(&right.slot))
+    });
+    all.truncate(depth);
+    all
+}
+
+impl Scope<'_> {
+    /// The best `depth` of the slots in `allowed` by the words of `text`; `None` when vectors were
+    /// replaced meanwhile.
+    pub(super) fn search_text(
+        &self,
+        search: &TextSearch,
+        text: &str,
+        allowed: &SlotSet,
+        depth: usize,
+        cache: &Cache<TextIndex>,
+    ) -> Result<Option<Vec<Scored>>, StoreError> {
+        let analyzer = Analyzer::new(search.language);
+        let mut words = Vec::new();
+        analyzer.words(text, &mut |word| words.push(word.to_owned()));
+        words.sort_unstable();
+        words.dedup();
+        // Another language is another index.
+        let name = format!("{:?} {}", search.language, search.key);
+        let entry = cache.get(self.index.id, &name);
+        {
+            let texts = entry.derived.read();
+            if texts.complete_at == Some(self.moment.version) {
+                return Ok(Some(texts.search(&words, self.moment, allowed, depth)));
+            }
+        }
+        let mut texts = entry.derived.write();
+        let slots = &self.moment.slots;
+        let unknown: Vec<Slot> = slots.iter().filter(|slot| texts.code(*slot) == UNKNOWN).collect();
+        let mut is_too_large = false;
+        let all_known = self.visit(&unknown, slots, &mut |slot, metadata| {
+            if texts.code(slot) == UNKNOWN {
+                texts.learn(slot, metadata, &search.key, &analyzer);
+                is_too_large = texts.bytes() > cache.bytes_max();
+            }
+            !is_too_large
+        })?;
+        if is_too_large {
+            drop(texts);
+            cache.remove(self.index.id, &name);
+            return self.search_records(&search.key, &words, &analyzer, allowed, depth);
+        }
+        if !all_known {
+            return Ok(None);
+        }
+        texts.complete_at = Some(self.moment.version);
+        let found = texts.search(&words, self.moment, allowed, depth);
+        let bytes = texts.bytes();
+        drop(texts);
+        cache.grown(&entry, bytes);
+        Ok(Some(found))
+    }
+
+    /// Without an index, for texts that do not fit into memory.
+    fn search_records(
+        &self,
+        key: &str,
+        words: &[String],
+        analyzer: &Analyzer,
+        allowed: &SlotSet,
+        depth: usize,
+    ) -> Result<Option<Vec<Scored>>, StoreError> {
+        let mut statistics = Statistics::default();
+        let mut containing = vec![0_u64; words.len()];
+        let mut candidates = Vec::new();
+        let slots = &self.moment.slots;
+        let all: Vec<Slot> = slots.iter().collect();
+        let all_there = self.visit(&all, slots, &mut |slot, metadata| {
+            let Some(value) = metadata.get(key) else { return true };
+            let (mut length, mut counts) = (0, vec![0_u32; words.len()]);
+            analyzer.words_of(value, &mut |word| {
+                length += 1;
+                if let Ok(position) = words.binary_search_by(|other| other.as_str().cmp(word)) {
+                    counts[position] += 1;
+                }
+            });
+            if length == 0 {
+                return true;
+            }
+            statistics.add(length);
+            let found = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+            let found: Vec<(usize, u32)> = found.collect();
+            found.iter().for_each(|(position, _)| containing[*position] += 1);
+            if !found.is_empty() && allowed.contains(slot) {
+                candidates.push(Candidate { slot, length, counts: found });
+            }
+            true
+        })?;
+        let scored = |candidate: Candidate| {
+            let of_word = |(position, count): (usize, u32)| {
+                let weight = statistics.weight(containing[position]);
+                statistics.score(weight, count, candidate.length)
+            };
+            let score = candidate.counts.into_iter().map(of_word).sum();
+            Scored { slot: candidate.slot, score }
+        };
+        let found = best(candidates.into_iter().map(scored).collect(), depth);
+        Ok(all_there.then_some(found))
+    }
+}

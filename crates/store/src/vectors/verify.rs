@@ -1,0 +1,148 @@
+//! Holds every record of a vector against the slot that it names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use liteio_vector::{Slot, VectorError, vector_crc};
+
+use super::index::Index;
+use super::open::OpenIndex;
+use crate::error::StoreError;
+use crate::kv::Read;
+use crate::meta::space;
+use crate::meta::vector::VectorRecord;
+use crate::name::IndexId;
+use crate::store::Store;
+use crate::verify::{Damage, VerifyReport};
+
+/// The part of a verification that knows vectors.
+pub(crate) struct VectorVerifier {
+    indexes: HashMap<IndexId, Index>,
+    /// The one that was looked at last: records of an index come one after the other.
+    open: Option<(IndexId, Arc<OpenIndex>)>,
+    damaged_indexes: HashMap<IndexId, String>,
+}
+
+impl VectorVerifier {
+    pub(crate) fn new(store: &Store) -> Result<Self, StoreError> {
+        let indexes = Index::all(store)?;
+        Ok(Self { indexes, open: None, damaged_indexes: HashMap::new() })
+    }
+
+    /// Whether keys with this first byte are looked at here.
+    pub(crate) fn is_for(tag: u8) -> bool {
+        [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
+    }
+
+    /// Indexes whose files cannot be read at all.
+    pub(crate) fn damaged_indexes(&self) -> impl Iterator<Item = Damage> + '_ {
+        self.damaged_indexes.iter().map(|(id, what)| match self.indexes.get(id) {
+            Some(index) => damage(index, what),
+            None => Damage { bucket: None, key: None, version: None, what: what.clone() },
+        })
+    }
+
+    /// Looks at a key with its value, if it is about a vector.
+    pub(crate) fn verify(
+        &mut self,
+        store: &Store,
+        place: &[u8],
+        value: &[u8],
+        report: &mut VerifyReport,
+    ) -> Result<Option<Damage>, StoreError> {
+        let vector = space::split_vector(place);
+        let slot = space::split_vector_slot(place);
+        let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
+            return Ok(None);
+        };
+        // Of an index that was deleted, and will be soon in full.
+        let Some(index) = self.indexes.get(&id).cloned() else { return Ok(None) };
+        let what = match (vector, slot) {
+            (Some((_, key)), _) => {
+                report.vectors += 1;
+                report.bytes += u64::from(index.dimension) * 4;
+                self.verify_vector(store, &index, key, value)?
+            }
+            (None, Some((_, slot))) => verify_slot(store, &index, slot, value)?,
+            (None, None) => None,
+        };
+        let Some(what) = what else { return Ok(None) };
+        // Or it was replaced while it was looked at.
+        let snapshot = store.snapshot()?;
+        let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
+        Ok(is_still_there.then(|| damage(&index, &what)))
+    }
+
+    fn verify_vector(
+        &mut self,
+        store: &Store,
+        index: &Index,
+        key: &str,
+        value: &[u8],
+    ) -> Result<Option<String>, StoreError> {
+        if self.damaged_indexes.contains_key(&index.id) {
+            return Ok(None);
+        }
+        let Some(open) = self.open(store, index)? else { return Ok(None) };
+        let record = match VectorRecord::decode(value) {
+            Ok(record) => record,
+            Err(error) => return Ok(Some(format!("the record of {key:?}: {error}"))),
+        };
+        let named = store.snapshot()?;
+        let named = named.get(&space::vector_slot(index.id, record.slot))?;
+        if named.is_none_or(|named| *named != *key.as_bytes()) {
+            return Ok(Some(format!("the slot of the vector {key:?} does not name it")));
+        }
+        let mut elements = vec![0.0; index.dimension as usize];
+        let read = open.vectors.slots().read_into(Slot::new(record.slot), &mut elements);
+        Ok(match read {
+            Ok(()) if vector_crc(&elements) == record.crc => None,
+            Ok(()) => Some(format!("the elements of the vector {key:?} are not those put")),
+            Err(VectorError::NoSuchSlot(slot)) => {
+                Some(format!("the slot {slot} of the vector {key:?} is not there"))
+            }
+            Err(error) => Some(format!("the vector {key:?}: {error}")),
+        })
+    }
+
+    fn open(&mut self, store: &Store, index: &Index) -> Result<Option<Arc<OpenIndex>>, StoreError> {
+        if let Some((id, open)) = &self.open
+            && *id == index.id
+        {
+            return Ok(Some(Arc::clone(open)));
+        }
+        self.open = None;
+        match store.open_index(index) {
+            Ok(open) => {
+                self.open = Some((index.id, Arc::clone(&open)));
+                Ok(Some(open))
+            }
+            // Deleted meanwhile.
+            Err(StoreError::NoSuchIndex { .. }) => Ok(None),
+            Err(StoreError::Closed) => Err(StoreError::Closed),
+            Err(error) => {
+                self.damaged_indexes.insert(index.id, error.to_string());
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn verify_slot(
+    store: &Store,
+    index: &Index,
+    slot: u32,
+    key: &[u8],
+) -> Result<Option<String>, StoreError> {
+    let snapshot = store.snapshot()?;
+    let place = [&space::vectors_of(index.id)[..], key].concat();
+    let named = snapshot.get(&place)?.map(|record| VectorRecord::slot_of(&record)).transpose()?;
+    let key = String::from_utf8_lossy(key);
+    Ok((named != Some(slot))
+        .then(|| format!("the slot {slot} names the vector {key:?}, which has not got it")))
+}
+
+fn damage(index: &Index, what: &str) -> Damage {
+    let what = format!("vectors {}/{}: {what}", index.bucket, index.name);
+    Damage { bucket: None, key: None, version: None, what }
+}

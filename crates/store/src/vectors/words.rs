@@ -1,0 +1,115 @@
+//! Texts become words to search for.
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::meta::vector::Language;
+use crate::meta::vector_metadata::{MetadataValue, Scalar};
+
+/// Longer words are cut: they are no words, and would take memory.
+const WORD_BYTES_MAX: usize = 128;
+
+/// Takes texts of one language apart.
+pub(super) struct Analyzer {
+    stemmer: Option<Stemmer>,
+    /// Languages that write without spaces: pairs of characters are the words.
+    by_pairs: bool,
+}
+
+impl Analyzer {
+    pub(super) fn new(language: Option<Language>) -> Self {
+        let algorithm = match language {
+            Some(Language::English) => Some(Algorithm::English),
+            Some(Language::French) => Some(Algorithm::French),
+            Some(Language::Spanish) => Some(Algorithm::Spanish),
+            Some(Language::Portuguese) => Some(Algorithm::Portuguese),
+            Some(Language::Italian) => Some(Algorithm::Italian),
+            Some(Language::German) => Some(Algorithm::German),
+            Some(Language::Dutch) => Some(Algorithm::Dutch),
+            Some(Language::Chinese | Language::Japanese | Language::Korean) | None => None,
+        };
+        let by_pairs =
+            matches!(language, Some(Language::Chinese | Language::Japanese | Language::Korean));
+        Self { stemmer: algorithm.map(Stemmer::create), by_pairs }
+    }
+
+    /// Calls `word` with every word of a text, in lower case and brought to its stem.
+    pub(super) fn words(&self, text: &str, word: &mut dyn FnMut(&str)) {
+        let lower = text.to_lowercase();
+        for token in lower.unicode_words() {
+            if self.by_pairs && token.chars().any(is_east_asian) {
+                continue;
+            }
+            let token = &token[..token.floor_char_boundary(WORD_BYTES_MAX)];
+            match &self.stemmer {
+                Some(stemmer) => word(&stemmer.stem(token)),
+                None => word(token),
+            }
+        }
+        if self.by_pairs {
+            for run in lower.split(|character| !is_east_asian(character)) {
+                pairs(run, word);
+            }
+        }
+    }
+
+    /// The words of a value: of a text, or of all texts of a list.
+    pub(super) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
+        for scalar in value.scalars() {
+            if let Scalar::String(text) = scalar {
+                self.words(text, word);
+            }
+        }
+    }
+}
+
+fn pairs(run: &str, word: &mut dyn FnMut(&str)) {
+    let mut starts = run.char_indices().map(|(start, _)| start).chain([run.len()]);
+    let (Some(mut first), Some(mut second)) = (starts.next(), starts.next()) else { return };
+    let mut third = starts.next();
+    if third.is_none() {
+        word(&run[first..second]);
+    }
+    while let Some(end) = third {
+        word(&run[first..end]);
+        (first, second, third) = (second, end, starts.next());
+    }
+}
+
+fn is_east_asian(character: char) -> bool {
+    matches!(character,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(language: Option<Language>, text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        Analyzer::new(language).words(text, &mut |word| words.push(word.to_owned()));
+        words
+    }
+
+    #[test]
+    fn words_are_found_in_every_language() {
+        let rows: [(Option<Language>, &str, &[&str]); 7] = [
+            (
+                None,
+                "The Quick, quick fox's 3.5 km!",
+                &["the", "quick", "quick", "fox's", "3.5", "km"],
+            ),
+            (Some(Language::English), "Running runs", &["run", "run"]),
+            (Some(Language::German), "Häuser", &["haus"]),
+            (Some(Language::Japanese), "東京都 Tokyo", &["tokyo", "東京", "京都"]),
+            (Some(Language::Chinese), "书", &["书"]),
+            (Some(Language::Korean), "서울시", &["서울", "울시"]),
+            (None, " ,. ", &[]),
+        ];
+        for (language, text, expected) in rows {
+            assert_eq!(words(language, text), expected, "{text}");
+        }
+        assert_eq!(words(None, &"ü".repeat(1000))[0].len(), 128);
+    }
+}
