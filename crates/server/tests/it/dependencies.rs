@@ -17,7 +17,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 19] = [
     // Only the key space knows its engine.
     Rule { package: "store", within: &[], except: &["kv"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside. `open` looks whether a
