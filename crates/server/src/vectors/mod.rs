@@ -8,6 +8,7 @@ mod document;
 mod error;
 mod fields;
 mod filter;
+mod float;
 mod index;
 mod page_token;
 mod put_body;

@@ -5,6 +5,7 @@
 
 use super::error::{ApiError, ApiResult};
 use super::fields::malformed;
+use super::float;
 
 /// Nesting of values that are passed over.
 const DEPTH_MAX: usize = 128;
@@ -106,22 +107,19 @@ impl<'text> Reader<'text> {
     pub(super) fn float(&mut self) -> Option<f32> {
         self.peek()?;
         let rest = &self.bytes[self.at..];
+        if let Some((value, length)) = float::parse(rest) {
+            self.at += length;
+            return Some(value);
+        }
         for (name, value) in
             [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)]
         {
-            if rest.first() == name.as_bytes().first() && rest.starts_with(name.as_bytes()) {
+            if rest.starts_with(name.as_bytes()) {
                 self.at += name.len();
                 return Some(value);
             }
         }
-        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let length = rest.iter().take_while(|byte| is_part(byte)).count();
-        let number = &rest[..length];
-        let is_number = matches!(number, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..])
-            && number.last().is_some_and(u8::is_ascii_digit);
-        let value = std::str::from_utf8(number).ok().filter(|_| is_number)?.parse().ok()?;
-        self.at += length;
-        Some(value)
+        None
     }
 
     /// Passes over a value, and returns its text. Whether that is valid inside is for its reader.

@@ -42,7 +42,7 @@ impl Step {
             }
             Self::Delete { index, keys } => {
                 if let Some(vectors) = model.get_mut(index) {
-                    keys.iter().for_each(|key| drop(vectors.remove(key)));
+                    vectors.retain(|key, _| !keys.contains(key));
                 }
             }
             Self::Reclaim => {}

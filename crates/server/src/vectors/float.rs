@@ -1,0 +1,179 @@
+//! Numbers in JSON, as the nearest `f32`.
+//!
+//! Most numbers that clients send have 17 digits or so, at which the standard library takes its
+//! slower ways. Here a number is computed as `f64`, which is off by at most two units in its last place;
+//! only where that could decide between two `f32` does the standard library decide.
+
+/// Powers of ten that `f64` holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Digits that fit into 64 bits. Later ones are less than a unit in the last place of an `f64`.
+const DIGITS_MAX: u32 = 19;
+
+/// Bits that `f64` has and `f32` has not, and the middle between two `f32` in them.
+const EXTRA: u64 = (1 << 29) - 1;
+const MIDDLE: u64 = 1 << 28;
+/// So far from the middle nothing is in doubt.
+const DOUBT: u64 = 8;
+
+/// The number that `text` begins with, and its length; `None` when it begins with none.
+pub(super) fn parse(text: &[u8]) -> Option<(f32, usize)> {
+    let mut scan = Scan { text, at: 0, mantissa: 0, digits: 0, exponent: 0 };
+    let is_negative = scan.skip(b'-');
+    scan.whole()?;
+    if scan.skip(b'.') {
+        scan.fraction()?;
+    }
+    if scan.skip(b'e') || scan.skip(b'E') {
+        scan.power()?;
+    }
+    let value = match quick(scan.mantissa, scan.exponent) {
+        Some(value) if is_negative => -value,
+        Some(value) => value,
+        None => std::str::from_utf8(&text[..scan.at]).ok()?.parse().ok()?,
+    };
+    Some((value, scan.at))
+}
+
+/// `mantissa` times ten to the power of `exponent`, where that is certain.
+fn quick(mantissa: u64, exponent: i32) -> Option<f32> {
+    if mantissa == 0 {
+        return Some(0.0);
+    }
+    let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
+    let value = match exponent < 0 {
+        true => mantissa as f64 / power,
+        false => mantissa as f64 * power,
+    };
+    let is_normal = value >= f64::from(f32::MIN_POSITIVE) && value < f64::from(f32::MAX);
+    let is_certain = (value.to_bits() & EXTRA).abs_diff(MIDDLE) > DOUBT;
+    (is_normal && is_certain).then_some(value as f32)
+}
+
+struct Scan<'text> {
+    text: &'text [u8],
+    at: usize,
+    mantissa: u64,
+    /// Of the mantissa, without zeros in front.
+    digits: u32,
+    exponent: i32,
+}
+
+impl Scan<'_> {
+    fn skip(&mut self, byte: u8) -> bool {
+        let is_there = self.text.get(self.at) == Some(&byte);
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn digit(&mut self) -> Option<u8> {
+        let digit = self.text.get(self.at)?.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        self.at += 1;
+        Some(digit)
+    }
+
+    /// Whether the digit was taken into the mantissa.
+    fn push(&mut self, digit: u8) -> bool {
+        if self.digits >= DIGITS_MAX {
+            return false;
+        }
+        self.mantissa = self.mantissa * 10 + u64::from(digit);
+        self.digits += u32::from(self.mantissa > 0);
+        true
+    }
+
+    fn whole(&mut self) -> Option<()> {
+        let mut digit = self.digit()?;
+        loop {
+            if !self.push(digit) {
+                self.exponent = self.exponent.saturating_add(1);
+            }
+            match self.digit() {
+                Some(next) => digit = next,
+                None => return Some(()),
+            }
+        }
+    }
+
+    fn fraction(&mut self) -> Option<()> {
+        let mut digit = self.digit()?;
+        loop {
+            if self.push(digit) {
+                self.exponent = self.exponent.saturating_sub(1);
+            }
+            match self.digit() {
+                Some(next) => digit = next,
+                None => return Some(()),
+            }
+        }
+    }
+
+    fn power(&mut self) -> Option<()> {
+        let is_negative = self.skip(b'-');
+        if !is_negative {
+            self.skip(b'+');
+        }
+        let mut power = i32::from(self.digit()?);
+        while let Some(digit) = self.digit() {
+            power = power.saturating_mul(10).saturating_add(i32::from(digit));
+        }
+        let power = if is_negative { -power } else { power };
+        self.exponent = self.exponent.saturating_add(power);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) {
+        let expected: f32 = text.parse().expect("a number");
+        let (found, length) = parse(text.as_bytes()).expect("a number");
+        assert_eq!((found.to_bits(), length), (expected.to_bits(), text.len()), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_the_nearest_as_the_standard_library_has_it() {
+        let mut seed = 1_u64;
+        for _ in 0..10_000 {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let bits = (seed >> 32) as u32;
+            let value = f32::from_bits(bits);
+            if value.is_finite() {
+                check(&format!("{value}"));
+                check(&format!("{value:e}"));
+                check(&format!("{}", f64::from(value)));
+                // Halfway to the next one, and beside it.
+                let middle = (f64::from(value) + f64::from(value.next_up())) / 2.0;
+                if middle.is_finite() {
+                    for near in [middle, middle.next_up(), middle.next_down()] {
+                        check(&format!("{near:e}"));
+                    }
+                }
+            }
+            check(&format!("{}", f64::from(bits) / 4_294_967_296.0 - 0.5));
+            check(&format!("0.{seed}{seed}"));
+            check(&format!("{seed}{bits}.{bits}e-{}", bits % 50));
+        }
+        for text in ["0", "-0", "0.0e99", "1e39", "-1e999999999999", "1e-999999999999", "1e-46"] {
+            check(text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_left() {
+        for text in ["", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "x", "-x", "\"1\""] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(parse(b"1.5]"), Some((1.5, 3)));
+    }
+}
