@@ -13,6 +13,9 @@ use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
 
 /// Starts writing ahead if the last commit was small and little is left of the zeros.
 pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
+    if !shared.writes_ahead {
+        return;
+    }
     {
         let writer = shared.writer.lock();
         let left = writer.file_end.saturating_sub(slot_offset(shared.shape, writer.count));

@@ -57,6 +57,8 @@ pub(super) struct Shared {
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     opened: Opened,
+    /// Whether zeros are written ahead: not in memory, where there is nothing to sync.
+    pub(super) writes_ahead: bool,
     // Taken in this order, if several are: committer, writer, readers, published, changed.
     pub(super) committer: Mutex<Committer>,
     pub(super) writer: Mutex<Writer>,
@@ -102,7 +104,7 @@ impl SlotFile {
             _ => error.into(),
         })?;
         disk.sync_dir(directory_of(path))?;
-        Ok(Self::with_new_file(file, superblock))
+        Ok(Self::with_new_file(file, superblock, true))
     }
 
     /// Opens the file at `path` and takes the sole right to it. All vectors of the last commit are
@@ -123,7 +125,7 @@ impl SlotFile {
             // Perhaps its maker died before the name was durable.
             disk.sync_dir(directory_of(path))?;
         }
-        Ok(Self::with(file, &recovered, false))
+        Ok(Self::with(file, &recovered, false, true))
     }
 
     /// An empty file in memory only. Its commits are as durable as the process.
@@ -133,10 +135,10 @@ impl SlotFile {
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         let file = memory_file("vectors")?;
         let superblock = initialise(&*file, shape)?;
-        Ok(Self::with_new_file(file, superblock))
+        Ok(Self::with_new_file(file, superblock, false))
     }
 
-    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock) -> Self {
+    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock, writes_ahead: bool) -> Self {
         let recovered = Recovered {
             superblock,
             place: 0,
@@ -144,10 +146,15 @@ impl SlotFile {
             codes_valid_from: superblock.codes_valid_from,
             file_end: DATA_OFFSET,
         };
-        Self::with(file, &recovered, true)
+        Self::with(file, &recovered, true, writes_ahead)
     }
 
-    fn with(file: Box<dyn DiskFile>, recovered: &Recovered, is_synced: bool) -> Self {
+    fn with(
+        file: Box<dyn DiskFile>,
+        recovered: &Recovered,
+        is_synced: bool,
+        writes_ahead: bool,
+    ) -> Self {
         let superblock = &recovered.superblock;
         let live = LiveSet::full(superblock.count);
         let shared = Shared {
@@ -159,6 +166,7 @@ impl SlotFile {
                 codes_valid_from: recovered.codes_valid_from,
                 slots: superblock.count,
             },
+            writes_ahead,
             committer: Mutex::new(Committer::new(recovered, is_synced)),
             writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
             readers: Mutex::new(Readers::default()),
