@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("page.css");
 /// One colour for each target, told apart on light and dark ground; more targets begin again.
 const COLOURS: [&str; 14] = [
     "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#7c3aed", "#db2777", "#65a30d",
-    "#ea580c", "#64748b", "#a16207", "#0f766e", "#9333ea", "#4d7c0f",
+    "#ea580c", "#64748b", "#a16207", "#0f766e", "#fb7185", "#4d7c0f",
 ];
 
 /// The whole report.
