@@ -151,7 +151,8 @@ fn metadata_has_limits_and_filterable_values_have_kinds() {
     let long = |bytes: usize| MetadataValue::Scalar(Scalar::String("x".repeat(bytes)));
     let document = || MetadataValue::Document("{}".to_owned());
     let many = |count: usize| (0..count).map(|key| (format!("{key}"), long(1))).collect();
-    let rows: [(Vec<(String, MetadataValue)>, Option<&str>); 9] = [
+    type Row<'a> = (Vec<(String, MetadataValue)>, Option<&'a str>);
+    let rows: [Row<'_>; 9] = [
         (vec![("text".into(), long(40_956))], None),
         (vec![("text".into(), long(40_957))], Some("vectors[0].metadata")),
         (vec![("genre".into(), long(2_043))], None),
