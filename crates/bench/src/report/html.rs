@@ -97,7 +97,7 @@ fn name_of(report: &Report, target: &Target) -> String {
         Level::PowerCut => "durable",
         Level::Partial => "partial",
         Level::Process | Level::Memory => "volatile",
-        Level::Unknown => "unknown",
+        Level::Unknown | Level::ByRow => "unknown",
     };
     format!(
         "<span class=\"swatch\" style=\"background:{}\"></span>{} <span class=\"badge {class}\" \
