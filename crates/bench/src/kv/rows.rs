@@ -143,7 +143,11 @@ pub fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job> {
 }
 
 fn all(sizes: &Sizes) -> Vec<Job> {
-    let shown = |count: u64| Unit::Count.format(count as f64);
+    // Below 100 the unit shows digits behind the point.
+    let shown = |count: u64| match count {
+        0..100 => count.to_string(),
+        _ => Unit::Count.format(count as f64),
+    };
     let entries = shown(sizes.entries);
     let mut jobs = vec![
         Job {
@@ -273,6 +277,7 @@ mod tests {
             assert_eq!(names.len(), rows.len());
             assert_eq!(rows.len(), 4 + 3 + 10 + 4);
             let metrics = metrics();
+            assert!(names.contains("10 a transaction, synced"), "{names:?}");
             assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));
         }
     }
