@@ -31,6 +31,21 @@ pub(crate) enum Command {
     KvEngine(KvEngineArguments),
     /// What changed between two reports, and whether it is more than noise.
     Compare(CompareArguments),
+    /// Writes the other formats of a report again from its JSON.
+    Render(RenderArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RenderArguments {
+    /// The JSON of a report.
+    #[arg(value_name = "REPORT.json")]
+    pub(crate) report: PathBuf,
+    /// Compare with this target instead.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+    /// Where the report goes [default: beside the JSON].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -40,6 +40,22 @@ fn run(command: Command) -> Result<(), BenchError> {
         Command::KvEngine(arguments) => {
             Ok(kv::worker::run(&[kv::LITEIO, kv::LITEIO_MEMORY, kv::REDB], &arguments.task)?)
         }
+        Command::Render(arguments) => {
+            let mut report = report::load(&arguments.report)?;
+            if let Some(baseline) = arguments.baseline {
+                if report.target(&baseline).is_none() {
+                    return Err(BenchError::Usage(format!("no target is called {baseline}")));
+                }
+                report.baseline = Some(baseline);
+            }
+            let beside = arguments.report.parent().unwrap_or(Path::new("."));
+            let output = arguments.output.as_deref().unwrap_or(beside);
+            let name = arguments.report.file_stem().and_then(|name| name.to_str());
+            for path in report::save(&report, output, name.unwrap_or("report"))? {
+                eprintln!("{}", path.display());
+            }
+            Ok(())
+        }
         Command::Compare(arguments) => {
             let before = report::load(&arguments.before)?;
             let after = report::load(&arguments.after)?;

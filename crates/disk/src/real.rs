@@ -45,14 +45,18 @@ impl RealDisk {
     /// # Errors
     /// Why the directory cannot be created or opened, with its path.
     pub fn open(root: &Path) -> io::Result<Self> {
-        let explain = |error: io::Error| {
-            let kind = error.kind();
-            io::Error::new(kind, format!("cannot open the directory {}: {error}", root.display()))
-        };
-        create_durably(root).map_err(explain)?;
+        create_durably(root).map_err(|error| explain(root, &error))?;
+        Self::open_existing(root)
+    }
+
+    /// Opens the directory `root`, which must be there.
+    ///
+    /// # Errors
+    /// Why the directory cannot be opened, with its path.
+    pub fn open_existing(root: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root =
-            calls::open(root, flags, Mode::empty()).map_err(|error| explain(error.into()))?;
+        let root = calls::open(root, flags, Mode::empty())
+            .map_err(|error| explain(root, &error.into()))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 root,
@@ -100,6 +104,11 @@ impl RealDisk {
             }
         }
     }
+}
+
+fn explain(root: &Path, error: &io::Error) -> io::Error {
+    let message = format!("cannot open the directory {}: {error}", root.display());
+    io::Error::new(error.kind(), message)
 }
 
 impl Disk for RealDisk {
@@ -211,15 +220,15 @@ impl Disk for RealDisk {
         let mut entries = Vec::new();
         for entry in calls::Dir::read_from(&directory)? {
             let entry = entry?;
-            // Whatever is not UTF-8 is not ours.
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if matches!(name, "." | "..") {
+            // Whatever is not UTF-8 is not ours. It cannot be opened by this name, but it is there.
+            let name = entry.file_name().to_string_lossy();
+            if matches!(&*name, "." | "..") {
                 continue;
             }
             let is_dir = match entry.file_type() {
                 calls::FileType::Directory => true,
                 calls::FileType::Unknown => {
-                    match calls::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    match calls::statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                         Ok(stat) => calls::FileType::from_raw_mode(stat.st_mode).is_dir(),
                         // Removed since.
                         Err(Errno::NOENT) => continue,
@@ -228,7 +237,7 @@ impl Disk for RealDisk {
                 }
                 _ => false,
             };
-            entries.push(DirEntry { name: name.to_owned(), is_dir });
+            entries.push(DirEntry { name: name.into_owned(), is_dir });
         }
         Ok(entries)
     }

@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use http::request::Parts;
 use http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
 use liteio_store::{Store, StoreConfig, StoreHealth};
 use s3s::{Body, S3Error, s3_error};
 
@@ -18,7 +20,7 @@ use crate::front::request_id::RequestIds;
 use crate::front::{HandlerFuture, S3Handler};
 use crate::health::Readiness;
 use crate::offload::Offload;
-use crate::s3::{Domains, S3Service};
+use crate::s3::{self, Domains, S3Service};
 use crate::server::ServerError;
 
 /// The state that the handlers of one server share.
@@ -106,9 +108,19 @@ impl S3Handler for Handler {
         Box::pin(async move { inner.answer(request).await })
     }
 
+    fn holds_body(&self, head: &Parts, names_key: bool) -> bool {
+        !self.inner.authenticator.is_form_upload(head) && s3::holds_body(head, names_key)
+    }
+
     fn readiness(&self) -> Readiness {
         match self.app.store.health() {
-            StoreHealth::Ready => Readiness::Ready,
+            StoreHealth::Ready => match self.app.store.sweep_failure() {
+                None => Readiness::Ready,
+                Some(reason) => {
+                    let told = format!("orphans are not swept, run `liteio verify`: {reason}");
+                    Readiness::Degraded(told.into())
+                }
+            },
             StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
             StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
         }
@@ -130,6 +142,8 @@ impl Inner {
         // Only a refused request needs them, and the path must be taken before it is rewritten.
         let ids = request.extensions().get::<RequestIds>().cloned();
         let uri = request.uri().clone();
+        // With its code, which stays what it is on the way through the layers.
+        let request = request.map(|body| body.map_err(S3Error::from));
         let request = match self.authenticator.authenticate(request).await {
             Ok(request) => request,
             Err(error) => return refusal(&error, uri.path(), ids.as_ref(), head),

@@ -16,7 +16,8 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 pub enum Readiness {
     /// Everything works.
     Ready,
-    /// Reads work, writes do not, for this reason (a full disk, say). Still 200: traffic may come.
+    /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
+    /// deletion of what nobody needs. Still 200: traffic may come.
     Degraded(Cow<'static, str>),
     /// Nothing should be sent here, for this reason. 503.
     NotReady(Cow<'static, str>),

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 /// Jobs on blocking threads at a time. Concurrent writers share one sync, so there must be room for
 /// many to wait for it together; each holds a thread of a few dozen KiB. Stays below tokio's own
@@ -49,16 +50,37 @@ impl Offload {
     ) -> Result<T, OffloadError> {
         let permit = Arc::clone(&self.jobs).acquire_owned().await;
         let permit = permit.map_err(|_| OffloadError::Stopping)?;
-        let task = tokio::task::spawn_blocking(move || {
-            // Held by the thread, not by whoever waits for it: that one may be gone first.
-            let _permit = permit;
-            job()
-        });
-        task.await.map_err(|error| match error.is_panic() {
+        on_thread(permit, job).await.map_err(|error| match error.is_panic() {
             true => OffloadError::Panicked,
             false => OffloadError::Stopping,
         })
     }
+
+    /// Starts `job` on a blocking thread, now or as soon as there is room, and waits for nothing. It
+    /// may be dropped without having run when the runtime shuts down.
+    pub fn start(&self, job: impl FnOnce() + Send + 'static) {
+        if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
+            on_thread(permit, job);
+            return;
+        }
+        let jobs = Arc::clone(&self.jobs);
+        tokio::spawn(async move {
+            if let Ok(permit) = jobs.acquire_owned().await {
+                on_thread(permit, job);
+            }
+        });
+    }
+}
+
+fn on_thread<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    tokio::task::spawn_blocking(move || {
+        // Held by the thread, not by whoever waits for it: that one may be gone first.
+        let _permit = permit;
+        job()
+    })
 }
 
 #[cfg(test)]

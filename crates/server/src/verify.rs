@@ -31,9 +31,9 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
 /// One line for everything that is damaged.
 fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>, String> {
     let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
-    let store = Store::open(StoreConfig::directory(path)).map_err(named)?;
-    let report = store.verify(&mut |at| progress(at.done, at.total)).map_err(named)?;
-    store.close();
+    let config = StoreConfig::directory(path);
+    let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
+    let report = report.map_err(named)?;
     println!(
         "{}: {} objects, {} blobs and {} bytes checked, {} orphans",
         path.display(),

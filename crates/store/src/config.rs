@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::limits::{INLINE_BYTES_MAX, PART_BYTES_MIN};
@@ -39,6 +40,8 @@ pub struct StoreConfig {
     pub cache_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,
+    /// At [`Durability::Os`]: how long a write may wait for its sync to begin.
+    pub sync_interval: Duration,
     /// The region of buckets that name none.
     pub region: String,
     /// The time of records.
@@ -71,6 +74,7 @@ impl StoreConfig {
             durability: Durability::default(),
             cache_bytes: 64 << 20,
             reserve_bytes: 64 << 20,
+            sync_interval: Duration::from_secs(1),
             region: "us-east-1".to_owned(),
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),

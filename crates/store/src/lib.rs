@@ -53,6 +53,7 @@ mod bucket;
 mod multipart;
 mod object;
 
+mod attachment;
 mod ids;
 mod open;
 mod pending;
@@ -75,10 +76,11 @@ pub use multipart::{
 };
 pub use name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId, VersionId};
 pub use object::{
-    BodyOptions, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome, DeleteOutcome, DeleteTarget,
-    ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedDeleteMarker,
-    ListedObject, ListedVersion, ObjectId, ObjectMetadata, ObjectReader, ObjectVersion, Owner,
-    PartInfo, PutOptions, ReadSelection, StagedBody, VersionEntry, VersionPage,
+    BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
+    DeleteOutcome, DeleteTarget, ListEntry, ListPage, ListQuery, ListStart, ListToken,
+    ListVersionsQuery, ListedDeleteMarker, ListedObject, ListedVersion, ObjectId, ObjectMetadata,
+    ObjectReader, ObjectVersion, Owner, PartInfo, PutOptions, ReadSelection, StagedBody,
+    StoredBytes, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
 #[cfg(any(test, feature = "test-util"))]

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use liteio_disk::{DirectoryLock, Disk, OpenMode, RealDisk};
 
+use crate::attachment::BlobAttachments;
 use crate::blob::{BlobStore, FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
@@ -46,11 +47,33 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
+    open_backend(config, RealDisk::open, open_on)
+}
+
+/// Opens a store that is there, to look at it: the key space replays its log, and apart from that every
+/// file stays as it is. Nothing may be written to it.
+pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
+    open_backend(config, RealDisk::open_existing, |disk, config| {
+        if known_format(&*disk)?.is_none() {
+            let path = "the data directory".to_owned();
+            return Err(StoreError::NotADataDirectory { path });
+        }
+        // An end in order stays one, but closing must not make one of an end that was none.
+        let was_clean = false;
+        open_parts(disk, config, was_clean)
+    })
+}
+
+fn open_backend(
+    config: StoreConfig,
+    open_disk: impl FnOnce(&Path) -> io::Result<RealDisk>,
+    open_on: impl FnOnce(Arc<dyn Disk>, StoreConfig) -> Result<Opened, StoreError>,
+) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
-            refuse_foreign(&path)?;
-            let disk = RealDisk::open(&path)?;
+            let disk = open_disk(&path)?;
+            refuse_foreign(&disk, &path)?;
             let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
                 io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
                 _ => error.into(),
@@ -69,11 +92,8 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
 }
 
 pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
-    let format = read_format(&*disk)?;
+    let format = known_format(&*disk)?;
     match format {
-        Some(found) if found > FORMAT => {
-            return Err(StoreError::FormatTooNew { found, known: FORMAT });
-        }
         Some(_) => {}
         None => {
             let names: Vec<String> = disk.list("")?.into_iter().map(|entry| entry.name).collect();
@@ -86,11 +106,21 @@ pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened
     }
     // In a new directory there is nothing to sweep, either.
     let was_clean = take_clean_marker(&*disk)? || format.is_none();
-    let blobs = FileBlobStore::open(Arc::clone(&disk), config.durability)?;
-    blobs.clean_temporary()?;
-    let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config(&config))?;
-    prepare(&kv, &config)?;
-    let blobs = Arc::new(blobs);
+    let opened = open_parts(disk, config, was_clean)?;
+    opened.blobs.clean_temporary()?;
+    prepare(&opened.kv, &opened.config)?;
+    Ok(opened)
+}
+
+fn open_parts(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+    was_clean: bool,
+) -> Result<Opened, StoreError> {
+    let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), config.durability)?);
+    let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
+    let kv_config = KvConfig { attachments, ..kv_config(&config) };
+    let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
     Ok(Opened { config, kv, blobs, disk: Some(disk), directory_lock: None, was_clean })
 }
 
@@ -99,6 +129,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
         durability: config.durability,
         cache_bytes: config.cache_bytes,
         reserve_bytes: config.reserve_bytes,
+        sync_interval: config.sync_interval,
         ..KvConfig::default()
     }
 }
@@ -113,19 +144,13 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
 }
 
 /// Refuses a directory that holds something else, before anything in it is touched.
-fn refuse_foreign(path: &Path) -> Result<(), StoreError> {
-    let entries = match std::fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    if names.iter().any(|name| name == FORMAT_FILE) {
+fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    let entries = disk.list("")?;
+    let mut names = entries.iter().map(|entry| entry.name.as_str());
+    if names.clone().any(|name| name == FORMAT_FILE) {
         return Ok(());
     }
-    refuse_names(names.iter().map(String::as_str), &path.display().to_string())
+    refuse_names(&mut names, &path.display().to_string())
 }
 
 fn refuse_names<'a>(
@@ -135,6 +160,14 @@ fn refuse_names<'a>(
     match names.all(|name| HARMLESS.contains(&name)) {
         true => Ok(()),
         false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
+    }
+}
+
+/// The format of what is there, if anything is; a newer one than this program knows is refused.
+fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    match read_format(disk)? {
+        Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
+        format => Ok(format),
     }
 }
 

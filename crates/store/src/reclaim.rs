@@ -19,11 +19,13 @@ use crate::error::StoreError;
 use crate::kv::{Read, Transaction, Write};
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::content::ContentId;
-use crate::meta::upload::PartRecord;
+use crate::meta::upload::{PartRecord, UploadRecord};
 use crate::meta::{key, reference, space};
-use crate::name::UploadId;
+use crate::multipart::end;
+use crate::name::{BucketId, UploadId};
 use crate::pending::Committed;
 use crate::store::{Inner, Store};
+use crate::{Durability, StoreConfig};
 
 /// After a failure the queue is tried again this much later.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -35,6 +37,8 @@ pub struct ReclaimReport {
     pub blobs: u64,
     /// Part records removed.
     pub parts: u64,
+    /// Uploads in progress ended whose bucket is gone.
+    pub uploads: u64,
     /// Entries of the queue that wait for readers.
     pub waiting: u64,
 }
@@ -55,7 +59,8 @@ impl Store {
             report.waiting = 0;
             self.reclaim_pass(&mut report)?;
             // Lists queue their blobs in front of where the pass has got to.
-            if (before.blobs, before.parts) == (report.blobs, report.parts) {
+            let progress = |report: &ReclaimReport| (report.blobs, report.parts, report.uploads);
+            if progress(&before) == progress(&report) {
                 self.shared().work.set_waiting(report.waiting > 0);
                 return Ok(report);
             }
@@ -97,6 +102,10 @@ impl Store {
             let batch = self.read_queue(&position)?;
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
+            if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
+                // Until the log is synced, a power cut may bring back a record that needs the blobs.
+                self.sync()?;
+            }
             // The queue entries are committed, so whoever begins now does not find the content.
             self.shared().pins.wait_for_sections();
             let mut blobs = Vec::new();
@@ -108,6 +117,7 @@ impl Store {
                         blobs.push(id);
                     }
                     ContentId::Parts(list) => while !self.take_apart(list, report)? {},
+                    ContentId::Uploads(bucket) => while !self.end_uploads(bucket, report)? {},
                 }
             }
             if !blobs.is_empty() {
@@ -145,6 +155,43 @@ impl Store {
         report.parts += parts;
         Ok(is_gone)
     }
+
+    /// Ends a bounded number of uploads of a bucket that is gone; `true` when none is left.
+    fn end_uploads(
+        &self,
+        bucket: BucketId,
+        report: &mut ReclaimReport,
+    ) -> Result<bool, StoreError> {
+        let step =
+            self.update_freeing(move |write, _| end_uploads(write, bucket).map(Committed::new));
+        let (uploads, is_gone) = step.wait()?;
+        report.uploads += uploads;
+        Ok(is_gone)
+    }
+}
+
+fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bool), StoreError> {
+    let prefix = space::uploads_prefix(bucket, b"");
+    let mut batch = Vec::new();
+    let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    while batch.len() < RECLAIM_BATCH
+        && let Some((place, _)) = cursor.next()?
+        && place.starts_with(&prefix)
+    {
+        let id = space::split_upload_by_key(&place).map(|(_, _, id)| id);
+        batch.push(id.ok_or_else(|| StoreError::corrupt("the key of an upload"))?);
+    }
+    drop(cursor);
+    let is_gone = batch.len() < RECLAIM_BATCH;
+    for id in &batch {
+        let upload = UploadRecord::read(write, id)?;
+        let upload = upload.ok_or_else(|| StoreError::corrupt("an upload without its record"))?;
+        end(write, id, &upload)?;
+    }
+    if is_gone {
+        write.delete(&space::deletion(&ContentId::Uploads(bucket)))?;
+    }
+    Ok((batch.len() as u64, is_gone))
 }
 
 fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool), StoreError> {
@@ -212,6 +259,12 @@ impl Work {
         self.state.lock().is_stopped
     }
 
+    /// Waits for `duration`, or until it is to stop.
+    fn pause(&self, duration: Duration) {
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
+    }
+
     /// Waits until there is something to do, at most for `timeout` if there is one; `false` when it is
     /// to stop.
     fn wait(&self, timeout: Option<Duration>) -> bool {
@@ -247,14 +300,19 @@ impl Reclaimer {
                 // The store may be closing by losing its last handle.
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
-                let is_swept = store.inner.is_swept.load(Ordering::Acquire);
-                let result = store.reclaim().and_then(|_| match is_swept {
-                    true => Ok(()),
-                    false => store.sweep().map(drop),
+                let result = store.reclaim().and_then(|report| {
+                    store.sweep_once()?;
+                    Ok(report)
                 });
                 // Whoever has the disk's failure to report is in the health of the store; what is
                 // damaged is for `verify`. Here it is only tried again.
                 timeout = result.is_err().then_some(RETRY_AFTER);
+                let StoreConfig { durability, sync_interval, .. } = shared.config;
+                drop(store);
+                if durability == Durability::Os && result.is_ok_and(|report| report.blobs > 0) {
+                    // Such a round costs a sync, which `Os` is not to pay for each overwrite.
+                    shared.work.pause(sync_interval);
+                }
             }
         })?;
         Ok(Self { thread })

@@ -45,6 +45,7 @@ impl Store {
     /// When the disk fails, or a record cannot be read: then nothing is known of the blobs it names.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
+        self.shared().counters.sweeps.fetch_add(1, Ordering::Relaxed);
         let mut report = SweepReport::default();
         let mut reclaimed = ReclaimReport::default();
         report.blobs = self.scan_orphans(&mut |orphan| {
@@ -55,6 +56,29 @@ impl Store {
         })?;
         self.inner.is_swept.store(true, Ordering::Release);
         Ok(report)
+    }
+
+    /// Sweeps unless that was done or has turned out to be impossible: each attempt reads every record
+    /// up to the damaged one.
+    ///
+    /// # Errors
+    /// What another attempt may not meet.
+    pub(crate) fn sweep_once(&self) -> Result<(), StoreError> {
+        let is_over = || self.inner.sweep_failure.lock().is_some();
+        if self.inner.is_swept.load(Ordering::Acquire) || is_over() {
+            return Ok(());
+        }
+        match self.sweep() {
+            Err(
+                error @ (StoreError::Corrupt { .. }
+                | StoreError::FormatTooNew { .. }
+                | StoreError::Poisoned { .. }),
+            ) => {
+                *self.inner.sweep_failure.lock() = Some(error);
+                Ok(())
+            }
+            result => result.map(drop),
+        }
     }
 
     /// Calls `found` with every blob that nothing refers to. Returns the number of all blobs.
@@ -131,5 +155,68 @@ impl Store {
             visit(&key, &value)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use liteio_disk::SimulatedDisk;
+
+    use super::*;
+    use crate::kv::Write;
+    use crate::name::{BucketName, ObjectKey};
+    use crate::pending::Committed;
+    use crate::reclaim::Reclaimer;
+    use crate::{BodyOptions, Owner, StoreConfig, StoreHealth};
+
+    fn put(store: &Store, bucket: &BucketName, key: &ObjectKey) {
+        let mut body = store.begin_body(BodyOptions::default()).expect("body");
+        body.write(&[1; 100]).expect("write");
+        let body = body.finish().expect("staged");
+        store.put_object(bucket, key.clone(), body, Default::default()).wait().expect("put");
+    }
+
+    fn put_and_delete(store: &Store, bucket: &BucketName) {
+        let key = ObjectKey::new("deleted").expect("a key");
+        put(store, bucket, &key);
+        store.delete_object(bucket, key, None, Default::default()).wait().expect("delete");
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_ends_the_sweep_and_nothing_else() {
+        let config =
+            StoreConfig { inline_bytes_max: 10, reserve_bytes: 0, ..StoreConfig::memory() };
+        let disk = SimulatedDisk::new(1);
+        let open = |disk: &SimulatedDisk| {
+            Store::open_on(Arc::new(disk.clone()), config.clone()).expect("opens")
+        };
+        let store = open(&disk);
+        let bucket = BucketName::new("bucket").expect("a name");
+        store.create_bucket(bucket.clone(), Owner::default(), String::new()).wait().expect("new");
+        put(&store, &bucket, &ObjectKey::new("kept").expect("a key"));
+        put_and_delete(&store, &bucket);
+        let id = store.bucket(&bucket).expect("bucket").id;
+        let damage = store.update(move |write, _| {
+            write.put(&space::current(id, "damaged"), b"\xff")?;
+            Ok(Committed::new(()))
+        });
+        damage.wait().expect("written");
+        let store = open(&disk.kill());
+        let reclaimer = Reclaimer::start(&store).expect("starts");
+        for deleted in 1..=5 {
+            while store.stats().blobs_deleted < deleted {
+                thread::yield_now();
+            }
+            put_and_delete(&store, &bucket);
+        }
+        while store.sweep_failure().is_none() {
+            thread::yield_now();
+        }
+        reclaimer.stop(&store.shared().work);
+        assert_eq!(store.stats().sweeps, 1);
+        assert_eq!(store.health(), StoreHealth::Ready);
     }
 }

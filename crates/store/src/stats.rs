@@ -9,6 +9,8 @@ pub struct StoreStats {
     pub blobs_deleted: u64,
     /// Orphaned blobs swept since the store was opened.
     pub orphans_swept: u64,
+    /// Sweeps begun since the store was opened.
+    pub sweeps: u64,
 }
 
 /// The counters themselves.
@@ -16,6 +18,7 @@ pub struct StoreStats {
 pub(crate) struct Counters {
     pub(crate) blobs_deleted: AtomicU64,
     pub(crate) orphans_swept: AtomicU64,
+    pub(crate) sweeps: AtomicU64,
 }
 
 impl Counters {
@@ -23,6 +26,7 @@ impl Counters {
         StoreStats {
             blobs_deleted: self.blobs_deleted.load(Ordering::Relaxed),
             orphans_swept: self.orphans_swept.load(Ordering::Relaxed),
+            sweeps: self.sweeps.load(Ordering::Relaxed),
         }
     }
 }

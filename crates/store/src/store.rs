@@ -40,6 +40,8 @@ pub(crate) struct Inner {
     pub(crate) sweep_lock: Mutex<()>,
     /// Whether the blobs on the disk are known to be those that records name.
     pub(crate) is_swept: AtomicBool,
+    /// What ended the sweep for good.
+    pub(crate) sweep_failure: Mutex<Option<StoreError>>,
     /// The directories (by first byte) from which blobs were deleted: nothing has made that durable,
     /// since a file that comes back is only an orphan.
     pub(crate) removed_from: Mutex<BTreeSet<u8>>,
@@ -97,7 +99,7 @@ impl Store {
         Ok(Self::from_opened(open::open_on(disk, config)?))
     }
 
-    fn from_opened(opened: open::Opened) -> Self {
+    pub(crate) fn from_opened(opened: open::Opened) -> Self {
         let shared = Shared {
             config: opened.config,
             blobs: opened.blobs,
@@ -116,6 +118,7 @@ impl Store {
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
+            sweep_failure: Mutex::new(None),
             removed_from: Mutex::new(BTreeSet::new()),
             directory_lock: Mutex::new(opened.directory_lock),
         };
@@ -147,6 +150,26 @@ impl Store {
             Some(error) => StoreHealth::ReadOnly { reason: error.to_string() },
             None if self.inner.check_space(0).is_err() => StoreHealth::Full,
             None => StoreHealth::Ready,
+        }
+    }
+
+    /// Why blobs that nothing refers to stay on the disk until the store is opened again: a record
+    /// cannot be read, so that nothing is known of the blobs it names. [`Store::verify`] finds it.
+    #[must_use]
+    pub fn sweep_failure(&self) -> Option<String> {
+        self.inner.sweep_failure.lock().as_ref().map(ToString::to_string)
+    }
+
+    /// Makes everything that was acknowledged before the call survive a power cut. Only at
+    /// [`Durability::Os`](crate::Durability::Os) is there something to do, and there it happens by
+    /// itself about once a second.
+    ///
+    /// # Errors
+    /// When the disk fails, or is so full that the log cannot take it.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.sync()?),
+            None => Err(StoreError::Closed),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Bound;
 
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
+use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::Read;
@@ -15,6 +16,7 @@ use crate::meta::space;
 use crate::meta::upload::{PartRecord, UploadRecord};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::{ObjectReader, OpenError};
+use crate::open;
 use crate::store::Store;
 
 /// How far [`Store::verify`] is.
@@ -55,6 +57,23 @@ pub struct VerifyReport {
 }
 
 impl Store {
+    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. Nothing in it
+    /// is deleted, swept or begun: the next start finds it as the last one left it. Only its log is
+    /// replayed.
+    ///
+    /// # Errors
+    /// As [`Store::open`], but a directory without a store is [`StoreError::NotADataDirectory`]; and as
+    /// [`Store::verify`].
+    pub fn verify_closed(
+        config: StoreConfig,
+        progress: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<VerifyReport, StoreError> {
+        let store = Self::from_opened(open::open_to_look(config)?);
+        let report = store.verify(progress);
+        store.close();
+        report
+    }
+
     /// Reads every object and every part of an upload, and holds them against their checksums. Changes
     /// nothing. What is written or deleted meanwhile may or may not be looked at.
     ///

@@ -7,15 +7,15 @@ use super::model::{Report, Row};
 use super::summary::{Summary, summary};
 use super::svg::{Axes, Bar, Line, Scale, bars, escaped, lines};
 use super::target::{Level, Target};
-use super::unit::{Better, digits};
+use super::unit::{Better, Unit, digits};
 use crate::busy::DISTURBED;
 
 const STYLE: &str = include_str!("page.css");
 
 /// One colour for each target, told apart on light and dark ground; more targets begin again.
 const COLOURS: [&str; 14] = [
-    "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#ca8a04", "#7c3aed", "#db2777",
-    "#65a30d", "#ea580c", "#64748b", "#b45309", "#4d7c0f", "#9333ea",
+    "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#7c3aed", "#db2777", "#65a30d",
+    "#ea580c", "#64748b", "#a16207", "#0f766e", "#9333ea", "#4d7c0f",
 ];
 
 /// The whole report.
@@ -60,7 +60,7 @@ pub fn html(report: &Report) -> String {
 /// Machine and settings, by name.
 pub(super) fn conditions(report: &Report) -> Vec<(String, String)> {
     let machine = &report.machine;
-    let memory = super::Unit::Bytes.format(machine.memory_bytes as f64);
+    let memory = Unit::Bytes.format(machine.memory_bytes as f64);
     let facts = [
         ("processor", format!("{} ({} cores)", machine.processor, machine.cores)),
         ("memory", memory),
@@ -244,6 +244,9 @@ fn curve_card(page: &mut String, report: &Report, rows: &[&Row], title: &str) {
     let rows: Vec<&&Row> = rows.iter().filter(on_curve).collect();
     let Some(curve) = rows.first().and_then(|row| row.curve.as_ref()) else { return };
     let Some(metric) = rows.first().and_then(|row| report.metric(&row.metric)) else { return };
+    if rows.len() < 2 {
+        return; // A point is no curve, and the row has its bars.
+    }
     let place = |row: &Row| row.curve.as_ref().map_or(0.0, |curve| curve.x);
     let drawn: Vec<Line<'_>> = report
         .measured()
@@ -262,7 +265,7 @@ fn curve_card(page: &mut String, report: &Report, rows: &[&Row], title: &str) {
         title,
         width: 640.0,
         height: 300.0,
-        x_ticks: rows.iter().map(|row| (place(row), digits(place(row)))).collect(),
+        x_ticks: rows.iter().map(|row| (place(row), Unit::Count.format(place(row)))).collect(),
         x_scale: Scale::Logarithmic,
         x_title: &curve.axis,
         y_scale: Scale::Logarithmic,
@@ -318,7 +321,7 @@ fn row_card(page: &mut String, report: &Report, row: &Row, summary: &Summary) {
         page,
         "</h3><p class=\"small\">{}, {direction} is better{}</p>",
         escaped(&metric.title),
-        row.note.as_ref().map_or(String::new(), |note| format!(". {}", escaped(note)))
+        row.note.as_ref().map_or(String::new(), |note| format!("; {}", escaped(note)))
     );
     page.push_str(&bars(&row.name, &drawn));
     latency(page, report, row);

@@ -63,6 +63,8 @@ fn numbers_are_written_as_people_read_them() {
         (Unit::Share, 0.123, "12.3 %"),
         (Unit::Factor, 0.5, "0.50×"),
         (Unit::Count, -1234.0, "-1,234"),
+        (Unit::Count, 7.0, "7"),
+        (Unit::Count, 1.5, "1.50"),
     ] {
         assert_eq!(unit.format(value), expected);
     }

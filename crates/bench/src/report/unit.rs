@@ -60,6 +60,7 @@ impl Unit {
             Unit::Nanoseconds => scaled(value, &NANOSECONDS),
             Unit::Seconds => scaled(value * 1e9, &NANOSECONDS),
             Unit::Bytes => scaled(value, &BYTES),
+            Unit::Count if value.fract() == 0.0 => thousands(value),
             Unit::Count => digits(value),
             Unit::Share => format!("{} %", digits(value * 100.0)),
             Unit::Factor => format!("{}×", digits(value)),

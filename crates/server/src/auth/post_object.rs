@@ -100,6 +100,12 @@ impl Authenticator {
         }
     }
 
+    /// Whether a request is a form upload.
+    #[must_use]
+    pub fn is_form_upload(&self, parts: &Parts) -> bool {
+        matches!(self.form_target(parts), Ok(Some(_)))
+    }
+
     /// Turns a form upload into the PUT that it stands for.
     pub(super) async fn authenticate_form(
         &self,

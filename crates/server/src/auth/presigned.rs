@@ -202,7 +202,8 @@ impl Authenticator {
                 .with("ServerTime", display_time(now)));
         }
         let end = date.unix_seconds().saturating_add(expires_seconds);
-        if now > end {
+        // A URL of no seconds never lives, however fast it is used.
+        if now >= end {
             return Err(AuthError::access_denied("Request has expired")
                 .with("X-Amz-Expires", expires_seconds.to_string())
                 .with("Expires", display_time(end))

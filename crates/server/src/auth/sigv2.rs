@@ -321,7 +321,7 @@ impl Authenticator {
                 AuthError::access_denied(message)
             })?;
         let now = self.now_unix_seconds();
-        if now > end {
+        if now >= end {
             return Err(AuthError::access_denied("Request has expired")
                 .with("Expires", display_time(end))
                 .with("ServerTime", display_time(now)));

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use s3s::{S3Error, S3ErrorCode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::SLOW_DOWN;
 use super::exchange::Exchange;
 use super::limits::BODY_BYTES_MAX;
 
@@ -28,6 +29,9 @@ pub enum BodyError {
     /// More than any request may send.
     #[error("the body is longer than {BODY_BYTES_MAX} bytes")]
     TooLong,
+    /// The body is held in memory whole, and other requests hold what there is for bodies.
+    #[error("there is no memory left for the body")]
+    OverBudget,
 }
 
 impl BodyError {
@@ -37,6 +41,7 @@ impl BodyError {
             BodyError::Stalled(_) => S3ErrorCode::RequestTimeout,
             BodyError::BrokenOff(_) => S3ErrorCode::IncompleteBody,
             BodyError::TooLong => S3ErrorCode::EntityTooLarge,
+            BodyError::OverBudget => S3ErrorCode::SlowDown,
         }
     }
 }
@@ -53,6 +58,7 @@ impl From<BodyError> for S3Error {
                  header."
             }
             BodyError::TooLong => "Your proposed upload exceeds the maximum allowed object size.",
+            BodyError::OverBudget => SLOW_DOWN,
         };
         let mut answer = S3Error::with_message(error.code(), message);
         answer.set_source(Box::new(error));
@@ -71,6 +77,8 @@ pub struct RequestBody {
     /// touches the timer.
     alarm: Option<Pin<Box<Sleep>>>,
     ended: bool,
+    /// Whether all of it will be in memory at once, not just a window of it.
+    held: bool,
 }
 
 impl RequestBody {
@@ -78,12 +86,21 @@ impl RequestBody {
         incoming: Incoming,
         exchange: Arc<Exchange>,
         stall_timeout: Duration,
+        held: bool,
     ) -> RequestBody {
         let ended = incoming.is_end_stream();
         if ended {
             exchange.connection.request_ended();
         }
-        RequestBody { incoming, exchange, stall_timeout, waiting_since: None, alarm: None, ended }
+        RequestBody {
+            incoming,
+            exchange,
+            stall_timeout,
+            waiting_since: None,
+            alarm: None,
+            ended,
+            held,
+        }
     }
 
     fn end(&mut self) {
@@ -135,8 +152,12 @@ impl HttpBody for RequestBody {
         };
         self.waiting_since = None;
         let bytes = frame.data_ref().map_or(0, Bytes::len);
-        if self.exchange.add_bytes_in(bytes) > BODY_BYTES_MAX {
+        let received = self.exchange.add_bytes_in(bytes);
+        if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(BodyError::TooLong)));
+        }
+        if self.held && !self.exchange.hold(received) {
+            return Poll::Ready(Some(Err(BodyError::OverBudget)));
         }
         if self.incoming.is_end_stream() {
             self.end();

@@ -9,10 +9,11 @@ use bytes::Bytes;
 use http::header::{HOST, HeaderMap};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::Mutex;
 use s3s::{Body, StdError};
 use tokio::time::Instant;
 
-use super::limits::Share;
+use super::limits::{HELD_BODY_COPIES, Share};
 use super::request_id::RequestIds;
 use super::target::Target;
 use crate::serve::ConnectionState;
@@ -34,7 +35,7 @@ pub(crate) struct Exchange {
     status: AtomicU16,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
-    _share: Option<Share>,
+    share: Mutex<Option<Share>>,
 }
 
 impl Exchange {
@@ -56,7 +57,7 @@ impl Exchange {
             status: AtomicU16::new(0),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
-            _share: share,
+            share: Mutex::new(share),
         }
     }
 
@@ -71,6 +72,13 @@ impl Exchange {
 
     pub(crate) fn add_bytes_in(&self, bytes: usize) -> u64 {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64)
+    }
+
+    /// Makes room in the budget for a body of which so many bytes are held in memory. Answers
+    /// whether there was room.
+    pub(crate) fn hold(&self, bytes: u64) -> bool {
+        let held = bytes.saturating_mul(HELD_BODY_COPIES);
+        self.share.lock().as_mut().is_some_and(|share| share.grow_to(held))
     }
 
     fn add_bytes_out(&self, bytes: usize) {

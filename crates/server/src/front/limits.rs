@@ -19,6 +19,9 @@ pub const BODY_BYTES_MAX: u64 = 6 << 30;
 pub const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 /// What a body of unknown or great length is counted as: about what is in memory of it at a time.
 pub const BODY_WINDOW_BYTES_MAX: u64 = 512 << 10;
+/// What a body that is held whole costs for each of its bytes: once as it came, and once more as it
+/// is written out for the parser.
+pub const HELD_BODY_COPIES: u64 = 2;
 /// What a rejected request may still send before the connection is cut. Read and thrown away, so
 /// that the client sees the answer rather than a reset.
 pub const LINGER_BYTES_MAX: usize = 16 << 20;
@@ -83,7 +86,29 @@ pub(crate) struct Budget {
 #[derive(Debug)]
 pub(crate) struct Share {
     _request: OwnedSemaphorePermit,
-    _body: Option<OwnedSemaphorePermit>,
+    body: Option<OwnedSemaphorePermit>,
+    body_kib: Arc<Semaphore>,
+}
+
+impl Share {
+    /// Makes room for so many bytes of the body, all that it had before included. Answers whether
+    /// there was room.
+    pub(crate) fn grow_to(&mut self, bytes: u64) -> bool {
+        let kib = usize::try_from(bytes.div_ceil(1 << 10)).unwrap_or(usize::MAX);
+        let held = self.body.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let Some(missing) = kib.checked_sub(held).filter(|missing| *missing > 0) else {
+            return true;
+        };
+        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+        let Ok(more) = Arc::clone(&self.body_kib).try_acquire_many_owned(missing) else {
+            return false;
+        };
+        match &mut self.body {
+            Some(body) => body.merge(more),
+            None => self.body = Some(more),
+        }
+        true
+    }
 }
 
 impl Budget {
@@ -104,7 +129,7 @@ impl Budget {
             0 => None,
             kib => Some(Arc::clone(&self.body_kib).try_acquire_many_owned(kib).ok()?),
         };
-        Some(Share { _request: request, _body: body })
+        Some(Share { _request: request, body, body_kib: Arc::clone(&self.body_kib) })
     }
 }
 
@@ -129,5 +154,19 @@ mod tests {
         assert!(budget.try_share(Some(1)).is_some());
         drop(first);
         assert!(budget.try_share(None).is_some());
+    }
+
+    #[test]
+    fn a_share_grows_within_the_budget() {
+        let limits = Limits { body_bytes_max: 4 * BODY_WINDOW_BYTES_MAX, ..Limits::default() };
+        let budget = Budget::new(&limits);
+        let mut share = budget.try_share(Some(1)).expect("one KiB");
+        assert!(share.grow_to(BODY_WINDOW_BYTES_MAX) && share.grow_to(1));
+        assert!(share.grow_to(4 * BODY_WINDOW_BYTES_MAX), "all there is");
+        assert!(!share.grow_to(4 * BODY_WINDOW_BYTES_MAX + 1) && !share.grow_to(u64::MAX));
+        assert!(budget.try_share(Some(1)).is_none(), "no body bytes are left");
+        drop(share);
+        let mut empty = budget.try_share(Some(0)).expect("a request without a body");
+        assert!(empty.grow_to(4 * BODY_WINDOW_BYTES_MAX));
     }
 }

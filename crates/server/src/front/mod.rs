@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::{CONNECTION, HeaderValue, SERVER};
+use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use s3s::{Body, S3Error, s3_error};
+use s3s::{Body, S3Error, S3ErrorCode};
 
 use self::body::RequestBody;
 use self::exchange::{Exchange, ResponseBody};
@@ -40,6 +41,13 @@ pub type HandlerFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 pub trait S3Handler: Send + Sync + 'static {
     /// Answers one request.
     fn call(&self, request: Request<RequestBody>) -> HandlerFuture;
+
+    /// Whether the body of such a request is held in memory whole, and is to be charged to the
+    /// budget so. Other bodies are passed through a window.
+    fn holds_body(&self, head: &Parts, names_key: bool) -> bool {
+        let _ = (head, names_key);
+        false
+    }
 
     /// Whether requests can be served, for `/_liteio/health/ready`.
     fn readiness(&self) -> Readiness {
@@ -112,14 +120,16 @@ impl Front {
             Arc::clone(&self.domains),
             share,
         ));
-        let body =
-            RequestBody::new(incoming, Arc::clone(&exchange), self.limits.body_stall_timeout);
+        let target = exchange.target();
+        let held = self.handler.holds_body(&parts, !target.key.is_empty());
+        let route = router::route(&target, parts.uri.path());
+        let stall_timeout = self.limits.body_stall_timeout;
+        let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, held);
         let head = parts.method == Method::HEAD;
         let rejection = match check::check_head(&parts) {
             Ok(()) if overloaded => Err(slow_down()),
             checked => checked,
         };
-        let route = router::route(&exchange.target(), parts.uri.path());
         let response = match (rejection, route) {
             // Health must tell an overloaded server from a dead one.
             (_, Route::Operational(operation)) => {
@@ -167,9 +177,11 @@ impl Front {
     }
 }
 
+const SLOW_DOWN: &str = "Please reduce your request rate.";
+
 /// The answer when the budget is spent.
 pub(crate) fn slow_down() -> S3Error {
-    s3_error!(SlowDown, "Please reduce your request rate.")
+    S3Error::with_message(S3ErrorCode::SlowDown, SLOW_DOWN)
 }
 
 fn finish(

@@ -1,19 +1,22 @@
 //! The body of a request, on its way into the store.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use liteio_store::limits::{INLINE_BYTES_MAX, PART_BYTES_MAX};
-use liteio_store::{BodyOptions, BodyWriter, ChecksumAlgorithm, StagedBody, Store, StoreError};
+use liteio_store::{
+    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, StagedBody, Store, StoreError,
+};
 use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
-use tokio::task::JoinHandle;
 
-use super::blocking;
 use super::convert::header;
-use super::error;
+use super::lane::{self, Batch, Lane};
 use super::limits::BATCH_BYTES;
+use super::{blocking, error};
 use crate::app::App;
 use crate::auth::AuthBodyError;
 
@@ -36,7 +39,7 @@ pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
 /// if it is dropped.
 ///
 /// A small body is taken in on this thread, without a hop. A larger one is hashed and written in
-/// batches on blocking threads, each while the next one is received: a slow client holds no thread.
+/// batches, on a lane each, while the next ones are received.
 pub(super) async fn receive(
     app: &App,
     body: Option<StreamingBlob>,
@@ -78,64 +81,64 @@ async fn receive_in_batches(
     body: &mut Receiver,
     options: BodyOptions,
 ) -> S3Result<StagedBody> {
-    let mut batches = Batches { store: app.store.clone(), options: Some(options), writer: None };
-    let mut writing: Option<JoinHandle<S3Result<Batches>>> = None;
-    let mut batch = Vec::new();
-    let mut batch_bytes = 0;
-    while let Some(chunk) = body.next().await? {
-        batch_bytes += chunk.len();
-        batch.push(chunk);
-        if batch_bytes < BATCH_BYTES {
-            continue;
-        }
-        if let Some(task) = writing.take() {
-            batches = ended(task).await?;
-        }
-        let full = std::mem::take(&mut batch);
-        batch_bytes = 0;
-        let offload = app.offload.clone();
-        // A task of its own, so that it goes on while this one waits for the client.
-        writing = Some(tokio::spawn(async move {
-            match offload.run(move || batches.write(&full)).await {
-                Ok(result) => result.map_err(error::from_store),
-                Err(error) => Err(error::from_offload(error)),
-            }
-        }));
-        batches = Batches { store: app.store.clone(), options: None, writer: None };
+    let Some(first) = body.next_batch().await? else {
+        let writer = app.store.begin_body(options).map_err(error::from_store)?;
+        return writer.finish().map_err(error::from_store);
+    };
+    let Some(second) = body.next_batch().await? else {
+        let store = app.store.clone();
+        return blocking(app, move || {
+            let mut writer = store.begin_body(options)?;
+            first.iter().try_for_each(|chunk| writer.write(chunk))?;
+            writer.finish()
+        })
+        .await;
+    };
+    let hashing = Lane::new(app.offload.clone(), BodyHasher::new(&options.algorithms));
+    let (store, expected_bytes) = (app.store.clone(), options.expected_bytes);
+    let storing = Storing { store, expected_bytes, sink: None };
+    let storing = Lane::new(app.offload.clone(), storing);
+    for batch in [first, second] {
+        push(&hashing, &storing, batch).await?;
     }
-    if let Some(task) = writing {
-        batches = ended(task).await?;
+    while let Some(batch) = body.next_batch().await? {
+        push(&hashing, &storing, batch).await?;
     }
-    blocking(app, move || batches.write(&batch)?.finish()).await
+    let stored = async {
+        let sink = storing.finish().await?.sink;
+        blocking(app, move || sink.ok_or(StoreError::Closed)?.finish()).await
+    };
+    // The last bytes are synced while they are still being hashed.
+    let (hasher, stored) = futures_util::future::try_join(hashing.finish(), stored).await?;
+    Ok(StagedBody::new(hasher.finish(), stored))
 }
 
-async fn ended(task: JoinHandle<S3Result<Batches>>) -> S3Result<Batches> {
-    match task.await {
-        Ok(result) => result,
-        Err(_) => Err(s3_error!(ServiceUnavailable, "The server is stopping.")),
+async fn push(hashing: &Lane<BodyHasher>, storing: &Lane<Storing>, batch: Batch) -> S3Result<()> {
+    hashing.push(Arc::clone(&batch)).await?;
+    storing.push(batch).await
+}
+
+impl lane::Worker for BodyHasher {
+    fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
+        batch.iter().for_each(|chunk| self.update(chunk));
+        Ok(())
     }
 }
 
-/// The writing side of a larger body. The writer is begun where it may wait for the disk.
-struct Batches {
+struct Storing {
     store: Store,
-    options: Option<BodyOptions>,
-    writer: Option<BodyWriter>,
+    expected_bytes: Option<u64>,
+    /// Begun with the first batch, where it may wait for the disk.
+    sink: Option<BodySink>,
 }
 
-impl Batches {
-    fn write(mut self, batch: &[Bytes]) -> Result<Batches, StoreError> {
-        if let Some(options) = self.options.take() {
-            self.writer = Some(self.store.begin_body(options)?);
-        }
-        if let Some(writer) = &mut self.writer {
-            batch.iter().try_for_each(|chunk| writer.write(chunk))?;
-        }
-        Ok(self)
-    }
-
-    fn finish(self) -> Result<StagedBody, StoreError> {
-        self.writer.ok_or(StoreError::Closed)?.finish()
+impl lane::Worker for Storing {
+    fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
+        let sink = match &mut self.sink {
+            Some(sink) => sink,
+            none => none.insert(self.store.begin_sink(self.expected_bytes)?),
+        };
+        batch.iter().try_for_each(|chunk| sink.append(chunk))
     }
 }
 
@@ -147,6 +150,18 @@ struct Receiver {
 }
 
 impl Receiver {
+    /// The next chunks, [`BATCH_BYTES`] or more of them unless the body ends. Nothing at its end.
+    async fn next_batch(&mut self) -> S3Result<Option<Batch>> {
+        let (mut batch, mut batch_bytes) = (Vec::new(), 0);
+        while batch_bytes < BATCH_BYTES
+            && let Some(chunk) = self.next().await?
+        {
+            batch_bytes += chunk.len();
+            batch.push(chunk);
+        }
+        Ok((batch_bytes > 0).then(|| Arc::new(batch)))
+    }
+
     async fn next(&mut self) -> S3Result<Option<Bytes>> {
         let next = match &mut self.stream {
             Some(stream) => stream.next().await,

@@ -45,11 +45,11 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
-        None => Err(illegal_location("unspecified")),
+        None => Err(illegal_location(region, "unspecified")),
         Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location()),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
-        Some(constraint) if is_region(constraint) => Err(illegal_location(constraint)),
+        Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
         Some(_) => Err(invalid_location()),
     }
 }
@@ -66,15 +66,19 @@ fn is_region(text: &str) -> bool {
 }
 
 fn invalid_location() -> S3Error {
-    s3_error!(InvalidLocationConstraint, "The specified location-constraint is not valid")
+    s3_error!(
+        InvalidLocationConstraint,
+        "The specified location-constraint is not valid. Name the region of this server, or nothing \
+         when that is us-east-1."
+    )
 }
 
-fn illegal_location(constraint: &str) -> S3Error {
+fn illegal_location(region: &str, constraint: &str) -> S3Error {
     S3Error::with_message(
         S3ErrorCode::IllegalLocationConstraintException,
         format!(
             "The {constraint} location constraint is incompatible for the region specific endpoint \
-             this request was sent to."
+             this request was sent to. This server is {region}."
         ),
     )
 }

@@ -1,4 +1,7 @@
 //! The one list of S3 operations: what answers each of them, or that nothing does yet.
+//!
+//! One of them never gets here under its own name: `auth` turns the form of a PostObject into the
+//! PutObject that it stands for.
 
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3ErrorCode};
@@ -8,19 +11,27 @@ use super::{
     object_list, object_put, part,
 };
 
-/// Turns the table into `impl S3`: an operation with a handler calls it, one without answers 501.
+/// Turns the table into `impl S3`: an operation with a handler calls it, one that arrives as another
+/// has nothing to do here, one without either answers 501.
 macro_rules! operations {
-    ($($name:ident: $method:ident($input:ty) -> $output:ty $(= $module:ident::$handler:ident)?;)*) => {
+    ($($name:ident: $method:ident($input:ty) -> $output:ty
+        $(= $module:ident::$handler:ident)? $(as $arrives_as:ident)?;)*) => {
         #[async_trait::async_trait]
         impl S3 for S3Api {
             $(async fn $method(&self, request: Req<$input>) -> Resp<$output> {
-                operations!(@body self, request, $name $(, $module::$handler)?)
+                operations!(@body self, request, $name $(, $module::$handler)? $(, as $arrives_as)?)
             })*
         }
     };
     (@body $self:ident, $request:ident, $name:ident, $module:ident::$handler:ident) => {
         $module::$handler(&$self.app, $request).await
     };
+    (@body $self:ident, $request:ident, $name:ident, as $arrives_as:ident) => {{
+        drop($request);
+        Err(not_implemented(concat!(
+            stringify!($name), " arrives as ", stringify!($arrives_as), "; this is no form upload."
+        )))
+    }};
     (@body $self:ident, $request:ident, $name:ident) => {{
         drop($request);
         Err(not_implemented(concat!(stringify!($name), " is not implemented by LiteIO yet.")))
@@ -173,7 +184,7 @@ operations! {
     ListObjectsV2:
         list_objects_v2(ListObjectsV2Input) -> ListObjectsV2Output = object_list::list_objects_v2;
     ListParts: list_parts(ListPartsInput) -> ListPartsOutput = part::list_parts;
-    PostObject: post_object(PostObjectInput) -> PostObjectOutput;
+    PostObject: post_object(PostObjectInput) -> PostObjectOutput as PutObject;
     PutBucketAccelerateConfiguration:
         put_bucket_accelerate_configuration(PutBucketAccelerateConfigurationInput)
             -> PutBucketAccelerateConfigurationOutput;

@@ -1,7 +1,8 @@
 //! XML documents in requests, before s3s parses them.
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Request};
+use http::request::Parts;
+use http::{Method, Request, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use liteio_store::DigestSet;
@@ -29,15 +30,11 @@ pub(super) enum Document {
 impl Document {
     /// Which document a request carries, if any.
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
-        let has_query = |name: &str| {
-            let pairs = request.uri().query().unwrap_or_default().split('&');
-            let names = pairs.filter_map(|pair| pair.split('=').next());
-            // Decoded, as s3s reads them.
-            names.into_iter().any(|sent| percent_decode_str(sent).eq(name.bytes()))
-        };
         match *request.method() {
-            Method::POST if has_query("delete") => Some(Document::DeleteObjects),
-            Method::POST if has_query("uploadId") => Some(Document::CompleteMultipartUpload),
+            Method::POST if has_query(request.uri(), "delete") => Some(Document::DeleteObjects),
+            Method::POST if has_query(request.uri(), "uploadId") => {
+                Some(Document::CompleteMultipartUpload)
+            }
             Method::PUT => {
                 let path = request.uri().path().trim_start_matches('/');
                 let is_bucket = !path.strip_suffix('/').unwrap_or(path).contains('/');
@@ -71,7 +68,7 @@ impl Document {
         Ok(Request::from_parts(parts, Body::from(bytes)))
     }
 
-    fn checks(self, parts: &http::request::Parts) -> S3Result<BodyChecks> {
+    fn checks(self, parts: &Parts) -> S3Result<BodyChecks> {
         if self == Document::CompleteMultipartUpload {
             return BodyChecks::content_md5_only(&parts.headers);
         }
@@ -86,6 +83,26 @@ impl Document {
     }
 }
 
+/// Whether the body of a request is held in memory whole, as documents are, rather than streamed, as
+/// objects, parts and forms are. A form upload is to be told apart by the caller.
+pub(crate) fn holds_body(head: &Parts, names_key: bool) -> bool {
+    match head.method {
+        Method::POST => true,
+        Method::PUT => !names_key || KEY_DOCUMENTS.iter().any(|name| has_query(&head.uri, name)),
+        _ => false,
+    }
+}
+
+/// What a PUT to a key replaces instead of the object.
+const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
+
+/// Whether the query has a parameter, its name decoded as s3s reads it.
+fn has_query(uri: &Uri, name: &str) -> bool {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let mut names = pairs.filter_map(|pair| pair.split('=').next());
+    names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
+}
+
 async fn collect(mut body: Body) -> S3Result<Bytes> {
     if let Some(bytes) = body.bytes() {
         return Ok(bytes);
@@ -94,7 +111,11 @@ async fn collect(mut body: Body) -> S3Result<Bytes> {
     if body.size_hint().lower() > XML_BODY_BYTES_MAX as u64 {
         return Err(too_large());
     }
-    let mut collected = BytesMut::new();
+    // As long as was declared, so that it need not grow; what stays unused costs no memory.
+    let mut collected = BytesMut::with_capacity(match body.size_hint().exact() {
+        Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
+        None => 0,
+    });
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| body_in::from_body(&error))?;
         let Ok(data) = frame.into_data() else { continue };

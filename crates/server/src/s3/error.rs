@@ -14,7 +14,7 @@ use crate::offload::OffloadError;
 pub(super) fn from_store(error: StoreError) -> S3Error {
     match error {
         StoreError::InvalidBucketName { .. } => {
-            s3_error!(InvalidBucketName, "The specified bucket is not valid.")
+            S3Error::with_message(S3ErrorCode::InvalidBucketName, INVALID_BUCKET_NAME)
         }
         StoreError::InvalidKey => {
             s3_error!(InvalidArgument, "An object key must have at least one byte.")
@@ -36,7 +36,10 @@ pub(super) fn from_store(error: StoreError) -> S3Error {
             "Your previous request to create the named bucket succeeded and you already own it."
         ),
         StoreError::BucketNotEmpty { .. } => {
-            s3_error!(BucketNotEmpty, "The bucket you tried to delete is not empty")
+            s3_error!(
+                BucketNotEmpty,
+                "The bucket you tried to delete is not empty. Delete its objects first."
+            )
         }
         StoreError::NoSuchKey { .. } => {
             s3_error!(NoSuchKey, "The specified key does not exist.")
@@ -118,6 +121,11 @@ fn internal(error: &dyn std::error::Error) -> S3Error {
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
 
+/// AWS says the first sentence only.
+const INVALID_BUCKET_NAME: &str = "The specified bucket is not valid. A name has 3 to 63 \
+     lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no \
+     IP address.";
+
 pub(super) fn access_denied() -> S3Error {
     s3_error!(AccessDenied, "Access Denied")
 }
@@ -156,4 +164,17 @@ fn invalid_range(object_bytes: u64) -> S3Error {
     }
     error.set_headers(headers);
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_so_and_what_still_works() {
+        let error = from_store(StoreError::NoSpace);
+        assert_eq!(error.code().as_str(), "StorageFull");
+        assert_eq!(error.status_code(), Some(StatusCode::INSUFFICIENT_STORAGE));
+        assert!(error.message().is_some_and(|message| message.contains("reading and deleting")));
+    }
 }

@@ -26,6 +26,8 @@ pub(super) const TAG_VALUE_CHARACTERS_MAX: usize = 256;
 /// Parts and uploads on one page of a listing. S3's limit.
 pub(super) const LIST_PARTS_MAX: usize = 1000;
 
-/// Bytes of a body that are received while the bytes before them are hashed and written. One upload
-/// holds at most two such batches in memory.
-pub(super) const BATCH_BYTES: usize = 512 << 10;
+/// Bytes of a body that are handed over at once to be hashed and written.
+pub(super) const BATCH_BYTES: usize = 256 << 10;
+
+/// Batches of one body that wait to be hashed or written, or are; one more is being received.
+pub(super) const LANE_BATCHES_MAX: usize = 2;

@@ -16,6 +16,7 @@ mod dispatch;
 mod document;
 mod error;
 mod host;
+mod lane;
 mod limits;
 mod metadata;
 mod multipart;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use liteio_store::StoreError;
 use s3s::{S3Request, S3Response, S3Result};
 
+pub(crate) use self::document::holds_body;
 pub(crate) use self::host::Domains;
 pub(crate) use self::service::S3Service;
 use crate::app::App;

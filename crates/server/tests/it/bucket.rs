@@ -11,7 +11,9 @@ async fn a_bucket_lives_from_create_to_delete() {
         let head = server.head("/photos").await.expect_status(200);
         assert_eq!(head.header("x-amz-bucket-region"), Some("us-east-1"));
         server.put("/photos/a", "x").await.expect_status(200);
-        server.delete("/photos").await.expect_error(409, "BucketNotEmpty");
+        let refused = server.delete("/photos").await.expect_error(409, "BucketNotEmpty");
+        let message = refused.element("Message");
+        assert!(message.contains("Delete its objects first"), "{message}");
         server.delete("/photos/a").await.expect_status(204);
         // Uploads that nobody finishes do not keep a bucket, as in S3.
         let upload = server.post("/photos/a?uploads", "").await.expect_status(200);
@@ -41,11 +43,14 @@ async fn creating_again_depends_on_owner_and_region() {
              <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
         )
     };
-    server.put("/mine", "").await.expect_error(400, "IllegalLocationConstraintException");
+    let refused = server.put("/mine", "").await;
+    let refused = refused.expect_error(400, "IllegalLocationConstraintException");
+    assert!(refused.element("Message").ends_with("This server is eu-west-1."));
     let wrong = server.put("/mine", constraint("us-west-2")).await;
     wrong.expect_error(400, "IllegalLocationConstraintException");
     let nonsense = server.put("/mine", constraint("nowhere")).await;
-    nonsense.expect_error(400, "InvalidLocationConstraint");
+    let nonsense = nonsense.expect_error(400, "InvalidLocationConstraint");
+    assert!(nonsense.element("Message").contains("the region of this server"));
     server.put("/mine", constraint("eu-west-1")).await.expect_status(200);
     let again = server.put("/mine", constraint("eu-west-1")).await;
     again.expect_error(409, "BucketAlreadyOwnedByYou");
@@ -93,7 +98,8 @@ async fn names_follow_the_rules() {
         &too_long,
     ] {
         let refused = server.put(&format!("/{name}"), "").await;
-        refused.expect_error(400, "InvalidBucketName");
+        let refused = refused.expect_error(400, "InvalidBucketName");
+        assert!(refused.element("Message").contains("3 to 63"), "{}", refused.element("Message"));
     }
 }
 

@@ -140,6 +140,59 @@ async fn the_sdk_sends_trailers_and_verifies_what_it_reads() {
     }
 }
 
+/// As clients of other makes send it: any algorithm in the trailer, and an encoding of their own
+/// beside that of the framing.
+#[tokio::test]
+async fn the_framing_is_never_stored_and_every_checksum_may_follow_it() {
+    let encodings = [
+        ("aws-chunked", None),
+        ("aws-chunked,gzip", Some("gzip")),
+        ("gzip,aws-chunked", Some("gzip")),
+        ("br, aws-chunked, gzip", Some("br,gzip")),
+        ("gzip", Some("gzip")),
+    ];
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for ((name, value), (encoding, kept)) in checksums(BODY).into_iter().zip(encodings) {
+            let put = |value: &str| {
+                let end = format!("\r\n0\r\n{name}:{value}\r\n\r\n");
+                let start = format!("{:x}\r\n", BODY.len());
+                let request = server.request("PUT", "/mine/key").headers(&[
+                    ("content-encoding", encoding),
+                    ("x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"),
+                    ("x-amz-decoded-content-length", &BODY.len().to_string()),
+                    ("x-amz-trailer", name),
+                ]);
+                request.body([start.as_bytes(), BODY, end.as_bytes()].concat()).send()
+            };
+            let wrong = checksums(b"other bytes");
+            let wrong = wrong.iter().find(|(other, _)| *other == name).expect("the same list");
+            put(&wrong.1).await.expect_error(400, "BadDigest");
+            let stored = put(&value).await.expect_status(200);
+            assert_eq!(stored.header(name), Some(value.as_str()));
+            let ask = server.request("GET", "/mine/key").header("x-amz-checksum-mode", "ENABLED");
+            let got = ask.send().await.expect_status(200);
+            assert_eq!(got.body, BODY, "{name}");
+            assert_eq!(got.header(name), Some(value.as_str()));
+            let told = got.header("content-encoding").map(|text| text.replace(' ', ""));
+            assert_eq!(told.as_deref(), kept, "{encoding}");
+        }
+        // Parts come framed, too: SDKs announce it when they create the upload.
+        let create = server.request("POST", "/mine/key?uploads");
+        let upload = create.header("content-encoding", "aws-chunked,gzip").send().await;
+        let upload = upload.expect_status(200).element("UploadId");
+        server.put(&format!("/mine/key?partNumber=1&uploadId={upload}"), BODY).await;
+        let document = format!(
+            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>\
+             </CompleteMultipartUpload>",
+            harness::etag(BODY)
+        );
+        let completed = server.post(&format!("/mine/key?uploadId={upload}"), document).await;
+        completed.expect_status(200);
+        assert_eq!(server.head("/mine/key").await.header("content-encoding"), Some("gzip"));
+    }
+}
+
 #[tokio::test]
 async fn a_copy_keeps_the_checksum_or_gets_another() {
     for server in harness::both().await {

@@ -66,7 +66,7 @@ impl Running {
     }
 
     /// Sends a signal, waits for the end, returns the exit code and what was logged.
-    fn signal(mut self, name: &str) -> (Option<i32>, String) {
+    pub(crate) fn signal(mut self, name: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
         assert!(sent.expect("kill runs").success());
         let status = self.child.wait().expect("it ends");

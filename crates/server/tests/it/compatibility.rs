@@ -7,19 +7,26 @@ use crate::harness;
 const DISPATCH: &str = include_str!("../../src/s3/dispatch.rs");
 const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
 
-/// Every operation of the dispatch table, and whether something answers it.
+/// Every operation of the dispatch table, and whether something answers it, be it under the name of
+/// another.
 fn operations() -> BTreeMap<&'static str, bool> {
     let (_, table) = DISPATCH.split_once("operations! {\n").expect("the table");
     let table = table.trim_end().strip_suffix('}').expect("the end of the table");
-    table
+    let entries: BTreeMap<&str, &str> = table
         .split(';')
         .map(str::trim)
         .filter(|entry| !entry.is_empty())
         .map(|entry| {
             let (name, rest) = entry.split_once(':').expect("a name");
-            (name.trim(), rest.contains(" = "))
+            (name.trim(), rest)
         })
-        .collect()
+        .collect();
+    let is_answered = |rest: &str| rest.contains(" = ");
+    let works = |rest: &str| match rest.split_once(" as ") {
+        Some((_, other)) => is_answered(entries[other.trim()]),
+        None => is_answered(rest),
+    };
+    entries.iter().map(|(name, rest)| (*name, works(rest))).collect()
 }
 
 /// Every operation of the document, and whether it is said to work.
@@ -51,7 +58,21 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
+        ("GET", "/mine?accelerate", "GetBucketAccelerateConfiguration"),
         ("GET", "/mine?acl", "GetBucketAcl"),
+        ("GET", "/mine?cors", "GetBucketCors"),
+        ("GET", "/mine?encryption", "GetBucketEncryption"),
+        ("GET", "/mine?lifecycle", "GetBucketLifecycleConfiguration"),
+        ("GET", "/mine?logging", "GetBucketLogging"),
+        ("GET", "/mine?notification", "GetBucketNotificationConfiguration"),
+        ("GET", "/mine?object-lock", "GetObjectLockConfiguration"),
+        ("GET", "/mine?ownershipControls", "GetBucketOwnershipControls"),
+        ("GET", "/mine?publicAccessBlock", "GetPublicAccessBlock"),
+        ("GET", "/mine?replication", "GetBucketReplication"),
+        ("GET", "/mine?requestPayment", "GetBucketRequestPayment"),
+        ("GET", "/mine?tagging", "GetBucketTagging"),
+        ("GET", "/mine?versioning", "GetBucketVersioning"),
+        ("GET", "/mine?website", "GetBucketWebsite"),
         ("PUT", "/mine?versioning", "PutBucketVersioning"),
         ("GET", "/mine?policy", "GetBucketPolicy"),
         ("DELETE", "/mine?cors", "DeleteBucketCors"),

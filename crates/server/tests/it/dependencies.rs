@@ -20,9 +20,8 @@ struct Rule {
 const RULES: [Rule; 15] = [
     // Only the key space knows its engine.
     Rule { package: "store", within: &[], except: &["kv"], banned: &["redb"] },
-    // Only `disk` knows files; time, chance and settings come from outside. `open` looks whether a
-    // directory is ours before anything, the lock included, is made in it.
-    Rule { package: "store", within: &[], except: &["open"], banned: &["std::fs"] },
+    // Only `disk` knows files; time, chance and settings come from outside.
+    Rule { package: "store", within: &[], except: &[], banned: &["std::fs"] },
     Rule { package: "store", within: &[], except: &[], banned: &["std::env"] },
     Rule { package: "store", within: &[], except: &["clock"], banned: &["std::time::SystemTime"] },
     Rule { package: "store", within: &[], except: &["random", "kv"], banned: &["getrandom"] },

@@ -1,5 +1,6 @@
 //! Uploads by the forms of browsers, as far as their answers go, and addressing by host.
 
+use crate::checksum::checksums;
 use crate::harness::{self, ALICE, TestServer, base64, etag};
 
 /// A form upload by Alice with these fields beside those of the signature.
@@ -71,6 +72,29 @@ async fn success_is_answered_as_the_form_asks() {
             Some(format!("http://example.com/done?a=1&bucket=mine&key=f&etag={tag}").as_str())
         );
         assert_eq!(server.get("/mine/f").await.body, b"file");
+    }
+}
+
+#[tokio::test]
+async fn a_form_may_carry_a_checksum() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for file in [&b"file"[..], &[b'x'; 200_000]] {
+            let right = checksums(file);
+            let wrong = checksums(b"another file");
+            for ((name, right), (_, wrong)) in right.into_iter().zip(wrong) {
+                let put = async |value: &str| {
+                    upload(&server, &[("key", "checked"), (name, value)], file).await
+                };
+                put(&wrong).await.expect_error(400, "BadDigest");
+                put("sailor").await.expect_error(400, "InvalidRequest");
+                server.get("/mine/checked").await.expect_error(404, "NoSuchKey");
+                let stored = put(&right).await.expect_status(204);
+                assert_eq!(stored.header(name), Some(right.as_str()), "{name}");
+                assert!(server.get("/mine/checked").await.body == file, "{name}");
+                server.delete("/mine/checked").await.expect_status(204);
+            }
+        }
     }
 }
 

@@ -158,6 +158,36 @@ async fn keys_are_encoded_only_on_request() {
     assert_eq!(url.element("Prefix"), "a%2B");
 }
 
+/// Every listing leaves names alone unless it is asked to encode them, and says when it has.
+#[tokio::test]
+async fn every_listing_encodes_on_request() {
+    let server = harness::memory().await;
+    bucket(&server, &["a%2Bb/c%20d", "a%2Be%20f"]).await;
+    server.post("/mine/a%2Bg%20h?uploads", "").await.expect_status(200);
+    for (listing, key, prefix, encoded_key, encoded_prefix) in [
+        ("", "a+e f", "a+b/", "a%2Be%20f", "a%2Bb/"),
+        ("&list-type=2", "a+e f", "a+b/", "a%2Be%20f", "a%2Bb/"),
+        ("&versions", "a+e f", "a+b/", "a%2Be%20f", "a%2Bb/"),
+        ("&uploads", "a+g h", "", "a%2Bg%20h", ""),
+    ] {
+        let query = "delimiter=%2F&prefix=a%2B";
+        let plain = server.get(&format!("/mine?{query}{listing}")).await.expect_status(200);
+        assert_eq!(plain.elements("Key"), [key], "{listing}");
+        assert!(!plain.has_element("EncodingType"), "{listing}");
+        let common = |page: &str, prefix: &str| {
+            prefix.is_empty()
+                || page.contains(&format!("<CommonPrefixes><Prefix>{prefix}</Prefix>"))
+        };
+        assert!(common(&plain.text(), prefix), "{}", plain.text());
+        let url = server.get(&format!("/mine?{query}&encoding-type=url{listing}")).await;
+        let url = url.expect_status(200);
+        assert_eq!(url.elements("Key"), [encoded_key], "{listing}");
+        assert_eq!(url.element("EncodingType"), "url", "{listing}");
+        assert_eq!(url.element("Prefix"), "a%2B", "{listing}");
+        assert!(common(&url.text(), encoded_prefix), "{}", url.text());
+    }
+}
+
 #[tokio::test]
 async fn versions_of_unversioned_objects_are_null() {
     for server in harness::both().await {

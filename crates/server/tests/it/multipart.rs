@@ -253,6 +253,7 @@ async fn checksums_of_parts_make_that_of_the_object() {
     let whole = parts.concat();
     let rows = [
         (0, "CRC32", None, "COMPOSITE"),
+        (1, "CRC32C", None, "COMPOSITE"),
         (1, "CRC32C", Some("COMPOSITE"), "COMPOSITE"),
         (3, "SHA1", None, "COMPOSITE"),
         (4, "SHA256", None, "COMPOSITE"),

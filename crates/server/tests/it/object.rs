@@ -416,18 +416,48 @@ async fn copies_that_make_no_sense_are_refused() {
 async fn every_answer_has_ids_and_every_error_its_elements() {
     let server = harness::memory().await;
     server.bucket("mine").await;
-    for path in ["/mine", "/mine/none", "/none/key"] {
-        let answer = server.get(path).await;
-        assert!(
-            answer.header("x-amz-request-id").is_some() && answer.header("x-amz-id-2").is_some()
-        );
-        if answer.status >= 400 {
-            assert_eq!(answer.element("Resource"), path);
-            assert_eq!(
-                Some(answer.element("RequestId").as_str()),
-                answer.header("x-amz-request-id")
-            );
-            assert!(answer.has_element("HostId"));
+    server.put("/mine/key", "x").await.expect_status(200);
+    let tag = etag(b"x");
+    let mut ids = std::collections::HashSet::new();
+    for (method, path, header, status) in [
+        ("GET", "/", None, 200),
+        ("GET", "/mine", None, 200),
+        ("GET", "/mine/key", None, 200),
+        ("GET", "/mine/key", Some(("range", "bytes=0-0")), 206),
+        ("GET", "/mine/key", Some(("range", "bytes=7-")), 416),
+        ("GET", "/mine/key", Some(("if-none-match", tag.as_str())), 304),
+        ("GET", "/mine/key", Some(("if-match", "\"other\"")), 412),
+        ("GET", "/mine/none", None, 404),
+        ("GET", "/none/key", None, 404),
+        ("GET", "/mine/key?acl", None, 501),
+        ("HEAD", "/mine/key", None, 200),
+        ("HEAD", "/mine/none", None, 404),
+        ("HEAD", "/none", None, 404),
+        ("HEAD", "/mine/key", Some(("if-match", "\"other\"")), 412),
+        ("HEAD", "/mine/key", Some(("x-amz-content-sha256", "nonsense")), 400),
+        ("PUT", "/mine/key?partNumber=0&uploadId=a", None, 400),
+        ("DELETE", "/mine/none", None, 204),
+        ("DELETE", "/mine", None, 409),
+        ("OPTIONS", "/mine/key", None, 501),
+    ] {
+        let request = server.request(method, path);
+        let request = match header {
+            Some((name, value)) => request.header(name, value),
+            None => request,
+        };
+        let answer = request.send().await;
+        let context = format!("{method} {path} {header:?}");
+        let answer = answer.expect_status(status);
+        let id = answer.header("x-amz-request-id").expect("an id").to_owned();
+        assert!(answer.header("x-amz-id-2").is_some(), "{context}");
+        let has_body = method != "HEAD" && answer.status >= 400;
+        if has_body {
+            assert_eq!(answer.element("Resource"), path.split('?').next().unwrap_or(path));
+            assert_eq!(answer.element("RequestId"), id, "{context}");
+            assert!(answer.has_element("HostId"), "{context}");
+        } else if method == "HEAD" || matches!(answer.status, 204 | 304) {
+            assert_eq!(answer.body, b"", "{context}");
         }
+        assert!(ids.insert(id), "{context}: an id of its own");
     }
 }

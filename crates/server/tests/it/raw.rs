@@ -6,6 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use liteio::front::limits::Limits;
 use liteio::{Server, ServerHandle};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -51,12 +52,17 @@ pub(crate) struct RawServer {
 
 impl RawServer {
     pub(crate) fn start() -> RawServer {
+        RawServer::with_limits(Limits::default())
+    }
+
+    pub(crate) fn with_limits(limits: Limits) -> RawServer {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let users = directory.path().join("users.toml");
         std::fs::write(&users, USERS).expect("written");
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().expect("a runtime");
-        let spawned = runtime.block_on(Server::builder().memory().credentials_file(users).spawn());
+        let builder = Server::builder().memory().credentials_file(users).limits(limits);
+        let spawned = runtime.block_on(builder.spawn());
         let handle = spawned.expect("the server starts");
         let address = handle.address();
         let server =

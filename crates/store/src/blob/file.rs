@@ -11,6 +11,7 @@ use super::directory_sync::DirectorySync;
 use super::file_path::{self, BLOBS_DIRECTORY};
 use super::file_reader::FileReader;
 use super::file_writer::FileWriter;
+use super::unsynced::Unsynced;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter};
 use crate::Durability;
 
@@ -42,12 +43,19 @@ pub(super) struct Shared {
     pub(super) buffers: BufferPool,
     /// By first byte of the id; as long as [`DIRECTORIES`].
     pub(super) directory_syncs: Vec<DirectorySync>,
+    /// What [`Durability::Os`] has not synced yet.
+    pub(super) unsynced: Unsynced,
 }
 
 impl Shared {
     /// The meaning of a failed write, link, removal or sync.
     pub(super) fn failed(&self, error: io::Error) -> BlobError {
         BlobError::from_write(&*self.disk, error)
+    }
+
+    /// Makes every blob durable that was sealed before the call.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.unsynced.sync(&*self.disk, &self.directory_syncs)
     }
 }
 
@@ -61,11 +69,54 @@ impl FileBlobStore {
         prepared.map_err(|error| BlobError::from_write(&*disk, error))?;
         let directory_syncs = (0..DIRECTORIES).map(|_| DirectorySync::default()).collect();
         let buffers = BufferPool::default();
+        let unsynced = Unsynced::default();
         Ok(Self {
-            shared: Arc::new(Shared { disk, durability, buffers, directory_syncs }),
+            shared: Arc::new(Shared { disk, durability, buffers, directory_syncs, unsynced }),
             given: AtomicU64::new(0),
             first_directory: OnceLock::new(),
         })
+    }
+
+    /// Makes every blob durable that was sealed before the call. Blobs of
+    /// [`Durability::Fsync`] are durable already.
+    ///
+    /// # Errors
+    /// When the disk cannot be synced.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.shared.sync()
+    }
+
+    /// Bytes of blobs that wait for [`FileBlobStore::sync`], and some more for each.
+    pub(crate) fn unsynced_bytes(&self) -> u64 {
+        self.shared.unsynced.bytes()
+    }
+
+    /// After a crash: reads the blob, which was perhaps never synced. `true` when it is there, whole;
+    /// then the next [`FileBlobStore::sync`] includes it.
+    ///
+    /// # Errors
+    /// [`BlobError::Io`] when it cannot be read.
+    pub(crate) fn recover(&self, id: &BlobId, body_bytes: u64) -> Result<bool, BlobError> {
+        match self.read_through(id, body_bytes) {
+            Ok(()) => {}
+            Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+        let file = file.map_err(|error| BlobError::from_read(*id, error))?;
+        if !self.shared.unsynced.add(*id, file, body_bytes) {
+            self.shared.sync().map_err(|error| self.shared.failed(error))?;
+        }
+        Ok(true)
+    }
+
+    fn read_through(&self, id: &BlobId, body_bytes: u64) -> Result<(), BlobError> {
+        let reader = self.open(id, body_bytes)?;
+        let mut position = 0;
+        while position < body_bytes {
+            position += reader.read(position..body_bytes)?.len() as u64;
+        }
+        Ok(())
     }
 }
 
@@ -116,6 +167,7 @@ impl BlobStore for FileBlobStore {
     }
 
     fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        self.shared.unsynced.forget(id);
         // Not synced: a blob that comes back after a crash is an orphan, which the sweep removes.
         match self.shared.disk.remove(&file_path::blob_path(id)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.shared.failed(error)),

@@ -139,6 +139,9 @@ impl BlobWriter for FileWriter {
                 let _ = disk.remove(&path);
                 return Err(shared.failed(error));
             }
+        } else if !shared.unsynced.add(self.id, self.file, bytes) {
+            // The device is so far behind that whoever writes more must wait for it.
+            shared.sync().map_err(|error| shared.failed(error))?;
         }
         Ok(SealedBlob { id: self.id, bytes })
     }

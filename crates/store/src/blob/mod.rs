@@ -16,6 +16,7 @@ mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod memory;
+mod unsynced;
 
 #[cfg(test)]
 mod contract;

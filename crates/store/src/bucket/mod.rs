@@ -11,10 +11,9 @@ use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord, require};
+use crate::meta::content::ContentId;
 use crate::meta::key::successor;
-use crate::meta::upload::UploadRecord;
 use crate::meta::{Owner, space};
-use crate::multipart::abort;
 use crate::name::{BucketId, BucketName};
 use crate::object::current::WakeReclaimer;
 use crate::pending::{Committed, Pending};
@@ -177,22 +176,18 @@ impl Drop for ForgetBucket {
     }
 }
 
-/// Aborts every upload of a bucket.
+/// Queues the uploads in progress of a bucket that goes, as one, however many they are. Its number is
+/// never used again, so nobody finds them meanwhile.
 fn end_uploads(
     write: &mut impl Write,
     shared: &Arc<Shared>,
     bucket: BucketId,
-) -> Result<Vec<WakeReclaimer>, StoreError> {
-    let uploads = space::uploads_prefix(bucket, b"");
-    let mut wakes = Vec::new();
-    while let Some(key) = first_key(write, &uploads)? {
-        let (_, _, upload) = space::split_upload_by_key(&key)
-            .ok_or_else(|| StoreError::corrupt("the key of an upload"))?;
-        let record = UploadRecord::read(write, &upload)?
-            .ok_or_else(|| StoreError::corrupt("an upload without its record"))?;
-        wakes.push(abort(write, shared, &upload, &record)?);
+) -> Result<Option<WakeReclaimer>, StoreError> {
+    if first_key(write, &space::uploads_prefix(bucket, b""))?.is_none() {
+        return Ok(None);
     }
-    Ok(wakes)
+    write.put(&space::deletion(&ContentId::Uploads(bucket)), &[])?;
+    Ok(Some(WakeReclaimer::new(shared)))
 }
 
 /// The first key that begins with `prefix`.

@@ -1,8 +1,9 @@
 //! Checksums of bodies: the five algorithms of S3, and MD5 for the ETag.
 
 mod crc_combine;
+mod md5;
 
-use md5::Md5;
+pub(crate) use md5::Md5;
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
@@ -263,7 +264,7 @@ impl DigestSet {
     #[must_use]
     pub fn finish(self) -> Digests {
         let bytes = self.checksums.bytes;
-        Digests { md5: self.md5.finalize().into(), checksums: self.checksums.finish(), bytes }
+        Digests { md5: self.md5.finish(), checksums: self.checksums.finish(), bytes }
     }
 }
 

@@ -100,7 +100,7 @@ fn spaces(bucket: BucketId, left: &str, right: &str, tail: &[u8]) {
     let current = space::current(bucket, left);
     assert_eq!(space::split_current(&current), Some((bucket, left.as_bytes())));
     assert_eq!(current.cmp(&space::current(bucket, right)), left.cmp(right));
-    for content in [ContentId::Blob(id), ContentId::Parts(upload)] {
+    for content in [ContentId::Blob(id), ContentId::Parts(upload), ContentId::Uploads(bucket)] {
         assert_eq!(space::split_deletion(&space::deletion(&content)), Some(content));
         assert_eq!(space::split_deletion(&space::reference(&content)), None);
     }

@@ -28,6 +28,8 @@ pub(super) struct Freeze {
 #[derive(Debug, Default)]
 struct Shared {
     is_frozen: AtomicBool,
+    /// The next write freezes the file, instead of being done.
+    is_closed: AtomicBool,
     overlay: RwLock<Overlay>,
 }
 
@@ -46,6 +48,12 @@ impl Freeze {
             return None;
         }
         self.shared.overlay.read().reason.clone()
+    }
+
+    /// Lets the file keep what it has: what redb writes from now on, when it is closed for one, stays
+    /// in memory.
+    pub(super) fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::Release);
     }
 
     fn is_frozen(&self) -> bool {
@@ -72,7 +80,11 @@ impl FileBackend {
         instead: impl FnOnce(&Self, &mut Overlay) -> io::Result<()>,
     ) -> io::Result<()> {
         if !self.freeze.is_frozen() {
-            let Err(error) = step(&*self.file) else { return Ok(()) };
+            let result = match self.freeze.shared.is_closed.load(Ordering::Acquire) {
+                false => step(&*self.file),
+                true => Err(io::Error::other("the tree is closed")),
+            };
+            let Err(error) = result else { return Ok(()) };
             let mut overlay = self.freeze.shared.overlay.write();
             if overlay.reason.is_none() {
                 overlay.bytes = self.file.len()?;

@@ -11,7 +11,9 @@ use super::committer::Committer;
 use super::engine::Engine;
 use super::home::Home;
 use super::queue::{Queue, Update};
-use super::{KvConfig, KvError, Pending, Snapshot, Transaction};
+use super::sync::{self, Syncs};
+use super::{Attachments, KvConfig, KvError, Pending, Snapshot, Transaction};
+use crate::Durability;
 
 /// The key space. Clones are handles of the same one; the last to go writes a checkpoint and closes
 /// it, which may take some milliseconds.
@@ -24,7 +26,10 @@ pub struct Kv {
 
 struct Inner {
     shared: Arc<Shared>,
+    attachments: Option<Arc<dyn Attachments>>,
     committer: Mutex<Option<JoinHandle<()>>>,
+    /// At [`Durability::Os`] only.
+    syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the handles share with the committer.
@@ -34,6 +39,7 @@ pub(super) struct Shared {
     pub(super) engine: RwLock<Result<Arc<Engine>, KvError>>,
     /// Why nothing is written, while nothing is.
     pub(super) refusal: RwLock<Option<KvError>>,
+    pub(super) syncs: Syncs,
 }
 
 impl Kv {
@@ -43,7 +49,15 @@ impl Kv {
     /// # Errors
     /// When a file cannot be read or written, or is not ours.
     pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
-        Self::start(Committer::open(Home { disk, path: path.to_owned() }, config)?)
+        let committer = Committer::open(Home { disk, path: path.to_owned() }, config.clone())?;
+        let kv = Self::start(committer, config.attachments.clone())?;
+        if config.durability == Durability::Os {
+            let shared = Arc::clone(&kv.inner.shared);
+            let thread = thread::Builder::new().name("liteio-sync".into());
+            let run = move || sync::run(&shared, config.attachments, config.sync_interval);
+            *kv.inner.syncer.lock() = Some(thread.spawn(run)?);
+        }
+        Ok(kv)
     }
 
     /// Creates a key space in memory; it ends with its last handle. Of `config` only
@@ -52,14 +66,19 @@ impl Kv {
     /// # Errors
     /// When the engine cannot begin, or no thread can be started.
     pub fn memory(config: KvConfig) -> Result<Self, KvError> {
-        Self::start(Committer::memory(config)?)
+        Self::start(Committer::memory(config)?, None)
     }
 
-    fn start(committer: Committer) -> Result<Self, KvError> {
+    fn start(
+        committer: Committer,
+        attachments: Option<Arc<dyn Attachments>>,
+    ) -> Result<Self, KvError> {
         let shared = committer.shared();
         let thread = thread::Builder::new().name("liteio-commit".into());
         let thread = thread.spawn(move || committer.run())?;
-        Ok(Self { inner: Arc::new(Inner { shared, committer: Mutex::new(Some(thread)) }) })
+        let committer = Mutex::new(Some(thread));
+        let syncer = Mutex::new(None);
+        Ok(Self { inner: Arc::new(Inner { shared, attachments, committer, syncer }) })
     }
 
     /// A view of everything acknowledged so far.
@@ -113,6 +132,19 @@ impl Kv {
         Pending::new(receiver)
     }
 
+    /// Makes durable what was acknowledged before the call, with its attachments: at
+    /// [`Durability::Os`], where that otherwise happens by itself only after a while. Elsewhere there
+    /// is nothing to do.
+    ///
+    /// # Errors
+    /// When the disk fails, or is so full that the log cannot take it.
+    pub fn sync(&self) -> Result<(), KvError> {
+        if self.inner.syncer.lock().is_none() {
+            return Ok(());
+        }
+        sync::sync(&self.inner.shared, self.inner.attachments.as_deref())
+    }
+
     /// Why updates are refused at the moment, for health: [`KvError::NoSpace`] goes away by itself
     /// when there is space again, anything else with reopening only.
     #[must_use]
@@ -129,12 +161,16 @@ impl fmt::Debug for Kv {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.shared.syncs.stop();
+        let syncer = self.syncer.lock().take();
         self.shared.queue.close();
         let committer = self.committer.lock().take();
-        // The last handle may have gone with a closure, on the committer's own thread.
+        // The last handle may have gone with a closure, on the committer's own thread; then nothing
+        // can be waited for.
         if let Some(committer) = committer.filter(|it| it.thread().id() != thread::current().id()) {
-            // It does not panic, and if it did there is nobody to tell.
+            // They do not panic, and if they did there is nobody to tell.
             let _ = committer.join();
+            syncer.map(JoinHandle::join);
         }
     }
 }

@@ -11,8 +11,9 @@ use super::engine::{Checkpoint, Engine};
 use super::home::{Home, open_engine};
 use super::log::{Log, Record, new_nonce};
 use super::queue::{Job, Popped, Queue};
+use super::sync::Syncs;
 use super::transaction::Undo;
-use super::{KvConfig, KvError, Transaction};
+use super::{Attachments, KvConfig, KvError, Transaction};
 use crate::Durability;
 
 /// Updates in one group.
@@ -21,8 +22,9 @@ const GROUP_UPDATES_MAX: usize = 512;
 const GROUP_BYTES_MAX: usize = 1 << 20;
 /// Free space is asked for at most this often.
 const SPACE_INTERVAL: Duration = Duration::from_millis(50);
-/// The log of [`Durability::Os`] is synced this often.
-const OS_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// A checkpoint that is due is put off for a sync of attachments until there is this many times as
+/// much to replay.
+const CHECKPOINT_DELAY_FACTOR_MAX: u64 = 4;
 /// How long snapshots are waited for before the database is opened again.
 const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
 
@@ -44,8 +46,6 @@ pub(super) struct Committer {
     undo: Undo,
     /// Puts and deletes since the last checkpoint.
     writes: u64,
-    /// When the first unsynced record was written, at [`Durability::Os`].
-    unsynced_since: Option<Instant>,
 }
 
 impl Committer {
@@ -53,7 +53,7 @@ impl Committer {
         if !home.exists()? {
             home.create(&config)?;
         }
-        let mut log = Log::open(&*home.disk, &home.log_path())?;
+        let mut log = Log::open(&*home.disk, &home.log_path(), config.log_bytes)?;
         let engine = open_engine(&home, &mut log, &config)?;
         if let Some(error) = engine.frozen() {
             return Err(error);
@@ -73,6 +73,7 @@ impl Committer {
             queue: Queue::default(),
             engine: RwLock::new(Ok(Arc::clone(&engine))),
             refusal: RwLock::new(None),
+            syncs: Syncs::default(),
         });
         Self {
             shared,
@@ -82,7 +83,6 @@ impl Committer {
             record: Record::new(),
             undo: Undo::default(),
             writes: 0,
-            unsynced_since: None,
         }
     }
 
@@ -107,6 +107,9 @@ impl Committer {
             }
         }
         self.checkpoint();
+        if let Some(engine) = self.engine.filter(|_| self.writes > 0) {
+            engine.close_without_checkpoint();
+        }
     }
 
     /// When there is something to do without an update.
@@ -115,14 +118,11 @@ impl Committer {
         if self.writes == 0 || is_frozen || self.is_poisoned() {
             return None;
         }
-        let idle = Instant::now() + self.config.checkpoint_idle;
-        Some(self.unsynced_since.map_or(idle, |since| idle.min(since + OS_SYNC_INTERVAL)))
+        Some(Instant::now() + self.config.checkpoint_idle)
     }
 
     fn housekeep(&mut self) {
-        if self.unsynced_since.is_some_and(|since| since.elapsed() >= OS_SYNC_INTERVAL) {
-            self.sync_log();
-        } else {
+        if self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref()) {
             self.checkpoint();
             self.extend_log();
         }
@@ -131,7 +131,7 @@ impl Committer {
     /// Writes the rest of the log in advance, while nobody waits: records in space that is already
     /// there are synced faster.
     fn extend_log(&mut self) {
-        let Some(durable) = self.durable.as_ref().filter(|_| self.writes == 0) else { return };
+        let Some(durable) = self.durable.as_mut().filter(|_| self.writes == 0) else { return };
         match durable.log.preallocate(self.config.log_bytes) {
             // Without the space the log goes on with what it has.
             Ok(()) | Err(KvError::NoSpace) => {}
@@ -140,23 +140,37 @@ impl Committer {
     }
 
     fn after_group(&mut self) {
-        let is_due = match &self.durable {
-            Some(durable) => durable.log.bytes() >= self.config.log_bytes,
-            None => false,
-        };
-        if is_due || self.writes >= self.config.log_writes {
-            self.checkpoint();
+        if let Some(number) = self.shared.syncs.take_mark() {
+            let result = self.write_mark(number);
+            self.shared.syncs.marked(result);
         }
-        if self.unsynced_since.is_some_and(|since| since.elapsed() >= OS_SYNC_INTERVAL) {
-            self.sync_log();
+        let bytes = self.durable.as_ref().map_or(0, |durable| durable.log.bytes());
+        let is_over = |factor| {
+            bytes >= self.config.log_bytes.saturating_mul(factor)
+                || self.writes >= self.config.log_writes.saturating_mul(factor)
+        };
+        // Syncing the attachments may take long, and is done beside the commits as long as it can.
+        let allow = || self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref());
+        if is_over(CHECKPOINT_DELAY_FACTOR_MAX) || (is_over(1) && allow()) {
+            self.checkpoint();
         }
     }
 
-    fn sync_log(&mut self) {
-        self.unsynced_since = None;
-        if let Some(Err(error)) = self.durable.as_mut().map(|durable| durable.log.sync()) {
-            self.stop_writing(error);
+    /// Makes the log durable, with a mark: the attachments of all records up to `number` are.
+    fn write_mark(&mut self, number: u64) -> Result<(), KvError> {
+        if self.is_poisoned() {
+            return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
+        let Some(durable) = &mut self.durable else { return Ok(()) };
+        self.record.clear();
+        self.record.mark(number);
+        let result = durable.log.append(&mut self.record, true);
+        if let Err(error) = &result
+            && !matches!(error, KvError::NoSpace)
+        {
+            self.stop_writing(error.clone());
+        }
+        result
     }
 
     /// Runs `first` and what waits behind it, and makes it durable. `jobs` are all that ran; an
@@ -221,8 +235,9 @@ impl Committer {
         if let Some(durable) = &mut self.durable {
             let sync = self.config.durability == Durability::Fsync;
             durable.log.append(&mut self.record, sync)?;
-            if !sync && self.unsynced_since.is_none() {
-                self.unsynced_since = Some(Instant::now());
+            if !sync {
+                let attachments = self.config.attachments.as_deref();
+                self.shared.syncs.appended(durable.log.number(), attachments);
             }
         }
         group.commit().inspect_err(|error| {
@@ -271,15 +286,16 @@ impl Committer {
             None => engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] }),
             Some(durable) => new_nonce().and_then(|nonce| {
                 let number = durable.log.number();
+                self.config.attachments.as_deref().map_or(Ok(()), Attachments::sync)?;
                 engine.checkpoint(&Checkpoint { number, nonce })?;
                 durable.log.start(nonce, number);
+                self.shared.syncs.synced(number, Instant::now());
                 Ok(())
             }),
         };
         match result {
             Ok(()) => {
                 self.writes = 0;
-                self.unsynced_since = None;
             }
             Err(error) => self.stop_writing(error),
         }
@@ -316,6 +332,11 @@ impl Committer {
         }
         if self.is_tight() {
             return Err(KvError::NoSpace);
+        }
+        // While reads still have the frozen engine: opening syncs them, too.
+        if let Some(Err(error)) = self.config.attachments.as_deref().map(Attachments::sync) {
+            self.stop_writing(error.into());
+            return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
         let Some(durable) = &mut self.durable else { return Err(KvError::Closed) };
         // No snapshot can begin while this is locked, and those that live must end first: the new

@@ -1,7 +1,9 @@
 //! How a key space is opened.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::Attachments;
 use crate::Durability;
 
 /// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
@@ -11,9 +13,9 @@ pub struct KvConfig {
     ///
     /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
     /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
-    ///   `kill -9` included. The log is synced once a second, so a power cut takes at most the last
-    ///   second of updates; it takes whole updates, newest first, and never damages what is older,
-    ///   because the tree behind the log is synced in order at either level.
+    ///   `kill -9` included. Attachments and log are synced every [`KvConfig::sync_interval`], so a
+    ///   power cut takes at most the updates since; it takes whole updates, newest first, and never
+    ///   damages what is older, because the tree behind the log is synced in order at either level.
     pub durability: Durability,
     /// Memory for pages of the tree, in bytes. Half of it at most holds changed pages that no
     /// checkpoint has written yet.
@@ -31,6 +33,10 @@ pub struct KvConfig {
     pub log_writes: u64,
     /// A checkpoint is made after this long without an update.
     pub checkpoint_idle: Duration,
+    /// At [`Durability::Os`]: how long an update may wait for its sync to begin.
+    pub sync_interval: Duration,
+    /// What updates depend on beside the key space.
+    pub attachments: Option<Arc<dyn Attachments>>,
 }
 
 impl Default for KvConfig {
@@ -42,6 +48,8 @@ impl Default for KvConfig {
             log_bytes: 8 << 20,
             log_writes: 5_000,
             checkpoint_idle: Duration::from_millis(200),
+            sync_interval: Duration::from_secs(1),
+            attachments: None,
         }
     }
 }

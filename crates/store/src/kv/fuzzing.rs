@@ -13,6 +13,8 @@ const PATH: &str = "log";
 enum Write {
     Put(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
+    Note(Vec<u8>),
+    Mark(u64),
 }
 
 pub(crate) fn log(data: &[u8]) {
@@ -30,11 +32,14 @@ fn file(bytes: &[u8]) -> SimulatedDisk {
 
 fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     let mut writes = Vec::new();
-    let mut log = Log::open(disk, PATH).expect("a simulated file");
-    let result = log.replay(NONCE, 0, |operation| {
+    let mut log = Log::open(disk, PATH, 64).expect("a simulated file");
+    let all = |_, _: Operation<'_>| Ok(true);
+    let result = log.replay(NONCE, 0, all, |operation| {
         writes.push(match operation {
             Operation::Put { key, value } => Write::Put(key.to_vec(), value.to_vec()),
             Operation::Delete { key } => Write::Delete(key.to_vec()),
+            Operation::Note { attachment } => Write::Note(attachment.to_vec()),
+            Operation::Mark { number } => Write::Mark(number),
         });
         Ok(())
     });
@@ -49,13 +54,15 @@ fn encode(writes: &[Write]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for write in writes {
         let (tag, key, value) = match write {
-            Write::Put(key, value) => (1, key, &value[..]),
-            Write::Delete(key) => (2, key, &[][..]),
+            Write::Put(key, value) => (1, key.clone(), &value[..]),
+            Write::Delete(key) => (2, key.clone(), &[][..]),
+            Write::Note(attachment) => (3, attachment.clone(), &[][..]),
+            Write::Mark(number) => (4, number.to_le_bytes().to_vec(), &[][..]),
         };
         bytes.push(tag);
         bytes.extend_from_slice(&u32::try_from(key.len()).expect("short").to_le_bytes());
         bytes.extend_from_slice(&u32::try_from(value.len()).expect("short").to_le_bytes());
-        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(&key);
         bytes.extend_from_slice(value);
     }
     bytes
@@ -90,7 +97,7 @@ fn whole_records(operations: &[u8]) {
 fn own_records(data: &[u8]) {
     let Some((&[place_low, place_high, flip], mut rest)) = data.split_first_chunk() else { return };
     let disk = file(&[]);
-    let mut log = Log::open(&disk, PATH).expect("a simulated file");
+    let mut log = Log::open(&disk, PATH, 64).expect("a simulated file");
     log.start(NONCE, 0);
     let (mut written, mut ends) = (Vec::new(), Vec::new());
     while let Some((&[head, key_bytes, value_bytes], after)) = rest.split_first_chunk() {
@@ -100,12 +107,23 @@ fn own_records(data: &[u8]) {
         let mut record = Record::new();
         // A record may have any number of operations: this one has up to three.
         for _ in 0..head % 4 {
-            if head & 4 == 0 {
-                record.put(key, value);
-                written.push(Write::Put(key.to_vec(), value.to_vec()));
-            } else {
-                record.delete(key);
-                written.push(Write::Delete(key.to_vec()));
+            match head >> 2 & 3 {
+                0 => {
+                    record.put(key, value);
+                    written.push(Write::Put(key.to_vec(), value.to_vec()));
+                }
+                1 => {
+                    record.delete(key);
+                    written.push(Write::Delete(key.to_vec()));
+                }
+                2 => {
+                    record.note(key);
+                    written.push(Write::Note(key.to_vec()));
+                }
+                _ => {
+                    record.mark(head.into());
+                    written.push(Write::Mark(head.into()));
+                }
             }
         }
         log.append(&mut record, false).expect("a simulated write");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use liteio_disk::{Disk, OpenMode};
 
 use super::engine::{Checkpoint, Engine, apply};
-use super::log::{Log, new_nonce};
-use super::{KvConfig, KvError};
+use super::log::{Log, Operation, new_nonce};
+use super::{Attachments, KvConfig, KvError};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.
@@ -42,7 +42,7 @@ impl Home {
     /// Creates both files. The tree gets its name last, so that a creation that did not end is
     /// begun anew.
     pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
-        let log = Log::open(&*self.disk, &self.log_path())?;
+        let mut log = Log::open(&*self.disk, &self.log_path(), config.log_bytes)?;
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
@@ -70,15 +70,11 @@ pub(super) fn open_engine(
     config: &KvConfig,
 ) -> Result<Arc<Engine>, KvError> {
     let engine = Engine::open(&*home.disk, &home.path, config.cache_bytes)?;
-    let Some(Checkpoint { number, nonce }) = engine.read_checkpoint()? else {
-        return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
-    };
-    let group = engine.begin()?;
-    {
-        let mut table = group.table()?;
-        log.replay(nonce, number, |operation| apply(&mut table, operation))?;
+    let replayed = replay(&engine, home, log, config.attachments.as_deref());
+    if let Err(error) = replayed {
+        engine.close_without_checkpoint();
+        return Err(error);
     }
-    group.commit()?;
     // Also when there was nothing to replay: behind a torn record may lie later ones, whole, of a
     // power cut at `Durability::Os`. Under a new nonce they can never be taken for ours.
     let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()? };
@@ -89,4 +85,41 @@ pub(super) fn open_engine(
         Err(error) => return Err(error),
     }
     Ok(engine)
+}
+
+/// Applies what the log has more than the tree, and makes its attachments durable, which a checkpoint
+/// will promise.
+fn replay(
+    engine: &Engine,
+    home: &Home,
+    log: &mut Log,
+    attachments: Option<&dyn Attachments>,
+) -> Result<(), KvError> {
+    let Some(Checkpoint { number, nonce }) = engine.read_checkpoint()? else {
+        return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
+    };
+    let mut marked = number;
+    let read_mark = |_, operation: Operation<'_>| {
+        if let Operation::Mark { number } = operation {
+            marked = marked.max(number);
+        }
+        Ok(true)
+    };
+    log.replay(nonce, number, read_mark, |_| Ok(()))?;
+    // The attachments of what comes behind the last mark were perhaps never synced, while their
+    // records, in the order of the log, happened to reach the device. The first that is not whole
+    // ends the log: what comes behind may build on it.
+    let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
+        (Operation::Note { attachment }, Some(attachments)) if record > marked => {
+            Ok(attachments.recover(attachment)?)
+        }
+        _ => Ok(true),
+    };
+    let group = engine.begin()?;
+    {
+        let mut table = group.table()?;
+        log.replay(nonce, number, is_whole, |operation| apply(&mut table, operation))?;
+    }
+    group.commit()?;
+    Ok(attachments.map_or(Ok(()), Attachments::sync)?)
 }

@@ -8,7 +8,10 @@
 //! # Format
 //! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all
 //! that follows (8), number (8), bytes of operations (8), operations. An operation is a tag (1: put,
-//! 2: delete), bytes of the key (4), bytes of the value (4, zero for a delete), key, value.
+//! 2: delete, 3: note, 4: mark), bytes of the key (4), bytes of the value (4, zero for all but a put),
+//! key, value. A note names an [attachment](super::Attachments) of the record, with its bytes in place
+//! of the key. A mark says that the attachments of all records up to a number (8, in place of the
+//! key) are durable. Neither reaches the tree.
 //! The nonce is secret, random, and new with every checkpoint: bytes that an earlier round or a
 //! client's value left in the file never verify.
 
@@ -24,8 +27,13 @@ const HEADER_BYTES: usize = 24;
 const OPERATION_HEADER_BYTES: usize = 9;
 /// A log that grew beyond this is cut back to it.
 const SHRINK_BYTES: u64 = 16 << 20;
+/// A log that is too short for a record grows by this at most.
+const EXTEND_STEP_MAX: u64 = 1 << 20;
+const EXTEND_PIECE: usize = 1 << 18;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
+const NOTE: u8 = 3;
+const MARK: u8 = 4;
 
 /// Secret of one round of the log.
 pub(super) type Nonce = [u8; 16];
@@ -53,7 +61,7 @@ pub(super) struct Record {
 
 /// How far a record was filled, to cut it back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RecordMark {
+pub(super) struct RecordFill {
     bytes: usize,
     operations: u64,
 }
@@ -80,26 +88,37 @@ impl Record {
         self.operations
     }
 
-    pub(super) fn mark(&self) -> RecordMark {
-        RecordMark { bytes: self.buffer.len(), operations: self.operations }
+    pub(super) fn fill(&self) -> RecordFill {
+        RecordFill { bytes: self.buffer.len(), operations: self.operations }
     }
 
-    pub(super) fn truncate(&mut self, mark: RecordMark) {
-        self.buffer.truncate(mark.bytes);
-        self.operations = mark.operations;
+    pub(super) fn truncate(&mut self, fill: RecordFill) {
+        self.buffer.truncate(fill.bytes);
+        self.operations = fill.operations;
     }
 
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.operation(PUT, key, value);
+        self.operations += 1;
+        self.push(PUT, key, value);
     }
 
     pub(super) fn delete(&mut self, key: &[u8]) {
-        self.operation(DELETE, key, &[]);
+        self.operations += 1;
+        self.push(DELETE, key, &[]);
+    }
+
+    /// Names an attachment of what is put in this record.
+    pub(super) fn note(&mut self, attachment: &[u8]) {
+        self.push(NOTE, attachment, &[]);
+    }
+
+    /// Says that the attachments of all records up to `number` are durable.
+    pub(super) fn mark(&mut self, number: u64) {
+        self.push(MARK, &number.to_le_bytes(), &[]);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a pair is at most 1 GiB")]
-    fn operation(&mut self, tag: u8, key: &[u8], value: &[u8]) {
-        self.operations += 1;
+    fn push(&mut self, tag: u8, key: &[u8], value: &[u8]) {
         self.buffer.reserve(OPERATION_HEADER_BYTES + key.len() + value.len());
         self.buffer.push(tag);
         self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
@@ -123,6 +142,8 @@ impl Record {
 pub(super) enum Operation<'a> {
     Put { key: &'a [u8], value: &'a [u8] },
     Delete { key: &'a [u8] },
+    Note { attachment: &'a [u8] },
+    Mark { number: u64 },
 }
 
 /// The operations of a record that verified.
@@ -140,6 +161,11 @@ fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, Kv
             match header[0] {
                 PUT => Some((Operation::Put { key, value }, rest)),
                 DELETE if value.is_empty() => Some((Operation::Delete { key }, rest)),
+                NOTE if value.is_empty() => Some((Operation::Note { attachment: key }, rest)),
+                MARK if value.is_empty() => {
+                    let number = u64::from_le_bytes(key.try_into().ok()?);
+                    Some((Operation::Mark { number }, rest))
+                }
                 _ => None,
             }
         })();
@@ -165,14 +191,22 @@ pub(super) struct Log {
     number: u64,
     /// Where the next record goes.
     position: u64,
+    /// Bytes of the file. A record within them changes no metadata of the file system, which makes its
+    /// sync twice as fast.
+    file_bytes: u64,
+    /// It grows to multiples of this.
+    step_bytes: u64,
 }
 
 impl Log {
     /// Opens the file, creating it if it is missing; its name is durable after a sync of the
-    /// directory.
-    pub(super) fn open(disk: &dyn Disk, path: &str) -> Result<Self, KvError> {
+    /// directory. `bytes` is about how long the log becomes.
+    pub(super) fn open(disk: &dyn Disk, path: &str, bytes: u64) -> Result<Self, KvError> {
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
-        Ok(Self { file, nonce: Nonce::default(), number: 0, position: 0 })
+        let file_bytes = file.len()?;
+        let step_bytes = bytes.clamp(1, EXTEND_STEP_MAX);
+        let (nonce, number, position) = (Nonce::default(), 0, 0);
+        Ok(Self { file, nonce, number, position, file_bytes, step_bytes })
     }
 
     /// Whether there are records, current or obsolete.
@@ -182,11 +216,14 @@ impl Log {
         Ok(header != [0; HEADER_BYTES])
     }
 
-    /// Gives every record that follows on record `number` to `apply`, and stands behind the last.
+    /// Gives the operations of every record that follows on record `number` to `accept`, with the
+    /// record's number, and if it accepts all of them, to `apply`. Stands behind the last record that
+    /// was applied, which is the one before the first with an operation that is not accepted.
     pub(super) fn replay(
         &mut self,
         nonce: Nonce,
         number: u64,
+        mut accept: impl FnMut(u64, Operation<'_>) -> Result<bool, KvError>,
         mut apply: impl FnMut(Operation<'_>) -> Result<(), KvError>,
     ) -> Result<(), KvError> {
         self.start(nonce, number);
@@ -207,6 +244,11 @@ impl Log {
                 break;
             }
             for operation in operations(&record[HEADER_BYTES..]) {
+                if !accept(self.number + 1, operation?)? {
+                    return Ok(());
+                }
+            }
+            for operation in operations(&record[HEADER_BYTES..]) {
                 apply(operation?)?;
             }
             self.number += 1;
@@ -219,40 +261,54 @@ impl Log {
     pub(super) fn start(&mut self, nonce: Nonce, number: u64) {
         if self.position > SHRINK_BYTES {
             // A giant record made the file long. Its space can wait if that fails.
-            let _ = self.file.set_len(SHRINK_BYTES);
+            if self.file.set_len(SHRINK_BYTES).is_ok() {
+                self.file_bytes = SHRINK_BYTES;
+            }
         }
         self.nonce = nonce;
         self.number = number;
         self.position = 0;
     }
 
-    /// Writes zeros up to `bytes`, so that appending changes no metadata of the file system, which
-    /// makes syncs cheaper, and finds its space already there.
-    pub(super) fn preallocate(&self, bytes: u64) -> Result<(), KvError> {
-        const PIECE: usize = 1 << 18;
-        let zeros = vec![0; PIECE];
-        let mut end = self.file.len()?;
-        if end >= bytes {
-            return Ok(());
+    /// Writes zeros up to `bytes`, so that records find their space already there, and syncs them.
+    pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
+        if self.file_bytes < bytes {
+            self.extend(bytes)?;
+            self.file.sync_data()?;
         }
-        while end < bytes {
-            let piece = zeros.len().min(usize::try_from(bytes - end).unwrap_or(PIECE));
-            self.file.write_at(&zeros[..piece], end)?;
-            end += piece as u64;
-        }
-        self.file.sync_data()?;
         Ok(())
     }
 
-    /// Appends the record; nothing moves when it fails.
+    fn extend(&mut self, bytes: u64) -> Result<(), KvError> {
+        let zeros = vec![0; EXTEND_PIECE];
+        while self.file_bytes < bytes {
+            let rest = bytes - self.file_bytes;
+            let piece = zeros.len().min(usize::try_from(rest).unwrap_or(EXTEND_PIECE));
+            self.file.write_at(&zeros[..piece], self.file_bytes)?;
+            self.file_bytes += piece as u64;
+        }
+        Ok(())
+    }
+
+    /// Appends the record; nothing moves when it fails. If it does not fit into the file, the file
+    /// grows by a whole step, and the records behind it find their space there.
     pub(super) fn append(&mut self, record: &mut Record, sync: bool) -> Result<(), KvError> {
+        let end = self.position + record.bytes() as u64;
+        if end > self.file_bytes {
+            // Without the space for a step the record may still fit.
+            match self.extend(end.next_multiple_of(self.step_bytes)) {
+                Ok(()) | Err(KvError::NoSpace) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let bytes = record.seal(&self.nonce, self.number + 1);
         self.file.write_at(bytes, self.position)?;
+        self.file_bytes = self.file_bytes.max(end);
         if sync {
             self.sync()?;
         }
         self.number += 1;
-        self.position += record.bytes() as u64;
+        self.position = end;
         Ok(())
     }
 
@@ -300,14 +356,16 @@ mod tests {
 
     fn replay(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Vec<u8> {
         let mut found = Vec::new();
-        let mut log = Log::open(disk, "log").expect("opens");
-        log.replay(nonce, number, |operation| {
+        let mut log = Log::open(disk, "log", 100).expect("opens");
+        let all = |_, _: Operation<'_>| Ok(true);
+        log.replay(nonce, number, all, |operation| {
             match operation {
                 Operation::Put { key, value } => {
                     assert_eq!(value, &[key[0]; 30]);
                     found.push(key[0]);
                 }
                 Operation::Delete { key } => assert_eq!(key, &[found[found.len() - 1]; 2]),
+                other => panic!("never written: {other:?}"),
             }
             Ok(())
         })
@@ -318,7 +376,7 @@ mod tests {
     #[test]
     fn replays_what_follows_the_checkpoint_under_its_nonce_only() {
         let disk = SimulatedDisk::new(1);
-        let mut log = Log::open(&disk, "log").expect("opens");
+        let mut log = Log::open(&disk, "log", 100).expect("opens");
         log.start([1; 16], 10);
         records(&mut log, 5);
         assert_eq!(replay(&disk, [1; 16], 10), [0, 1, 2, 3, 4]);
@@ -340,10 +398,13 @@ mod tests {
         assert!(operations(bytes).all(|operation| operation.is_ok()));
         let mut delete_with_value = bytes.to_vec();
         delete_with_value[0] = DELETE;
-        let foreign_tag = [&[3], &bytes[1..]].concat();
+        let mut mark_of_a_key = bytes[bytes.len() - OPERATION_HEADER_BYTES - 3..].to_vec();
+        mark_of_a_key[0] = MARK;
+        let foreign_tag = [&[5], &bytes[1..]].concat();
         let last_start = bytes.len() - OPERATION_HEADER_BYTES - 3;
         for (what, bytes) in [
             ("a delete with a value", &delete_with_value[..]),
+            ("a mark that is no number", &mark_of_a_key),
             ("a foreign tag", &foreign_tag),
             ("an operation cut in its key", &bytes[..bytes.len() - 1]),
             ("an operation cut in its header", &bytes[..last_start + 4]),
@@ -356,7 +417,7 @@ mod tests {
     #[test]
     fn a_changed_byte_ends_the_replay_before_its_record() {
         let disk = SimulatedDisk::new(1);
-        let mut log = Log::open(&disk, "log").expect("opens");
+        let mut log = Log::open(&disk, "log", 100).expect("opens");
         log.start([1; 16], 0);
         records(&mut log, 3);
         let record_bytes = log.bytes() / 3;

@@ -22,6 +22,7 @@
 //!   configured [`Durability`](crate::Durability) says. Updates of several threads share one commit.
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
 
+mod attachments;
 mod backend;
 mod commit;
 mod committer;
@@ -35,6 +36,7 @@ mod home;
 mod log;
 mod pending;
 mod queue;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -42,6 +44,7 @@ mod view;
 
 use std::ops::Bound;
 
+pub use attachments::Attachments;
 pub use commit::Kv;
 pub use config::KvConfig;
 pub use pending::Pending;

@@ -6,7 +6,7 @@ use std::ops::{Bound, Range};
 
 use redb::{ReadableTable, Table};
 
-use super::log::{Record, RecordMark};
+use super::log::{Record, RecordFill};
 use super::view::{Bytes, Cursor, Value};
 use super::{KvError, Read, Write};
 
@@ -35,14 +35,21 @@ impl<'a> Transaction<'a> {
         Self { table, record, undo, failure: OnceCell::new() }
     }
 
-    /// Starts an update; the mark is for [`Transaction::roll_back`].
-    pub(super) fn begin(&mut self) -> RecordMark {
-        self.undo.clear();
-        self.record.mark()
+    /// Says that what this update puts is worth nothing without an attachment, whose contents are not
+    /// durable yet: see [`Attachments`](super::Attachments). Whoever makes it durable first need not
+    /// say so.
+    pub fn note(&mut self, attachment: &[u8]) {
+        self.record.note(attachment);
     }
 
-    /// Takes back everything since `begin` returned `mark`.
-    pub(super) fn roll_back(&mut self, mark: RecordMark) -> Result<(), KvError> {
+    /// Starts an update; what it returns is for [`Transaction::roll_back`].
+    pub(super) fn begin(&mut self) -> RecordFill {
+        self.undo.clear();
+        self.record.fill()
+    }
+
+    /// Takes back everything since `begin` returned `fill`.
+    pub(super) fn roll_back(&mut self, fill: RecordFill) -> Result<(), KvError> {
         while let Some((key, previous)) = self.undo.entries.pop() {
             let key = &self.undo.bytes[key];
             match previous {
@@ -51,7 +58,7 @@ impl<'a> Transaction<'a> {
             }
         }
         self.undo.clear();
-        self.record.truncate(mark);
+        self.record.truncate(fill);
         Ok(())
     }
 

@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::record;
 use crate::error::StoreError;
-use crate::name::UploadId;
+use crate::name::{BucketId, UploadId};
 
-/// Bytes that are kept, counted and deleted as one.
+/// What is kept, counted and deleted as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ContentId {
     /// A blob.
     Blob([u8; 16]),
-    /// The parts of a completed upload.
+    /// The parts of a completed upload, or of one that was ended.
     Parts(UploadId),
+    /// The uploads in progress of a bucket that is gone. Only ever queued for deletion.
+    Uploads(BucketId),
 }
 
 /// A run of bytes within a blob.

@@ -153,23 +153,35 @@ pub(crate) fn deletion(content: &ContentId) -> Vec<u8> {
 /// The content in a key made by [`deletion`].
 pub(crate) fn split_deletion(bytes: &[u8]) -> Option<ContentId> {
     let (kind, id) = bytes.strip_prefix(&[DELETION])?.split_first()?;
-    let id = id.try_into().ok()?;
+    let id: [u8; 16] = id.try_into().ok()?;
     match *kind {
         BLOB_KIND => Some(ContentId::Blob(id)),
         PARTS_KIND => Some(ContentId::Parts(UploadId(id))),
+        UPLOADS_KIND => {
+            let (bucket, rest) = id.split_first_chunk::<4>()?;
+            let is_canonical = rest.iter().all(|byte| *byte == 0);
+            is_canonical.then(|| ContentId::Uploads(BucketId(u32::from_be_bytes(*bucket))))
+        }
         _ => None,
     }
 }
 
 const BLOB_KIND: u8 = 0;
 const PARTS_KIND: u8 = 1;
+/// The bucket's number, then zeros.
+const UPLOADS_KIND: u8 = 2;
 
 fn of_content(tag: u8, content: &ContentId) -> Vec<u8> {
     let (kind, id) = match content {
-        ContentId::Blob(id) => (BLOB_KIND, id),
-        ContentId::Parts(list) => (PARTS_KIND, &list.0),
+        ContentId::Blob(id) => (BLOB_KIND, *id),
+        ContentId::Parts(list) => (PARTS_KIND, list.0),
+        ContentId::Uploads(bucket) => {
+            let mut id = [0; 16];
+            id[..4].copy_from_slice(&bucket.0.to_be_bytes());
+            (UPLOADS_KIND, id)
+        }
     };
-    [&[tag, kind][..], id].concat()
+    [&[tag, kind][..], &id].concat()
 }
 
 fn of_bucket(tag: u8, id: BucketId, more: usize) -> Vec<u8> {
@@ -203,9 +215,13 @@ mod tests {
         let by_key = upload_by_key(bucket, "k", &UploadId(id));
         assert_eq!(split_upload_by_key(&by_key), Some((bucket, b"k".to_vec(), UploadId(id))));
         assert_eq!(split_part(&part(&UploadId(id), 258)), Some((UploadId(id), 258)));
-        for content in [ContentId::Blob(id), ContentId::Parts(UploadId(id))] {
+        let uploads = ContentId::Uploads(BucketId(0x0102_0304));
+        for content in [ContentId::Blob(id), ContentId::Parts(UploadId(id)), uploads] {
             assert_eq!(split_deletion(&deletion(&content)), Some(content));
         }
+        let mut longer_number = deletion(&uploads);
+        longer_number[6] = 1;
+        assert_eq!(split_deletion(&longer_number), None);
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         for key in [&history, &by_key, &current] {

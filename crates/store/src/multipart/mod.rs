@@ -8,5 +8,5 @@ mod upload;
 pub use complete::{CompleteOptions, CompletePart};
 pub use list::{ListUploadsQuery, PartPage, UploadEntry, UploadPage};
 pub use part::{CopyPartOptions, CopyPartOutcome, Part};
-pub(crate) use upload::abort;
+pub(crate) use upload::end;
 pub use upload::{Upload, UploadOptions};

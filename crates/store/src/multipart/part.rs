@@ -77,7 +77,7 @@ impl Store {
             let checksum = part_checksum(&upload, checksum, &digests)?;
             let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
             if let Some(blob) = &blob {
-                blob.hand_over();
+                blob.hand_over(write);
             }
             Ok(Committed::with_guard(part, (blob, wake)))
         });
@@ -165,7 +165,7 @@ impl Store {
             let checksum = part_checksum(&upload, None, &digests)?;
             let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
             if let Some(blob) = &blob {
-                blob.hand_over();
+                blob.hand_over(write);
             }
             let outcome = CopyPartOutcome { part, source_version: record.version_id() };
             Ok(Committed::with_guard(outcome, (blob, wake)))

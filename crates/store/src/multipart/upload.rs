@@ -1,18 +1,16 @@
 //! CreateMultipartUpload and AbortMultipartUpload.
 
-use std::sync::Arc;
-
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::kv::Write;
 use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{ObjectMetadata, Owner};
+use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{BucketName, ObjectKey, UploadId};
-use crate::object::current::{WakeReclaimer, release};
+use crate::object::current::WakeReclaimer;
 use crate::pending::{Committed, Pending};
-use crate::store::{Shared, Store};
+use crate::store::Store;
 
 /// An upload in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,20 +94,21 @@ impl Store {
         self.update_freeing(move |write, shared| {
             let bucket = require(write, &bucket)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
-            Ok(Committed::with_guard((), abort(write, shared, &id, &upload)?))
+            end(write, &id, &upload)?;
+            Ok(Committed::with_guard((), WakeReclaimer::new(shared)))
         })
     }
 }
 
 /// Ends the upload `id` and queues its parts. Their list goes as one, however many they are.
-pub(crate) fn abort(
+pub(crate) fn end(
     write: &mut impl Write,
-    shared: &Arc<Shared>,
     id: &UploadId,
     upload: &UploadRecord,
-) -> Result<WakeReclaimer, StoreError> {
+) -> Result<(), StoreError> {
     upload.delete(write, id)?;
-    release(write, shared, [&Content::Parts { list: *id, count: 0, is_original: true }])
+    let parts = Content::Parts { list: *id, count: 0, is_original: true };
+    reference::release(&parts, write).map(drop)
 }
 
 impl Upload {

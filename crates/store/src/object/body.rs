@@ -20,21 +20,46 @@ pub struct BodyOptions {
 }
 
 /// A body on its way in. Dropped without [`BodyWriter::finish`], it leaves nothing.
+///
+/// Its two halves, [`BodyHasher`] and [`BodySink`], can also be driven on a thread each: the bytes of a
+/// large body are hashed slower than they are written.
 #[derive(Debug)]
 pub struct BodyWriter {
-    store: Store,
+    hasher: BodyHasher,
+    sink: BodySink,
+}
+
+/// Computes the digests of a body.
+#[derive(Debug)]
+pub struct BodyHasher {
     digests: DigestSet,
-    sink: Sink,
+}
+
+/// Keeps the bytes of a body: in memory while they are few, else in a blob. Dropped without
+/// [`BodySink::finish`], it leaves nothing.
+#[derive(Debug)]
+pub struct BodySink {
+    store: Store,
+    bytes: u64,
+    target: Target,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum Target {
     Memory(Vec<u8>),
     /// The writer stands before the blob: it must be gone when that one is discarded.
     Blob {
         writer: Box<dyn BlobWriter>,
         blob: StagedBlob,
     },
+}
+
+/// The bytes of a whole body, as durable as the store promises. Dropped, it leaves nothing.
+#[derive(Debug)]
+pub struct StoredBytes {
+    bytes: u64,
+    content: Content,
+    blob: Option<StagedBlob>,
 }
 
 /// A whole body, as durable as the store promises, and not yet visible. Dropped, it leaves nothing:
@@ -52,15 +77,24 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSpace`] when the device is full, [`StoreError::PartTooLarge`].
     pub fn begin_body(&self, options: BodyOptions) -> Result<BodyWriter, StoreError> {
-        let expected = options.expected_bytes.unwrap_or(0);
+        let sink = self.begin_sink(options.expected_bytes)?;
+        Ok(BodyWriter { hasher: BodyHasher::new(&options.algorithms), sink })
+    }
+
+    /// Starts the half of a body that keeps its bytes. As [`Store::begin_body`].
+    ///
+    /// # Errors
+    /// As [`Store::begin_body`].
+    pub fn begin_sink(&self, expected_bytes: Option<u64>) -> Result<BodySink, StoreError> {
+        let expected = expected_bytes.unwrap_or(0);
         check_size(expected)?;
-        let sink = if expected > self.inline_bytes_max() {
-            begin_blob(self, options.expected_bytes)?
+        let target = if expected > self.inline_bytes_max() {
+            begin_blob(self, expected_bytes)?
         } else {
             // Never more than the limit, which is small.
-            Sink::Memory(Vec::with_capacity(usize::try_from(expected).unwrap_or(0)))
+            Target::Memory(Vec::with_capacity(usize::try_from(expected).unwrap_or(0)))
         };
-        Ok(BodyWriter { store: self.clone(), digests: DigestSet::new(&options.algorithms), sink })
+        Ok(BodySink { store: self.clone(), bytes: 0, target })
     }
 
     fn inline_bytes_max(&self) -> u64 {
@@ -75,12 +109,12 @@ fn check_size(bytes: u64) -> Result<(), StoreError> {
     }
 }
 
-fn begin_blob(store: &Store, expected_bytes: Option<u64>) -> Result<Sink, StoreError> {
+fn begin_blob(store: &Store, expected_bytes: Option<u64>) -> Result<Target, StoreError> {
     store.inner.check_open()?;
     store.inner.check_space(expected_bytes.unwrap_or(0))?;
     let blob = Staging::begin(store.shared());
     let writer = store.shared().blobs.begin(blob.id(), expected_bytes)?;
-    Ok(Sink::Blob { writer, blob })
+    Ok(Target::Blob { writer, blob })
 }
 
 impl BodyWriter {
@@ -89,41 +123,27 @@ impl BodyWriter {
     /// # Errors
     /// When the disk fails or is full, or the body becomes too large. Then only dropping is left.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        check_size(self.digests.bytes() + bytes.len() as u64)?;
-        if self.will_block(bytes.len())
-            && let Sink::Memory(buffer) = &mut self.sink
-        {
-            let buffered = std::mem::take(buffer);
-            let mut sink = begin_blob(&self.store, None)?;
-            sink.append(&buffered)?;
-            self.sink = sink;
-        }
         self.sink.append(bytes)?;
-        self.digests.update(bytes);
+        self.hasher.update(bytes);
         Ok(())
     }
 
     /// Whether everything so far is in memory, so that [`BodyWriter::finish`] does not touch the disk.
     #[must_use]
     pub fn is_inline(&self) -> bool {
-        matches!(self.sink, Sink::Memory(_))
+        matches!(self.sink.target, Target::Memory(_))
     }
 
     /// Whether writing `next_bytes` more may wait for the disk.
     #[must_use]
     pub fn will_block(&self, next_bytes: usize) -> bool {
-        match &self.sink {
-            Sink::Memory(buffer) => {
-                buffer.len().saturating_add(next_bytes) as u64 > self.store.inline_bytes_max()
-            }
-            Sink::Blob { .. } => true,
-        }
+        self.sink.will_block(next_bytes)
     }
 
     /// Bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.digests.bytes()
+        self.sink.bytes
     }
 
     /// Ends the body and makes it as durable as the store promises; a body in memory becomes durable
@@ -132,29 +152,83 @@ impl BodyWriter {
     /// # Errors
     /// When the disk fails or is full.
     pub fn finish(self) -> Result<StagedBody, StoreError> {
-        let digests = self.digests.finish();
-        match self.sink {
-            Sink::Memory(buffer) => {
-                let content = Content::Inline(Bytes::from(buffer));
-                Ok(StagedBody { digests, content, blob: None })
+        let digests = self.hasher.finish();
+        Ok(StagedBody::new(digests, self.sink.finish()?))
+    }
+}
+
+impl BodyHasher {
+    /// Computes MD5 and `algorithms`.
+    #[must_use]
+    pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
+        Self { digests: DigestSet::new(algorithms) }
+    }
+
+    /// Adds to the body.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.digests.update(bytes);
+    }
+
+    /// The digests of everything added.
+    #[must_use]
+    pub fn finish(self) -> Digests {
+        self.digests.finish()
+    }
+}
+
+impl BodySink {
+    /// Adds to the body. May wait for the disk.
+    ///
+    /// # Errors
+    /// When the disk fails or is full, or the body becomes too large. Then only dropping is left.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        check_size(self.bytes + bytes.len() as u64)?;
+        if self.will_block(bytes.len())
+            && let Target::Memory(buffer) = &mut self.target
+        {
+            let buffered = std::mem::take(buffer);
+            let mut target = begin_blob(&self.store, None)?;
+            target.append(&buffered)?;
+            self.target = target;
+        }
+        self.target.append(bytes)?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn will_block(&self, next_bytes: usize) -> bool {
+        match &self.target {
+            Target::Memory(buffer) => {
+                buffer.len().saturating_add(next_bytes) as u64 > self.store.inline_bytes_max()
             }
-            Sink::Blob { writer, blob } => {
+            Target::Blob { .. } => true,
+        }
+    }
+
+    /// Makes the bytes as durable as the store promises; those in memory become durable with their
+    /// record.
+    ///
+    /// # Errors
+    /// When the disk fails or is full.
+    pub fn finish(self) -> Result<StoredBytes, StoreError> {
+        let bytes = self.bytes;
+        match self.target {
+            Target::Memory(buffer) => {
+                Ok(StoredBytes { bytes, content: Content::Inline(Bytes::from(buffer)), blob: None })
+            }
+            Target::Blob { writer, blob } => {
                 let sealed = writer.seal()?;
-                assert_eq!(sealed.bytes, digests.bytes, "what was hashed is what was written");
-                let extent = Extent {
-                    blob: sealed.id.0,
-                    blob_bytes: sealed.bytes,
-                    offset: 0,
-                    bytes: sealed.bytes,
-                };
-                let content = Content::Extents(vec![extent]);
-                Ok(StagedBody { digests, content, blob: Some(blob) })
+                blob.sealed(sealed.bytes);
+                assert_eq!(sealed.bytes, bytes, "what was appended is what was sealed");
+                let extent =
+                    Extent { blob: sealed.id.0, blob_bytes: bytes, offset: 0, bytes: sealed.bytes };
+                Ok(StoredBytes { bytes, content: Content::Extents(vec![extent]), blob: Some(blob) })
             }
         }
     }
 }
 
-impl Sink {
+impl Target {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         match self {
             Self::Memory(buffer) => buffer.extend_from_slice(bytes),
@@ -165,6 +239,16 @@ impl Sink {
 }
 
 impl StagedBody {
+    /// The halves of one body, both ended.
+    ///
+    /// # Panics
+    /// When they did not get the same number of bytes.
+    #[must_use]
+    pub fn new(digests: Digests, stored: StoredBytes) -> Self {
+        assert_eq!(stored.bytes, digests.bytes, "what was hashed is what was stored");
+        Self { digests, content: stored.content, blob: stored.blob }
+    }
+
     /// The digests of the bytes.
     #[must_use]
     pub fn digests(&self) -> &Digests {

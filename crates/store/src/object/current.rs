@@ -146,6 +146,13 @@ pub(crate) struct WakeReclaimer {
     shared: Option<Arc<Shared>>,
 }
 
+impl WakeReclaimer {
+    /// For whoever has put something into the queue.
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self { shared: Some(Arc::clone(shared)) }
+    }
+}
+
 impl Drop for WakeReclaimer {
     fn drop(&mut self) {
         if let Some(shared) = &self.shared {

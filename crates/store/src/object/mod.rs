@@ -18,7 +18,7 @@ use crate::etag::ETag;
 use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
-pub use body::{BodyOptions, BodyWriter, StagedBody};
+pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::ReadSelection;

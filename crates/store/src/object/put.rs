@@ -58,7 +58,7 @@ impl Store {
             };
             let wake = current::replace(write, shared, (bucket, &key), old.as_ref(), &record)?;
             if let Some(blob) = &blob {
-                blob.hand_over();
+                blob.hand_over(write);
             }
             let (object, _) = ObjectVersion::new(key, record, true);
             Ok(Committed::with_guard(object, (blob, wake)))

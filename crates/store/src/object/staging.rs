@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use crate::blob::BlobId;
+use crate::kv::Transaction;
 use crate::store::Shared;
+use crate::{Durability, attachment};
 
 /// Which blobs are on their way.
 #[derive(Debug, Default)]
@@ -28,7 +30,8 @@ impl Staging {
         let id = shared.blobs.next_id(random);
         shared.staging.in_flight.lock().insert(id);
         let state = AtomicU8::new(STAGED);
-        StagedBlob(Arc::new(Staged { id, state, shared: Arc::clone(shared) }))
+        let bytes = AtomicU64::new(0);
+        StagedBlob(Arc::new(Staged { id, bytes, state, shared: Arc::clone(shared) }))
     }
 
     pub(crate) fn contains(&self, id: &BlobId) -> bool {
@@ -63,6 +66,8 @@ pub(crate) struct StagedBlob(Arc<Staged>);
 #[derive(Debug)]
 struct Staged {
     id: BlobId,
+    /// Of the body, once it is sealed.
+    bytes: AtomicU64,
     /// One of the three below.
     state: AtomicU8,
     shared: Arc<Shared>,
@@ -80,10 +85,18 @@ impl StagedBlob {
         self.0.id
     }
 
+    /// It is sealed, with a body of `bytes`.
+    pub(crate) fn sealed(&self, bytes: u64) {
+        self.0.bytes.store(bytes, Ordering::Release);
+    }
+
     /// The transaction has written a record that names it. Whether that commits is not known yet; if
     /// it does not, the blob becomes an orphan, which is found after a restart, and must not be
     /// deleted now: a failed commit may turn out to have happened.
-    pub(crate) fn hand_over(&self) {
+    pub(crate) fn hand_over(&self, write: &mut Transaction<'_>) {
+        if self.0.shared.config.durability == Durability::Os {
+            write.note(&attachment::note(&self.0.id, self.0.bytes.load(Ordering::Acquire)));
+        }
         self.0.state.store(HANDED_OVER, Ordering::Release);
     }
 

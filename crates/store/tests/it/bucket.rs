@@ -1,4 +1,7 @@
-use liteio_store::{ListBuckets, Owner, StoreError};
+use std::sync::Arc;
+
+use liteio_disk::SimulatedDisk;
+use liteio_store::{ListBuckets, ListUploadsQuery, Owner, Store, StoreError};
 
 use crate::harness::*;
 
@@ -90,4 +93,47 @@ fn buckets_are_listed_by_name_in_pages() {
         assert_eq!(list(prefixed).0, names[..2]);
         assert_eq!(list(ListBuckets { max: 0, ..all }).0, Vec::<String>::new());
     });
+}
+
+#[test]
+fn a_bucket_with_many_uploads_goes_at_once_and_its_successor_does_not_see_them() {
+    const UPLOADS: u64 = 600;
+    on_every_backend(|store| {
+        let uploads: Vec<_> = (0..UPLOADS)
+            .map(|i| {
+                let id = create_upload(store, &format!("key {}", i % 7));
+                if i % 100 == 0 {
+                    put_part(store, &format!("key {}", i % 7), &id, 1, &bytes(i, 500))
+                        .expect("a part");
+                }
+                id
+            })
+            .collect();
+        store.delete_bucket(name("bucket")).wait().expect("no objects");
+        create_bucket(store, "bucket");
+        let page = store.list_uploads(&name("bucket"), &ListUploadsQuery::default());
+        assert_eq!(page.expect("listed").entries, []);
+        let gone = put_part(store, "key 0", &uploads[0], 2, b"0123456789");
+        assert!(matches!(gone, Err(StoreError::NoSuchUpload { .. })), "{gone:?}");
+        let new = create_upload(store, "key 0");
+        put_part(store, "key 0", &new, 1, &bytes(1, 500)).expect("a part");
+        store.reclaim().expect("reclaim");
+        assert_eq!(blobs(store), 1, "that of the new upload");
+        complete(store, "key 0", &new, &[1]).expect("complete");
+        assert_eq!(get(store, "key 0"), bytes(1, 500));
+    });
+}
+
+#[test]
+fn the_uploads_of_a_deleted_bucket_end_in_steps_also_after_a_restart() {
+    let disk = SimulatedDisk::new(1);
+    let store = Store::open_on(Arc::new(disk.clone()), config(1)).expect("opens");
+    create_bucket(&store, "bucket");
+    for i in 0..600 {
+        create_upload(&store, &format!("key {i}"));
+    }
+    store.delete_bucket(name("bucket")).wait().expect("no objects");
+    let store = Store::open_on(Arc::new(disk.crash()), config(2)).expect("opens");
+    assert_eq!(store.reclaim().expect("reclaim").uploads, 600);
+    assert_eq!(store.reclaim().expect("reclaim").uploads, 0);
 }

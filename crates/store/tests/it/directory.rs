@@ -1,4 +1,8 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use liteio_store::{Store, StoreError};
 
@@ -40,17 +44,23 @@ fn a_directory_in_use_is_refused_until_it_is_closed() {
 
 #[test]
 fn foreign_and_newer_directories_are_left_as_they_are() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    fs::write(directory.path().join("photo.jpg"), b"x").expect("written");
-    let refused = Store::open(on_directory(directory.path()));
-    assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
-    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
+    for photo in [OsStr::new("photo.jpg"), OsStr::from_bytes(b"\xff\xfe")] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::write(directory.path().join(photo), b"x").expect("written");
+        let refused = Store::open(on_directory(directory.path()));
+        assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+        assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1);
+    }
 
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("format"), b"liteio 99\n").expect("written");
-    let refused = Store::open(on_directory(directory.path()));
-    let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
-    assert!(expected, "{refused:?}");
+    for refused in [
+        Store::open(on_directory(directory.path())).map(drop),
+        Store::verify_closed(on_directory(directory.path()), &mut |_| {}).map(drop),
+    ] {
+        let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
+        assert!(expected, "{refused:?}");
+    }
     let names = fs::read_dir(directory.path()).expect("readable");
     let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
     names.sort();
@@ -122,4 +132,54 @@ fn an_orphan_is_swept_after_an_unclean_end() {
     assert!(!orphan.exists());
     assert_eq!(get(&store, "a"), bytes(1, 10_000));
     assert_eq!(store.stats().orphans_swept, 1);
+}
+
+/// Every file below `path` with its bytes, the key space left out.
+fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(path).expect("readable") {
+        let entry = entry.expect("an entry").path();
+        if entry.is_dir() {
+            files.extend(self::files(&entry));
+        } else if !entry.to_string_lossy().contains("meta.redb") {
+            files.insert(entry.clone(), fs::read(&entry).expect("readable"));
+        }
+    }
+    files
+}
+
+#[test]
+fn verifying_a_closed_store_counts_orphans_and_leaves_every_file_as_it_is() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path();
+    let store = Store::open(on_directory(path)).expect("opens");
+    create_bucket(&store, "bucket");
+    put(&store, "a", &bytes(1, 10_000));
+    store.close();
+    for first in ["ab", "cd", "ef"] {
+        fs::write(path.join("blobs").join(first).join(first.repeat(16)), b"x").expect("written");
+    }
+    fs::write(path.join("tmp/1-1"), b"x").expect("written");
+    // After an orderly end and after any other.
+    for is_clean in [true, false] {
+        if !is_clean {
+            fs::remove_file(path.join("clean")).expect("removed");
+        }
+        let before = files(path);
+        let report = Store::verify_closed(on_directory(path), &mut |_| {}).expect("verify");
+        assert_eq!((report.objects, report.blobs, report.orphans), (1, 4, 3));
+        assert_eq!(report.damaged, Vec::new());
+        assert_eq!(files(path), before, "clean: {is_clean}");
+    }
+}
+
+#[test]
+fn verifying_a_directory_without_a_store_makes_none() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let refused = Store::verify_closed(on_directory(directory.path()), &mut |_| {});
+    assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+    assert!(!directory.path().join("format").exists());
+    let missing = directory.path().join("missing");
+    Store::verify_closed(on_directory(&missing), &mut |_| {}).expect_err("nothing there");
+    assert!(!missing.exists());
 }

@@ -72,6 +72,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// The bare connection, still open.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.writer
+    }
+
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Client> {
         let writer = TcpStream::connect(address)?;
         writer.set_nodelay(true)?;

@@ -172,8 +172,8 @@ fn a_url_allows_what_it_says_and_nothing_else() {
 #[test]
 fn a_url_lives_until_it_expires_and_a_week_at_most() {
     let at = |seconds| authenticate(&authenticator_at(DATE, seconds), signed());
-    assert_user(&at(3600).expect("until the last second"), "example");
-    assert_refused(at(3601), "AccessDenied", "Request has expired");
+    assert_user(&at(3599).expect("until the last second"), "example");
+    assert_refused(at(3600), "AccessDenied", "Request has expired");
     assert_user(&at(3600 - 604_800).expect("a week"), "example");
     assert_refused(at(3600 - 604_800 - 901), "AccessDenied", "less than a week");
     for (expires, message) in [

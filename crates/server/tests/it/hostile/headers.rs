@@ -1,7 +1,7 @@
 //! Headers: too much metadata, values that would inject others, the same one twice.
 
 use super::*;
-use crate::raw::UNSIGNED;
+use crate::raw::{UNSIGNED, form_fields, form_request};
 
 #[test]
 fn user_metadata_has_a_limit() {
@@ -26,8 +26,20 @@ fn user_metadata_has_a_limit() {
         ],
     );
     let create = Request::new("POST", "/bucket/meta?uploads").header("x-amz-meta-a", &long);
-    check(&server, [row("upload", &create.sign(OWNER), 400, too_large)]);
+    let conditions =
+        r#"{"bucket": "bucket"}, {"key": "meta"}, ["starts-with", "$x-amz-meta-a", ""],"#;
+    let fields = [("key", "meta"), ("x-amz-meta-a", &*long)];
+    let form = form_request("/bucket", &form_fields(OWNER, 60, conditions, &fields), b"x");
+    let rows =
+        [row("upload", &create.sign(OWNER), 400, too_large), row("form", &form, 400, too_large)];
+    check(&server, rows);
     assert_empty(&server);
+    let source = server.send(&put("source").body("x").sign(OWNER).bytes());
+    assert_eq!(source.status, 200, "{source:?}");
+    let copy = put("meta").header("x-amz-copy-source", "bucket/source");
+    let copy = copy.header("x-amz-metadata-directive", "REPLACE").header("x-amz-meta-a", &long);
+    check(&server, [row("copy", &copy.sign(OWNER), 400, too_large)]);
+    assert_absent(&server, "meta");
     let stored = server.send(&with(&[("a", &long[..2047])]).sign(OWNER).bytes());
     assert_eq!(stored.status, 200, "{stored:?}");
     let stored = server.send(&with(&[("a", &wide)]).sign(OWNER).bytes());

@@ -1,6 +1,7 @@
 //! Malformed, truncated and hostile requests: each gets the code and status of AWS, leaves nothing
 //! behind, shows no secret, and leaves a server that goes on serving.
 
+mod budget;
 mod chunks;
 mod digests;
 mod forms;

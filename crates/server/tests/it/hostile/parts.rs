@@ -1,6 +1,7 @@
 //! Multipart uploads: parts of wrong order and size, and ids that are no ids.
 
 use super::*;
+use crate::raw::UNSIGNED;
 
 const PART_BYTES: usize = 5 << 20;
 
@@ -66,6 +67,19 @@ fn the_list_of_parts_must_be_right() {
             malformed,
         ));
     }
+    let entity = format!(
+        "<!DOCTYPE d [<!ENTITY e \"1\">]><CompleteMultipartUpload><Part>\
+         <PartNumber>&e;</PartNumber><ETag>{large}</ETag></Part></CompleteMultipartUpload>"
+    );
+    let deep = format!("{}{}", "<Part>".repeat(10_000), "</Part>".repeat(10_000));
+    let deep = format!("<CompleteMultipartUpload>{deep}</CompleteMultipartUpload>");
+    for (name, document) in [("entity", entity), ("depth", deep)] {
+        rows.push(row(name, &complete_with(&upload, &document), 400, malformed));
+    }
+    let huge = Request::new("PUT", &format!("/bucket/parts?partNumber=1&uploadId={upload}"));
+    let huge = huge.header("x-amz-content-sha256", UNSIGNED).sign(OWNER).no_length();
+    let huge = huge.header("content-length", "5368709121").body("data");
+    rows.push(row("5 GiB and a byte", &huge, 400, "EntityTooLarge"));
     let many = "<Part><PartNumber>1</PartNumber><ETag>a</ETag></Part>".repeat(100_000);
     let many = format!("<CompleteMultipartUpload>{many}</CompleteMultipartUpload>");
     rows.push(row("100,000 parts", &complete_with(&upload, &many), 400, malformed));

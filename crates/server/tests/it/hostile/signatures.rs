@@ -1,7 +1,8 @@
 //! Signatures: wrong, late, early, of another place, twice, and headers that none covers.
 
 use super::*;
-use crate::raw::{Keys, UNSIGNED};
+use crate::command::Running;
+use crate::raw::{Keys, UNSIGNED, send};
 
 fn get() -> Request {
     Request::new("GET", "/bucket/secret")
@@ -143,6 +144,39 @@ fn a_wrong_signature_never_shows_the_right_one() {
     }
 }
 
+/// Not even in the most talkative log.
+#[test]
+fn no_secret_and_no_signature_is_logged() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let running = Running::start_with(
+        &directory,
+        &["--memory", "--address", "127.0.0.1:0", "--log", "trace"],
+        &[("LITEIO_ACCESS_KEY", OWNER.access), ("LITEIO_SECRET_KEY", OWNER.secret)],
+    );
+    let address = running.endpoint().strip_prefix("http://").expect("a URL");
+    let address = address.parse().expect("an address");
+    let mut signatures = Vec::new();
+    for request in [
+        Request::new("PUT", "/bucket").sign(OWNER),
+        put("k").body("x").sign(OWNER),
+        put("k").body("x").presign(OWNER, "60"),
+    ] {
+        let text = String::from_utf8(request.bytes()).expect("text");
+        let (head, signature) = text.split_once("Signature=").expect("signed");
+        let (signature, rest) = signature.split_at(64);
+        assert_eq!(send(address, text.as_bytes()).status, 200);
+        let forged = format!("{head}Signature={}{rest}", "0".repeat(64));
+        assert_eq!(send(address, forged.as_bytes()).code(), "SignatureDoesNotMatch");
+        signatures.push(signature.to_owned());
+    }
+    let (_, log) = running.signal("TERM");
+    assert!(log.contains("status=403"), "{log}");
+    assert!(!log.contains(OWNER.secret), "{log}");
+    for signature in signatures {
+        assert!(!log.contains(&signature), "{signature} is in {log}");
+    }
+}
+
 #[test]
 fn presigned_urls() {
     let server = RawServer::start();
@@ -152,6 +186,7 @@ fn presigned_urls() {
     let signed = || get().presign(OWNER, "60");
     let rows = [
         row("expired", &get().age(61).presign(OWNER, "60"), 403, denied),
+        row("of no seconds", &get().presign(OWNER, "0"), 403, denied),
         row("expired by far", &get().age(700_000).presign(OWNER, "604800"), 403, denied),
         row("not yet", &get().age(-960).presign(OWNER, "60"), 403, denied),
         row("too long", &get().presign(OWNER, "604801"), 400, parameters),

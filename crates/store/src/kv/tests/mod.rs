@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_disk::{RealDisk, SimulatedDisk};
 use proptest::prelude::*;
@@ -71,7 +72,7 @@ fn reopening_finds_everything_also_without_a_checkpoint() {
 #[test]
 fn an_idle_store_makes_a_checkpoint_by_itself() {
     let disk = SimulatedDisk::new(1);
-    let config = KvConfig { checkpoint_idle: std::time::Duration::from_millis(1), ..config() };
+    let config = KvConfig { checkpoint_idle: Duration::from_millis(1), ..config() };
     let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
     let before = disk.operations();
     kv.update::<(), KvError, _>(|transaction| transaction.put(b"a", b"1")).wait().expect("put");
@@ -82,6 +83,30 @@ fn an_idle_store_makes_a_checkpoint_by_itself() {
     kv.update::<(), KvError, _>(|transaction| transaction.put(b"b", b"2")).wait().expect("put");
     let after = Kv::open(Arc::new(disk.crash()), "meta.redb", self::config()).expect("opens");
     assert_eq!(pairs(&after.snapshot().expect("snapshot")).len(), 2);
+}
+
+#[test]
+fn without_syncs_the_log_is_synced_by_itself() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig {
+        durability: Durability::Os,
+        checkpoint_idle: Duration::from_secs(3_600),
+        sync_interval: Duration::from_millis(1),
+        ..config()
+    };
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+    for i in 0..3_u8 {
+        let before = disk.operations();
+        kv.update::<(), KvError, _>(move |transaction| transaction.put(&[i], b"1"))
+            .wait()
+            .expect("put");
+        // Its log record, the mark, the sync.
+        while disk.operations() < before + 3 {
+            std::thread::yield_now();
+        }
+    }
+    let after = Kv::open(Arc::new(disk.crash()), "meta.redb", self::config()).expect("opens");
+    assert_eq!(pairs(&after.snapshot().expect("snapshot")).len(), 3);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Holds a store against a model.
 
-use liteio_disk::SimulatedDisk;
+use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery, ReadSelection,
-    Store, StoreError, UploadEntry, VersionEntry, VersionId,
+    Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery,
+    ReadSelection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -142,18 +142,25 @@ fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, wanted: 
 
 /// Opens what is left and holds it against the model.
 pub(super) fn check_restart(left: &SimulatedDisk, run: &Run, empties: bool) -> Check {
-    let store = open(left, run.durability, &run.clock)
+    let store = open(left, run.machine.durability, &run.clock)
         .map_err(|error| format!("the store does not open: {error}"))?;
-    let mut model = &run.acknowledged;
-    if let Err(what) = check(&store, model) {
-        model = match &run.in_flight {
-            None => return Err(format!("after the restart: {what}")),
-            Some(in_flight) => in_flight,
-        };
-        check(&store, model).map_err(|also| {
-            format!("after the restart: {what}; and with the write in flight: {also}")
-        })?;
-    }
+    // What a power cut without syncs takes are the newest writes; so does a sync that failed.
+    let may_lose = run.machine.may_lose_the_newest()
+        || (run.machine.durability == Durability::Os && run.disk.health().is_poisoned());
+    let older = run.unsynced.iter().rev().filter(|_| may_lose);
+    let allowed: Vec<&Model> =
+        [&run.acknowledged].into_iter().chain(&run.in_flight).chain(older).collect();
+    let mut failures = Vec::new();
+    let found = allowed.iter().find(|model| match check(&store, model) {
+        Ok(()) => true,
+        Err(what) => {
+            failures.push(what);
+            false
+        }
+    });
+    let Some(model) = found else {
+        return Err(format!("after the restart no state that may be there: {failures:#?}"));
+    };
     check_settled(&store).map_err(|what| format!("after the restart: {what}"))?;
     check(&store, model).map_err(|what| format!("after sweep and reclaim: {what}"))?;
     if empties {

@@ -1,6 +1,7 @@
 //! Stores on simulated disks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
@@ -24,6 +25,8 @@ pub(super) fn open(
         durability,
         cache_bytes: 1 << 20,
         reserve_bytes: 0,
+        // Never by time: the same run makes the same operations.
+        sync_interval: Duration::from_secs(3_600),
         clock: Arc::clone(clock) as _,
         random: Arc::new(SeededRandom::new(seed)),
         inline_bytes_max: INLINE_BYTES_MAX,

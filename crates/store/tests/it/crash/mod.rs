@@ -1,6 +1,8 @@
 //! The crash model: random workloads on a simulated disk, with a crash or a fault at every single
 //! operation of the disk in turn. Whatever struck, what is there afterwards must be what a plain
 //! model says: everything acknowledged, the one write in flight whole or not at all, nothing else.
+//! Where nothing waits for syncs, a power cut may take acknowledged writes: those since the last sync,
+//! and of these the newest.
 //!
 //! `LITEIO_CRASH_SEEDS` sets how many workloads are run, `LITEIO_CRASH_FIRST_SEED` the first:
 //!
@@ -22,7 +24,7 @@ use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{Durability, ManualClock, StoreHealth};
 
 use self::compare::{check, check_restart, check_settled};
-use self::disk::{bucket_name, open, owner};
+use self::disk::{INLINE_BYTES_MAX, bucket_name, open, owner};
 use self::model::Model;
 use self::run::Run;
 use self::workload::{Step, workload};
@@ -41,19 +43,24 @@ enum End {
     Kill,
 }
 
-impl End {
-    fn of(durability: Durability) -> Self {
-        match durability {
-            Durability::Fsync => Self::PowerCut,
-            Durability::Os => Self::Kill,
+/// How a store runs, and how it ends.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    durability: Durability,
+    end: End,
+}
+
+impl Machine {
+    fn strike(self, disk: &SimulatedDisk) -> SimulatedDisk {
+        match self.end {
+            End::PowerCut => disk.crash(),
+            End::Kill => disk.kill(),
         }
     }
 
-    fn strike(self, disk: &SimulatedDisk) -> SimulatedDisk {
-        match self {
-            Self::PowerCut => disk.crash(),
-            Self::Kill => disk.kill(),
-        }
+    /// Whether acknowledged writes that no sync covers may be gone, the newest first.
+    fn may_lose_the_newest(self) -> bool {
+        matches!(self, Self { durability: Durability::Os, end: End::PowerCut })
     }
 }
 
@@ -65,21 +72,19 @@ fn empty_store(seed: u64, durability: Durability) -> SimulatedDisk {
     disk
 }
 
-fn check_seed(seed: u64, durability: Durability) -> Result<(), String> {
-    let steps = workload(seed);
-    let base = empty_store(seed, durability);
-    let described =
-        |what: String| format!("seed {seed}, {durability:?}: {what}\nsteps: {steps:#?}");
+fn check_steps(seed: u64, steps: &[Step], machine: Machine) -> Check {
+    let base = empty_store(seed, machine.durability);
+    let described = |what: String| format!("seed {seed}, {machine:?}: {what}\nsteps: {steps:#?}");
 
     let disk = base.kill();
-    let mut run = Run::start(&disk, durability);
+    let mut run = Run::start(&disk, machine);
     let opened = disk.operations();
-    run.work(seed, &steps, None).map_err(described)?;
+    run.work(seed, steps, None).map_err(described)?;
     let store =
         run.store.as_ref().ok_or("the store is gone").map_err(|what| described(what.into()))?;
     check(store, &run.acknowledged).map_err(described)?;
     let count = disk.operations();
-    let left = End::of(durability).strike(&disk);
+    let left = machine.strike(&disk);
     check_restart(&left, &run, true).map_err(described)?;
 
     // Opening is much the same for every seed.
@@ -88,10 +93,10 @@ fn check_seed(seed: u64, durability: Durability) -> Result<(), String> {
         let at_this = |what: String, fault| {
             described(format!("{fault:?} at operation {at} of {count}: {what}"))
         };
-        check_crash(seed, &steps, &base.kill(), durability, at)
+        check_crash(seed, steps, &base.kill(), machine, at)
             .map_err(|what| at_this(what, Fault::Crash))?;
         let fault = FAULTS[(seed.wrapping_add(at) % FAULTS.len() as u64) as usize];
-        check_fault(seed, &steps, &base.kill(), durability, at, fault)
+        check_fault(seed, steps, &base.kill(), machine, at, fault)
             .map_err(|what| at_this(what, fault))?;
     }
     Ok(())
@@ -101,23 +106,22 @@ fn check_crash(
     seed: u64,
     steps: &[Step],
     disk: &SimulatedDisk,
-    durability: Durability,
+    machine: Machine,
     at: u64,
 ) -> Check {
     disk.set_fault(at, Fault::Crash);
-    let mut run = Run::start(disk, durability);
+    let mut run = Run::start(disk, machine);
     run.work(seed, steps, Some(Fault::Crash))?;
     run.store = None;
-    let end = End::of(durability);
-    let mut left = end.strike(disk);
+    let mut left = machine.strike(disk);
     // The next start may be cut as well.
     if at % 4 == seed % 4 {
         left.set_fault(at / 4 % 29, Fault::Crash);
-        if let Ok(store) = open(&left, durability, &run.clock) {
+        if let Ok(store) = open(&left, machine.durability, &run.clock) {
             let _ = store.sweep();
             let _ = store.reclaim();
         }
-        left = end.strike(&left);
+        left = machine.strike(&left);
     }
     check_restart(&left, &run, at % 3 == seed % 3)
 }
@@ -126,12 +130,12 @@ fn check_fault(
     seed: u64,
     steps: &[Step],
     disk: &SimulatedDisk,
-    durability: Durability,
+    machine: Machine,
     at: u64,
     fault: Fault,
 ) -> Check {
     disk.set_fault(at, fault);
-    let mut run = Run::start(disk, durability);
+    let mut run = Run::start(disk, machine);
     run.work(seed, steps, Some(fault))?;
     let still_running = |what| format!("still running: {what}");
     // Reads go on, and show what was acknowledged and nothing else.
@@ -146,7 +150,7 @@ fn check_fault(
         }
         check(&store, &run.acknowledged).map_err(still_running)?;
     }
-    check_restart(&End::of(durability).strike(disk), &run, at % 3 == seed % 3)
+    check_restart(&machine.strike(disk), &run, at % 3 == seed % 3)
 }
 
 fn number_from(variable: &str, default: u64) -> u64 {
@@ -157,7 +161,7 @@ fn number_from(variable: &str, default: u64) -> u64 {
 }
 
 /// Says where a panic came from, which may be any thread of the store.
-struct PanicNote(u64, Durability);
+struct PanicNote(u64, Machine);
 
 impl Drop for PanicNote {
     fn drop(&mut self) {
@@ -167,7 +171,7 @@ impl Drop for PanicNote {
     }
 }
 
-fn check_seeds(durability: Durability, default_seeds: u64) {
+fn check_seeds(machine: Machine, default_seeds: u64) {
     let first = number_from("LITEIO_CRASH_FIRST_SEED", 0);
     let end = first + number_from("LITEIO_CRASH_SEEDS", default_seeds);
     let next = AtomicU64::new(first);
@@ -177,8 +181,8 @@ fn check_seeds(durability: Durability, default_seeds: u64) {
             if seed >= end {
                 return Ok(());
             }
-            let _note = PanicNote(seed, durability);
-            if let Err(what) = check_seed(seed, durability) {
+            let _note = PanicNote(seed, machine);
+            if let Err(what) = check_steps(seed, &workload(seed), machine) {
                 next.store(end, Ordering::Relaxed);
                 return Err(what);
             }
@@ -196,12 +200,30 @@ fn check_seeds(durability: Durability, default_seeds: u64) {
 
 #[test]
 fn a_power_cut_or_fault_at_any_operation_loses_nothing_and_tears_nothing() {
-    check_seeds(Durability::Fsync, 300);
+    check_seeds(Machine { durability: Durability::Fsync, end: End::PowerCut }, 300);
 }
 
 #[test]
 fn without_syncs_a_kill_at_any_operation_loses_nothing() {
-    check_seeds(Durability::Os, 60);
+    check_seeds(Machine { durability: Durability::Os, end: End::Kill }, 40);
+}
+
+#[test]
+fn without_syncs_a_power_cut_at_any_operation_takes_the_newest_writes_and_tears_nothing() {
+    check_seeds(Machine { durability: Durability::Os, end: End::PowerCut }, 60);
+}
+
+#[test]
+fn without_syncs_a_blob_outlives_every_record_that_a_power_cut_may_bring_back() {
+    let machine = Machine { durability: Durability::Os, end: End::PowerCut };
+    let place = (0, 0);
+    let put = Step::Put { place, bytes: INLINE_BYTES_MAX + 1 };
+    let overwrite = [put.clone(), Step::Sync, put.clone(), Step::Reclaim];
+    let delete = [put.clone(), Step::Sync, Step::Delete { place }, Step::Reclaim, put];
+    for (seed, steps) in (0..8).flat_map(|seed| [(seed, &overwrite[..]), (seed, &delete[..])]) {
+        let steps = [&[Step::CreateBucket { bucket: 0 }], steps].concat();
+        check_steps(seed, &steps, machine).unwrap_or_else(|what| panic!("{what}"));
+    }
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Model {
     pub(super) fn expect(&self, step: &Step, turn: &Turn) -> Expected {
         let mut next = self.clone();
         match *step {
-            Step::Reclaim | Step::Reopen => Done(next),
+            Step::Reclaim | Step::Sync | Step::Reopen => Done(next),
             Step::CreateBucket { bucket } => {
                 let bucket = BUCKETS[bucket].to_owned();
                 if self.buckets.contains_key(&bucket) {

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, Durability,
-    ManualClock, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth,
-    UploadId, UploadOptions,
+    CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, ManualClock,
+    ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth, UploadId,
+    UploadOptions,
 };
 
-use super::Check;
 use super::compare::check;
 use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
 use super::workload::{BUCKETS, KEYS, Place, Step};
+use super::{Check, Machine};
 
 /// Why a step failed.
 struct Failure {
@@ -35,7 +35,7 @@ fn before_submission(error: StoreError) -> Failure {
 /// A store at work, and what it must hold.
 pub(super) struct Run {
     pub(super) disk: SimulatedDisk,
-    pub(super) durability: Durability,
+    pub(super) machine: Machine,
     pub(super) clock: Arc<ManualClock>,
     /// None when it could not be opened again.
     pub(super) store: Option<Store>,
@@ -43,22 +43,25 @@ pub(super) struct Run {
     pub(super) acknowledged: Model,
     /// The same with the write that failed after it was submitted: a restart may bring it.
     pub(super) in_flight: Option<Model>,
+    /// What was acknowledged earlier, since the last sync, oldest first.
+    pub(super) unsynced: Vec<Model>,
     /// Failures of the disk so far.
     failures: usize,
 }
 
 impl Run {
-    pub(super) fn start(disk: &SimulatedDisk, durability: Durability) -> Self {
+    pub(super) fn start(disk: &SimulatedDisk, machine: Machine) -> Self {
         let clock = Arc::new(ManualClock::new(1_600_000_000_000));
-        let store = open(disk, durability, &clock).ok();
+        let store = open(disk, machine.durability, &clock).ok();
         let failures = usize::from(store.is_none());
         Self {
             disk: disk.clone(),
-            durability,
+            machine,
             clock,
             store,
             acknowledged: Model::default(),
             in_flight: None,
+            unsynced: Vec::new(),
             failures,
         }
     }
@@ -139,7 +142,11 @@ impl Run {
                 if self.in_flight.is_some() && next != self.acknowledged {
                     return Err("written after a failed commit".to_owned());
                 }
-                self.acknowledged = next;
+                if matches!(step, Step::Sync) {
+                    self.unsynced.clear();
+                } else if next != self.acknowledged {
+                    self.unsynced.push(std::mem::replace(&mut self.acknowledged, next));
+                }
                 Ok(())
             }
             (Expected::Refused(kind), Ok(_)) => Err(format!("done, and not {kind}")),
@@ -185,13 +192,15 @@ impl Run {
         self.store = None;
         store.close();
         drop(store);
-        let store = open(&self.disk, self.durability, &self.clock)?;
+        let store = open(&self.disk, self.machine.durability, &self.clock)?;
         // From here on the write that was in flight is decided.
         if let Some(in_flight) = self.in_flight.take()
             && check(&store, &self.acknowledged).is_err()
         {
             self.acknowledged = in_flight;
         }
+        // Opening makes a checkpoint.
+        self.unsynced.clear();
         self.store = Some(store);
         Ok(None)
     }
@@ -316,6 +325,7 @@ fn perform(
             store.abort_upload(&bucket, &key, &id_of(slot)).wait()?;
         }
         Step::Reclaim => drop(store.reclaim()?),
+        Step::Sync => store.sync()?,
         Step::Reopen => unreachable!("the run does it"),
     }
     Ok(None)

@@ -60,6 +60,7 @@ pub(super) enum Step {
         slot: u32,
     },
     Reclaim,
+    Sync,
     /// Closes the store and opens it again.
     Reopen,
 }
@@ -114,8 +115,9 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
             Step::Copy { from: somewhere(), to: anywhere(), is_relabelled: random.below(2) == 0 }
         }
         // Onto what is there already, often itself.
-        47..53 => Step::Copy { from: somewhere(), to: somewhere(), is_relabelled: true },
-        53..57 => Step::Reclaim,
+        47..52 => Step::Copy { from: somewhere(), to: somewhere(), is_relabelled: true },
+        52..55 => Step::Reclaim,
+        55..57 => Step::Sync,
         57..59 => Step::Reopen,
         59..66 => Step::CreateUpload { slot: next_slot, place: anywhere() },
         _ if next_slot == 0 => Step::CreateUpload { slot: next_slot, place: anywhere() },

@@ -1,0 +1,44 @@
+//! Blobs as attachments of updates: what a record that names one needs to be worth anything.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::blob::{BlobError, BlobId, FileBlobStore};
+use crate::kv::Attachments;
+
+/// A note: the id of a blob (16), bytes of its body (8).
+const NOTE_BYTES: usize = 24;
+
+/// What a transaction notes that names a blob of [`Durability::Os`](crate::Durability::Os) first.
+pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
+    let mut note = [0; NOTE_BYTES];
+    note[..16].copy_from_slice(&id.0);
+    note[16..].copy_from_slice(&body_bytes.to_le_bytes());
+    note
+}
+
+/// The blobs of a directory.
+#[derive(Debug)]
+pub(crate) struct BlobAttachments(pub(crate) Arc<FileBlobStore>);
+
+impl Attachments for BlobAttachments {
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    fn unsynced_bytes(&self) -> u64 {
+        self.0.unsynced_bytes()
+    }
+
+    fn recover(&self, attachment: &[u8]) -> io::Result<bool> {
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a note of no blob");
+        let (id, bytes) = attachment.split_first_chunk::<16>().ok_or_else(invalid)?;
+        let bytes = u64::from_le_bytes(bytes.try_into().map_err(|_| invalid())?);
+        self.0.recover(&BlobId(*id), bytes).map_err(|error| match error {
+            BlobError::Io(error) => {
+                io::Error::new(error.kind(), format!("blob {}: {error}", BlobId(*id)))
+            }
+            other => io::Error::other(other),
+        })
+    }
+}
