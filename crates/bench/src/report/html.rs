@@ -13,9 +13,10 @@ use crate::busy::DISTURBED;
 const STYLE: &str = include_str!("page.css");
 
 /// One colour for each target, told apart on light and dark ground; more targets begin again.
-const COLOURS: [&str; 14] = [
+const COLOURS: [&str; 18] = [
     "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#7c3aed", "#db2777", "#65a30d",
-    "#ea580c", "#64748b", "#a16207", "#0f766e", "#9333ea", "#4d7c0f",
+    "#ea580c", "#64748b", "#a16207", "#0f766e", "#9333ea", "#4d7c0f", "#0369a1", "#be123c",
+    "#57534e", "#c026d3",
 ];
 
 /// The whole report.
@@ -199,6 +200,7 @@ fn overview(page: &mut String, report: &Report) {
                 continue;
             };
             let near = match metric.better {
+                _ if median == best => 1.0,
                 Better::Higher => median / best,
                 Better::Lower => best / median,
             };

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use rocksdb::{
-    BlockBasedOptions, Cache, DB, Options, WriteBatch, WriteOptions,
-};
+use rocksdb::{BlockBasedOptions, Cache, DB, Options, WriteBatch, WriteOptions};
 
 use liteio_bench::counting_allocator::CountingAllocator;
 use liteio_bench::kv::data::{Key, Value};

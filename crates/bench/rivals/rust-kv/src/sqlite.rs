@@ -46,7 +46,10 @@ fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
 
 impl Sqlite {
     /// A connection is for one thread at a time.
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Failure> {
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Failure> {
         Ok(work(&mut self.connection.lock().unwrap_or_else(PoisonError::into_inner))?)
     }
 }
