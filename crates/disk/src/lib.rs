@@ -16,6 +16,7 @@
 
 mod health;
 mod lock;
+mod memory;
 mod path;
 mod real;
 #[cfg(feature = "test-util")]
@@ -23,9 +24,11 @@ mod simulated;
 
 use std::fmt::Debug;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;
+pub use memory::memory_file;
 pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, SimulatedDisk};
@@ -120,6 +123,15 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// Starts writing back without waiting, as a hint (`sync_file_range`), so that a later
     /// [`DiskFile::sync_data`] has less to do. Promises nothing.
     fn start_writeback(&self, offset: u64, bytes: u64);
+
+    /// Takes the sole right to use this file, until the handle is dropped; `ResourceBusy` while
+    /// another handle of the same file has it, also one of this process.
+    fn try_lock(&self) -> io::Result<()>;
+
+    /// The descriptor behind this file, so that it can be mapped for reading; `None` when there is
+    /// none, as on the simulated disk. Nothing may be written through it: that would pass by
+    /// [`Health`].
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
     /// For [`Disk::link`]: the concrete file.
     fn as_any(&self) -> &dyn std::any::Any;

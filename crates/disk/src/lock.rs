@@ -56,6 +56,11 @@ impl DirectoryLock {
     }
 }
 
+/// The refusal of a file that another handle has locked.
+pub(crate) fn file_in_use(name: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::ResourceBusy, format!("{name} is in use"))
+}
+
 fn in_use(root: &Path, file: &mut File) -> io::Error {
     let mut content = String::new();
     // The holder may be about to write its id; then the message does without it.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rustix::fs::{self as calls, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, lock, path};
 
 /// Files are the server's own: nobody else has business with them.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -332,6 +332,19 @@ impl DiskFile for RealFile {
         if let Some(bytes) = NonZeroU64::new(bytes) {
             let _ = calls::fadvise(&self.file, offset, Some(bytes), calls::Advice::DontNeed);
         }
+    }
+
+    fn try_lock(&self) -> io::Result<()> {
+        let operation = calls::FlockOperation::NonBlockingLockExclusive;
+        match retry_on_intr(|| calls::flock(&self.file, operation)) {
+            Ok(()) => Ok(()),
+            Err(Errno::WOULDBLOCK) => Err(lock::file_in_use(&self.name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
     }
 
     fn as_any(&self) -> &dyn Any {

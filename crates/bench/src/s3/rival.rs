@@ -115,9 +115,9 @@ pub static RIVALS: [Rival; 13] = [
         family: "seaweedfs",
         program: "weed",
         version: &["version"],
-        level: Level::Partial,
-        durability: "its fsync rule for /buckets/: volumes synced where the S3 gateway heeds it, \
-                     metadata not",
+        // Seen in the system calls of 4.44: not one sync in 6,000 writes.
+        level: Level::Process,
+        durability: "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
         launch: seaweedfs,
         after_start: Some(seaweedfs_fsync_rule),
     },

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
@@ -13,12 +14,13 @@ use super::fault::{Operation, Verdict};
 use super::generator::mix;
 use super::node::{Node, check_end};
 use super::{SimulatedDisk, State};
-use crate::DiskFile;
+use crate::{DiskFile, lock};
 
 pub(super) struct SimulatedFile {
     pub(super) disk: SimulatedDisk,
     pub(super) node: Arc<Node>,
     is_writable: bool,
+    has_lock: AtomicBool,
 }
 
 impl SimulatedFile {
@@ -27,7 +29,7 @@ impl SimulatedFile {
         let state = disk.shared.state.lock();
         node.state.lock().handles += 1;
         drop(state);
-        Self { disk, node, is_writable }
+        Self { disk, node, is_writable, has_lock: AtomicBool::new(false) }
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -107,6 +109,22 @@ impl DiskFile for SimulatedFile {
     /// Nothing: what is not synced may survive as it is.
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
+    fn try_lock(&self) -> io::Result<()> {
+        self.disk.check_running()?;
+        let mut file = self.node.state.lock();
+        if file.is_locked && !self.has_lock.load(Ordering::Relaxed) {
+            return Err(lock::file_in_use("a file of the simulated disk"));
+        }
+        file.is_locked = true;
+        self.has_lock.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Nothing of this disk can be mapped.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -117,6 +135,9 @@ impl Drop for SimulatedFile {
         let mut state = self.disk.shared.state.lock();
         let mut file = self.node.state.lock();
         file.handles -= 1;
+        if *self.has_lock.get_mut() {
+            file.is_locked = false;
+        }
         state.free_if_unused(&file);
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct NodeState {
     /// Names in the directories that readers see.
     pub(super) names: u64,
     pub(super) handles: u64,
+    /// One of the handles has the sole right to the file.
+    pub(super) is_locked: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -91,6 +93,7 @@ impl NodeState {
         next.is_linkable = false;
         next.names = 0;
         next.handles = 0;
+        next.is_locked = false;
         next
     }
 

@@ -7,7 +7,7 @@ use liteio_disk::{DirEntry, Disk, DiskFile, OpenMode, RealDisk, SimulatedDisk, i
 
 type Case = fn(&dyn Disk);
 
-const CASES: [(&str, Case); 12] = [
+const CASES: [(&str, Case); 13] = [
     ("bytes_read_back_at_any_offset", bytes_read_back_at_any_offset),
     ("a_gap_and_an_extension_are_zeros", a_gap_and_an_extension_are_zeros),
     ("a_cut_forgets_the_tail", a_cut_forgets_the_tail),
@@ -17,6 +17,7 @@ const CASES: [(&str, Case); 12] = [
     ("a_link_never_replaces", a_link_never_replaces),
     ("a_rename_replaces", a_rename_replaces),
     ("an_open_file_outlives_its_name", an_open_file_outlives_its_name),
+    ("a_file_is_locked_by_one_handle_at_a_time", a_file_is_locked_by_one_handle_at_a_time),
     ("directories", directories),
     ("paths_outside_are_refused", paths_outside_are_refused),
     ("a_poisoned_disk_is_read_only", a_poisoned_disk_is_read_only),
@@ -201,6 +202,17 @@ fn an_open_file_outlives_its_name(disk: &dyn Disk) {
     assert_eq!(read(&*file, 0, 10), b"Body");
 }
 
+fn a_file_is_locked_by_one_handle_at_a_time(disk: &dyn Disk) {
+    let first = create(disk, "a");
+    let second = disk.open("a", OpenMode::Write).expect("opens");
+    first.try_lock().expect("free");
+    assert_eq!(error_kind(second.try_lock()), ErrorKind::ResourceBusy);
+    second.write_at(b"x", 0).expect("a lock keeps nobody from writing");
+    drop(first);
+    second.try_lock().expect("free again");
+    second.try_lock().expect("its own");
+}
+
 fn directories(disk: &dyn Disk) {
     disk.create_dir("").expect("the root is there");
     disk.create_dir("a").expect("created");
@@ -292,4 +304,20 @@ fn error_kind<T>(result: std::io::Result<T>) -> ErrorKind {
         Ok(_) => panic!("should have failed"),
         Err(error) => error.kind(),
     }
+}
+
+#[test]
+fn a_memory_file_is_read_and_written_like_any_other() {
+    let file = liteio_disk::memory_file("test").expect("created");
+    assert!(file.is_empty().expect("length"));
+    file.write_at(b"vector", 10_000).expect("written");
+    file.sync_data().expect("synced");
+    assert_eq!(file.len().expect("length"), 10_006);
+    let mut bytes = [1; 8];
+    assert_eq!(file.read_at(&mut bytes, 9_998).expect("read"), 8);
+    assert_eq!(&bytes, b"\0\0vector");
+    assert_eq!(file.try_read_at(&mut bytes, 10_003).expect("read"), Some(3));
+    file.set_len(5).expect("cut");
+    assert_eq!(file.read_at(&mut bytes, 0).expect("read"), 5);
+    assert!(file.descriptor().is_some());
 }

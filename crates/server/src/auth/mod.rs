@@ -36,9 +36,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::Request;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{Method, Request};
 use http_body::Body;
 use s3s::S3ErrorCode;
 use sha2::{Digest, Sha256};
@@ -55,7 +55,7 @@ use self::body::{BoxError, ENTITY_TOO_LARGE, Source, Verifier};
 use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
-use self::payload::{ChunkedPayload, EMPTY_SHA256, Payload, UNSIGNED_PAYLOAD};
+use self::payload::{ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD};
 use self::post_object::hide_form_content_type;
 use self::presigned::{QueryAuthentication, strip_query};
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
@@ -204,7 +204,12 @@ impl Authenticator {
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
         let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
             (Some(content_sha256), _) => content_sha256,
-            (None, Service::S3Vectors | Service::Sts) => return Ok(Outcome::NeedsBodyHash(claim)),
+            (None, Service::S3Vectors | Service::Sts) if parts.method == Method::POST => {
+                return Ok(Outcome::NeedsBodyHash(claim));
+            }
+            // Only a POST to these has a body, and only that of a POST is charged to the budget whole:
+            // nobody may have another one collected before its signature is verified.
+            (None, Service::S3Vectors | Service::Sts) => EMPTY_SHA256_TEXT,
             (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
             (None, Service::S3) => {
                 return Err(AuthError::invalid_request(

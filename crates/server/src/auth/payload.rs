@@ -11,6 +11,12 @@ use super::limits::TRAILERS_MAX;
 pub(super) const EMPTY_SHA256: &[u8; 64] =
     b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/// The same, as a header has it.
+pub(super) const EMPTY_SHA256_TEXT: &str = match std::str::from_utf8(EMPTY_SHA256) {
+    Ok(text) => text,
+    Err(_) => panic!("digits are UTF-8"),
+};
+
 pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 
 /// How the body of a request is protected.

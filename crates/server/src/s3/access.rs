@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
-use liteio_store::{Bucket, BucketName};
+use liteio_store::{Bucket, BucketId, BucketName};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
@@ -44,11 +44,18 @@ impl S3Access for Access {
             (_, Some(name)) => {
                 let name = BucketName::try_from(name).map_err(error::from_store)?;
                 let expected = header(context.headers(), "x-amz-expected-bucket-owner");
-                check_owner(&self.app, &identity, &name, expected).map(drop)
+                let bucket = check_owner(&self.app, &identity, &name, expected)?;
+                context.extensions_mut().insert(AllowedBucket(bucket.id));
+                Ok(())
             }
         }
     }
 }
+
+/// The bucket that a request may work on, in its extensions. Its name may pass to another bucket, of
+/// somebody else, before a long body has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AllowedBucket(pub(super) BucketId);
 
 /// Whether the sender of a request may read from the source of a copy.
 pub(super) fn check_copy_source(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
@@ -15,7 +15,7 @@ use s3s::{S3Error, S3Result, StdError, s3_error};
 
 use super::convert::header;
 use super::lane::{self, Batch, Lane};
-use super::limits::BATCH_BYTES;
+use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
 use super::{blocking, error};
 use crate::app::App;
 use crate::auth::AuthBodyError;
@@ -153,11 +153,22 @@ impl Receiver {
     /// The next chunks, [`BATCH_BYTES`] or more of them unless the body ends. Nothing at its end.
     async fn next_batch(&mut self) -> S3Result<Option<Batch>> {
         let (mut batch, mut batch_bytes) = (Vec::new(), 0);
+        let mut small = BytesMut::new();
         while batch_bytes < BATCH_BYTES
             && let Some(chunk) = self.next().await?
         {
             batch_bytes += chunk.len();
+            if chunk.len() < COPIED_CHUNK_BYTES {
+                small.extend_from_slice(&chunk);
+                continue;
+            }
+            if !small.is_empty() {
+                batch.push(small.split().freeze());
+            }
             batch.push(chunk);
+        }
+        if !small.is_empty() {
+            batch.push(small.freeze());
         }
         Ok((batch_bytes > 0).then(|| Arc::new(batch)))
     }
@@ -196,4 +207,70 @@ fn incomplete_body() -> S3Error {
 pub(super) fn from_body(error: &StdError) -> S3Error {
     let error: &(dyn std::error::Error + 'static) = &**error;
     AuthBodyError::find(error).map_or_else(incomplete_body, |found| found.clone().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::stream;
+
+    use super::*;
+
+    /// What a connection reads into, counted while anybody holds on to it.
+    struct ReadBuffer {
+        bytes: Vec<u8>,
+        alive: Arc<AtomicUsize>,
+    }
+
+    impl AsRef<[u8]> for ReadBuffer {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    impl Drop for ReadBuffer {
+        fn drop(&mut self) {
+            self.alive.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Reads `lengths` as one chunk each, from a buffer of its own.
+    fn receiver(lengths: Vec<usize>, alive: &Arc<AtomicUsize>) -> Receiver {
+        let alive = Arc::clone(alive);
+        let chunks = lengths.into_iter().enumerate().map(move |(number, length)| {
+            alive.fetch_add(1, Ordering::SeqCst);
+            let bytes = vec![number as u8; length.max(8 << 10)];
+            let buffer = Bytes::from_owner(ReadBuffer { bytes, alive: Arc::clone(&alive) });
+            Ok::<_, std::io::Error>(buffer.slice(..length))
+        });
+        let stream = Some(StreamingBlob::wrap(stream::iter(chunks)));
+        Receiver { stream, bytes: 0, bytes_expected: None }
+    }
+
+    #[tokio::test]
+    async fn a_body_in_tiny_chunks_does_not_keep_what_they_were_read_into() {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut receiver = receiver(vec![1; 5_000], &alive);
+        let batch = receiver.next_batch().await.expect("received").expect("not empty");
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "buffers of the connection");
+        assert_eq!(batch.len(), 1);
+        assert_eq!(batch[0].len(), 5_000);
+    }
+
+    #[tokio::test]
+    async fn chunks_of_any_length_keep_their_order() {
+        let lengths = vec![3, 1, 40_000, 2, 8_191, 8_192, 1, 100_000, 5];
+        let expected: Vec<u8> = lengths
+            .iter()
+            .enumerate()
+            .flat_map(|(number, length)| vec![number as u8; *length])
+            .collect();
+        let mut receiver = receiver(lengths, &Arc::new(AtomicUsize::new(0)));
+        let mut received = Vec::new();
+        while let Some(batch) = receiver.next_batch().await.expect("received") {
+            batch.iter().for_each(|chunk| received.extend_from_slice(chunk));
+        }
+        assert!(received == expected);
+    }
 }

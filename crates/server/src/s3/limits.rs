@@ -31,3 +31,7 @@ pub(super) const BATCH_BYTES: usize = 256 << 10;
 
 /// Batches of one body that wait to be hashed or written, or are; one more is being received.
 pub(super) const LANE_BATCHES_MAX: usize = 2;
+
+/// Chunks of a body that are shorter than this are copied together: each would hold on to the buffer
+/// that it was read into (8 KiB at the least), and a body that comes byte by byte to thousands of them.
+pub(super) const COPIED_CHUNK_BYTES: usize = 8 << 10;

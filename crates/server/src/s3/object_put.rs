@@ -6,6 +6,7 @@ use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result};
 
+use super::access::AllowedBucket;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{bucket_name, etag_header, header, header_value, object_key, requester};
 use super::page_token::key_in_url;
@@ -24,6 +25,7 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
         checksum: None,
         conditions: condition::of_write(&extensions),
         owner: requester(&extensions)?,
+        bucket: extensions.get::<AllowedBucket>().map(|allowed| allowed.0),
     };
     let bucket = bucket_name(input.bucket)?;
     let key = object_key(input.key)?;

@@ -31,6 +31,8 @@ struct Waiting {
     blobs: BTreeMap<BlobId, Blob>,
     open_files: usize,
     bytes: u64,
+    /// Of the blobs that the running sync has taken out.
+    syncing_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -53,18 +55,26 @@ impl Unsynced {
         self.waiting.lock().remove(id);
     }
 
-    /// Bytes that wait, and for each file what its sync costs.
+    /// Bytes that are not synced yet, and for each file what its sync costs. Those that are being
+    /// synced count: whoever calls [`Unsynced::sync`] now waits for them.
     pub(super) fn bytes(&self) -> u64 {
-        self.waiting.lock().bytes
+        let waiting = self.waiting.lock();
+        waiting.bytes + waiting.syncing_bytes
     }
 
     /// Makes every blob durable that was added before the call: contents, then names.
     pub(super) fn sync(&self, disk: &dyn Disk, directories: &[DirectorySync]) -> io::Result<()> {
         let _alone = self.running.lock();
-        let taken = mem::take(&mut *self.waiting.lock());
-        let result = sync_all(&taken.blobs, disk, directories);
-        if result.is_err() {
+        let taken = {
             let mut waiting = self.waiting.lock();
+            let taken = mem::take(&mut *waiting);
+            waiting.syncing_bytes = taken.bytes;
+            taken
+        };
+        let result = sync_all(&taken.blobs, disk, directories);
+        let mut waiting = self.waiting.lock();
+        waiting.syncing_bytes = 0;
+        if result.is_err() {
             taken.blobs.into_iter().for_each(|(id, blob)| waiting.add(id, blob));
         }
         result
@@ -108,4 +118,64 @@ fn sync_all(
         directories[usize::from(index)].sync(disk, &file_path::directory_path(index))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use liteio_disk::SimulatedDisk;
+
+    use super::super::file_path::BLOBS_DIRECTORY;
+    use super::*;
+
+    /// Notes during its sync what is said to be unsynced.
+    #[derive(Debug)]
+    struct Witness {
+        unsynced: Arc<Unsynced>,
+        seen: Arc<AtomicU64>,
+    }
+
+    impl DiskFile for Witness {
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+            Ok(0)
+        }
+        fn try_read_at(&self, _: &mut [u8], _: u64) -> io::Result<Option<usize>> {
+            Ok(None)
+        }
+        fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+        fn len(&self) -> io::Result<u64> {
+            Ok(0)
+        }
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync_data(&self) -> io::Result<()> {
+            self.seen.store(self.unsynced.bytes(), Ordering::SeqCst);
+            Ok(())
+        }
+        fn start_writeback(&self, _: u64, _: u64) {}
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    #[test]
+    fn what_is_being_synced_counts_until_it_is() {
+        let disk = SimulatedDisk::new(1);
+        disk.create_dir(BLOBS_DIRECTORY).expect("made");
+        disk.create_dir(&file_path::directory_path(0)).expect("made");
+        let unsynced = Arc::new(Unsynced::default());
+        let seen = Arc::new(AtomicU64::new(0));
+        let witness = Witness { unsynced: Arc::clone(&unsynced), seen: Arc::clone(&seen) };
+        assert!(unsynced.add(BlobId([0; 16]), Box::new(witness), 1000));
+        let before = unsynced.bytes();
+        unsynced.sync(&disk, &[DirectorySync::default()]).expect("synced");
+        assert_eq!(seen.load(Ordering::SeqCst), before);
+        assert_eq!(unsynced.bytes(), 0);
+    }
 }

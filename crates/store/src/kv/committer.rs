@@ -25,6 +25,11 @@ const SPACE_INTERVAL: Duration = Duration::from_millis(50);
 /// A checkpoint that is due is put off for a sync of attachments until there is this many times as
 /// much to replay.
 const CHECKPOINT_DELAY_FACTOR_MAX: u64 = 4;
+/// While a full disk refuses updates, it is looked at this often for space, also without an update:
+/// whoever was told that the store is full may send none before it is told otherwise.
+const REFUSED_INTERVAL: Duration = Duration::from_millis(500);
+/// Of an engine without snapshots: the committer's and that of [`Shared`].
+const OWN_REFERENCES: usize = 2;
 /// How long snapshots are waited for before the database is opened again.
 const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
 
@@ -107,7 +112,10 @@ impl Committer {
             }
         }
         self.checkpoint();
-        if let Some(engine) = self.engine.filter(|_| self.writes > 0) {
+        let Some(engine) = self.engine else { return };
+        // A snapshot that outlives the key space closes redb, which writes, when the files may belong
+        // to somebody else.
+        if self.writes > 0 || Arc::strong_count(&engine) > OWN_REFERENCES {
             engine.close_without_checkpoint();
         }
     }
@@ -115,14 +123,22 @@ impl Committer {
     /// When there is something to do without an update.
     fn deadline(&self) -> Option<Instant> {
         let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
-        if self.writes == 0 || is_frozen || self.is_poisoned() {
+        if self.is_poisoned() {
             return None;
         }
-        Some(Instant::now() + self.config.checkpoint_idle)
+        let checkpoint = (self.writes > 0 && !is_frozen).then_some(self.config.checkpoint_idle);
+        let refused = self.is_refusing_for_space().then_some(REFUSED_INTERVAL);
+        let wait = checkpoint.into_iter().chain(refused).min()?;
+        Some(Instant::now() + wait)
     }
 
     fn housekeep(&mut self) {
-        if self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref()) {
+        if self.is_refusing_for_space() {
+            // What is still wrong stands in the refusal.
+            let _ = self.prepare_to_write();
+        }
+        if self.writes > 0 && self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref())
+        {
             self.checkpoint();
             self.extend_log();
         }
@@ -173,15 +189,25 @@ impl Committer {
         result
     }
 
+    /// Returns to writing if that has become possible, and says whether so little is free that only
+    /// updates that free space may run.
+    fn prepare_to_write(&mut self) -> Result<bool, KvError> {
+        self.return_to_writing()?;
+        let is_tight = self.is_tight();
+        self.set_refusal(is_tight.then_some(KvError::NoSpace));
+        Ok(is_tight)
+    }
+
     /// Runs `first` and what waits behind it, and makes it durable. `jobs` are all that ran; an
     /// error is the answer to every one of them.
     fn group(&mut self, first: Box<dyn Job>, jobs: &mut Vec<Box<dyn Job>>) -> Result<(), KvError> {
-        if let Err(error) = self.return_to_writing() {
-            jobs.push(first);
-            return Err(error);
-        }
-        let is_tight = self.is_tight();
-        self.set_refusal(is_tight.then_some(KvError::NoSpace));
+        let is_tight = match self.prepare_to_write() {
+            Ok(is_tight) => is_tight,
+            Err(error) => {
+                jobs.push(first);
+                return Err(error);
+            }
+        };
         self.record.clear();
         let Some(engine) = self.engine.clone() else {
             jobs.push(first);
@@ -240,11 +266,13 @@ impl Committer {
                 self.shared.syncs.appended(durable.log.number(), attachments);
             }
         }
-        group.commit().inspect_err(|error| {
+        group.commit().map_err(|error| {
             // The log has the group but its clients hear that it failed: only a restart may decide.
-            *self.shared.refusal.write() = Some(KvError::Poisoned { reason: error.to_string() });
-        })?;
-        Ok(())
+            // Whatever it was, it must not look like a failure that left nothing.
+            let error = KvError::Poisoned { reason: error.to_string() };
+            *self.shared.refusal.write() = Some(error.clone());
+            error
+        })
     }
 
     /// Decides what a failed group means for the next.
@@ -303,6 +331,10 @@ impl Committer {
 
     fn is_poisoned(&self) -> bool {
         matches!(&*self.shared.refusal.read(), Some(KvError::Poisoned { .. }))
+    }
+
+    fn is_refusing_for_space(&self) -> bool {
+        matches!(&*self.shared.refusal.read(), Some(KvError::NoSpace))
     }
 
     /// Whether less than the reserve is free.

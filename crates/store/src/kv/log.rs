@@ -226,7 +226,8 @@ impl Log {
         mut accept: impl FnMut(u64, Operation<'_>) -> Result<bool, KvError>,
         mut apply: impl FnMut(Operation<'_>) -> Result<(), KvError>,
     ) -> Result<(), KvError> {
-        self.start(nonce, number);
+        // Not a new round, which would cut a long log back: its records are yet to be read.
+        self.rewind(nonce, number);
         let end = self.file.len()?;
         let mut header = [0; HEADER_BYTES];
         let mut record = Vec::new();
@@ -265,6 +266,10 @@ impl Log {
                 self.file_bytes = SHRINK_BYTES;
             }
         }
+        self.rewind(nonce, number);
+    }
+
+    fn rewind(&mut self, nonce: Nonce, number: u64) {
         self.nonce = nonce;
         self.number = number;
         self.position = 0;

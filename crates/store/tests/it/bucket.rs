@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use liteio_disk::SimulatedDisk;
-use liteio_store::{ListBuckets, ListUploadsQuery, Owner, Store, StoreError};
+use liteio_store::{ListBuckets, ListUploadsQuery, Owner, PutOptions, Store, StoreError};
 
 use crate::harness::*;
 
@@ -62,6 +62,23 @@ fn nothing_is_written_into_a_bucket_that_is_gone() {
         assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 0);
+    });
+}
+
+#[test]
+fn nothing_is_written_into_another_bucket_that_has_got_the_name() {
+    on_every_backend(|store| {
+        let meant = store.bucket(&name("bucket")).expect("there").id;
+        let body = stage(store, &bytes(1, 1000)).expect("staged");
+        store.delete_bucket(name("bucket")).wait().expect("empty");
+        let other = Owner { id: "other".to_owned(), ..Owner::default() };
+        let created = store.create_bucket(name("bucket"), other, "us-east-1".to_owned());
+        created.wait().expect("free again");
+        let options = PutOptions { bucket: Some(meant), ..PutOptions::default() };
+        let refused = store.put_object(&name("bucket"), key("a"), body, options).wait();
+        assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
+        let head = store.head_object(&name("bucket"), &key("a"), None);
+        assert!(matches!(head, Err(StoreError::NoSuchKey { .. })), "{head:?}");
     });
 }
 

@@ -335,6 +335,24 @@ fn vector_requests_may_leave_their_hash_to_us() {
     assert_refused(send_now(&declared), "EntityTooLarge", "");
 }
 
+#[test]
+fn only_a_post_is_collected_to_be_hashed() {
+    for (method, service) in [("PUT", "s3vectors"), ("GET", "s3vectors"), ("PUT", "sts")] {
+        let mut signer = Signer::new(method, "/bucket/key", &sha256_hex("data"));
+        signer = signer.without("x-amz-content-sha256");
+        signer.service = service.into();
+        let body = TestBody::new(["data"]);
+        let polled = body.polled();
+        let refused = authenticate(&authenticator(), signer.request_with(body));
+        assert_refused(refused, "SignatureDoesNotMatch", "");
+        assert_eq!(polled.load(Ordering::Relaxed), 0, "{method} {service}");
+    }
+    // Without a body there is nothing to collect.
+    let mut signer = Signer::new("DELETE", "/tags/arn", EMPTY).without("x-amz-content-sha256");
+    signer.service = "s3vectors".into();
+    assert_user(&authenticate(&authenticator(), signer.request()).expect("accepted"), "example");
+}
+
 fn send_now(signer: &Signer) -> Result<Request<AuthBody>, AuthError> {
     authenticate(&authenticator(), signer.request_with(TestBody::new(["x"])))
 }

@@ -273,3 +273,30 @@ fn below_the_reserve_only_updates_that_free_space_run() {
     }
     assert!(kv.refusal().is_none());
 }
+
+#[test]
+fn a_full_disk_that_has_space_again_is_noticed_without_an_update() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { reserve_bytes: 8 << 20, ..config(Durability::Fsync) };
+    disk.set_capacity(7 << 20);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+    assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
+    assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
+    disk.set_capacity(1 << 30);
+    while kv.refusal().is_some() {
+        std::thread::yield_now();
+    }
+    update(&kv, 1, 0).expect("goes on");
+
+    // The same when the tree itself has run out of space.
+    disk.set_capacity(0);
+    let mut number = 1;
+    while update(&kv, 1, number).is_ok() {
+        number += 1;
+    }
+    disk.set_capacity(1 << 30);
+    while kv.refusal().is_some() {
+        std::thread::yield_now();
+    }
+    update(&kv, 1, number).expect("goes on");
+}

@@ -10,7 +10,7 @@ use liteio_disk::{RealDisk, SimulatedDisk};
 use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
-use super::{Kv, KvConfig, KvError, Read, Transaction, Write};
+use super::{Attachments, Kv, KvConfig, KvError, Read, Transaction, Write};
 use crate::Durability;
 
 mod crash;
@@ -107,6 +107,59 @@ fn without_syncs_the_log_is_synced_by_itself() {
     }
     let after = Kv::open(Arc::new(disk.crash()), "meta.redb", self::config()).expect("opens");
     assert_eq!(pairs(&after.snapshot().expect("snapshot")).len(), 3);
+}
+
+#[test]
+fn a_snapshot_that_outlives_the_last_handle_leaves_the_files_alone() {
+    let disk = SimulatedDisk::new(1);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config()).expect("opens");
+    kv.update::<(), KvError, _>(|transaction| transaction.put(b"a", b"1")).wait().expect("put");
+    let held = kv.snapshot().expect("snapshot");
+    drop(kv);
+    let closed = disk.operations();
+    assert_eq!(pairs(&held).len(), 1);
+    // By now the files may belong to somebody else.
+    drop(held);
+    assert_eq!(disk.operations(), closed);
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config()).expect("opens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
+}
+
+/// Attachments that are always far behind, so that checkpoints are put off.
+#[derive(Debug)]
+struct Behind;
+
+impl Attachments for Behind {
+    fn sync(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn unsynced_bytes(&self) -> u64 {
+        64 << 20
+    }
+    fn recover(&self, _: &[u8]) -> std::io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn a_log_that_grew_while_checkpoints_were_put_off_is_replayed_whole() {
+    const UPDATES: u8 = 20;
+    let config = KvConfig {
+        durability: Durability::Os,
+        log_bytes: 8 << 20,
+        checkpoint_idle: Duration::from_secs(3_600),
+        attachments: Some(Arc::new(Behind)),
+        ..config()
+    };
+    let disk = SimulatedDisk::new(1);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+    for i in 0..UPDATES {
+        let update = kv.update::<(), KvError, _>(move |write| write.put(&[i], &[i; 1 << 20]));
+        update.wait().expect("put");
+    }
+    let after = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
+    let keys = pairs(&after.snapshot().expect("snapshot")).into_iter().map(|(key, _)| key);
+    assert_eq!(keys.collect::<Vec<_>>(), (0..UPDATES).map(|i| vec![i]).collect::<Vec<_>>());
 }
 
 #[test]

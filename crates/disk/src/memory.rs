@@ -1,0 +1,77 @@
+//! A file that lives in memory only.
+
+use std::any::Any;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::DiskFile;
+
+/// An empty file without a disk behind it: it is written, read and mapped like any other, its syncs
+/// cost nothing, and it is gone when dropped. `name` is for those who look at the process.
+///
+/// # Errors
+/// When the kernel has no descriptor or no memory left.
+pub fn memory_file(name: &str) -> io::Result<Box<dyn DiskFile>> {
+    let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
+    Ok(Box::new(MemoryFile { file: File::from(file) }))
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    file: File,
+}
+
+impl DiskFile for MemoryFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        self.read_at(buf, offset).map(Some)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    /// As durable as it will ever be.
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn start_writeback(&self, _offset: u64, _bytes: u64) {}
+
+    /// Nobody else can open it.
+    fn try_lock(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

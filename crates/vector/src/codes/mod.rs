@@ -1,0 +1,218 @@
+//! Codes: a bit for each element of a vector, from which its distance can be estimated.
+
+mod chunk;
+mod encode;
+mod file;
+mod refine;
+mod region;
+mod rotation;
+mod scan;
+
+use std::sync::Arc;
+
+use liteio_disk::DiskFile;
+use parking_lot::RwLock;
+
+pub(crate) use chunk::CHUNK_SLOTS;
+pub(crate) use encode::QueryCode;
+pub(crate) use file::{Loaded, Opened, new_path};
+pub(crate) use refine::Dot;
+pub(crate) use scan::{Bounds, Masks, Scanner};
+
+use self::chunk::{Chunk, Code};
+use self::encode::{Encoder, inverse_length};
+use self::region::Region;
+use crate::config::{Metric, Shape};
+use crate::error::VectorError;
+use crate::slots::View;
+
+/// Vectors from which the centre is computed.
+const SAMPLE_MAX: usize = 4_096;
+
+/// When there are so many times more slots than there were, the centre is computed again.
+const GROWTH_MAX: usize = 16;
+
+/// The codes of all slots. Scans and changes may come from many threads at once.
+#[derive(Debug)]
+pub(crate) struct Codes {
+    encoder: Encoder,
+    chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
+    /// Where the finer codes are; `None` when there was no space for such a file.
+    refined_file: Option<Arc<dyn DiskFile>>,
+    /// Slots when the centre was computed.
+    slots_at_start: usize,
+}
+
+impl Codes {
+    /// Codes with a centre computed from some of the vectors in `view`. No vector has one yet.
+    ///
+    /// # Errors
+    /// When vectors cannot be read.
+    pub(crate) fn for_vectors_of(
+        view: &View,
+        refined_file: Option<Arc<dyn DiskFile>>,
+    ) -> Result<Self, VectorError> {
+        let centre = centre(view)?;
+        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize, refined_file))
+    }
+
+    fn with_centre(
+        shape: Shape,
+        centre: Vec<f32>,
+        slots_at_start: usize,
+        refined_file: Option<Arc<dyn DiskFile>>,
+    ) -> Self {
+        let encoder = Encoder::new(shape, centre);
+        Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
+    }
+
+    /// Whether there are so many more vectors by now that another centre may suit them better.
+    pub(crate) fn is_outgrown(&self, slots: u32) -> bool {
+        slots as usize > self.slots_at_start.max(SAMPLE_MAX) * GROWTH_MAX
+    }
+
+    pub(crate) fn query(&self, vector: &[f32]) -> Option<QueryCode> {
+        self.encoder.query(vector)
+    }
+
+    /// Makes the codes of the vectors in `slots`, ascending, that are there.
+    ///
+    /// # Errors
+    /// When a vector cannot be read.
+    pub(crate) fn encode(
+        &self,
+        view: &View,
+        slots: impl Iterator<Item = u32>,
+    ) -> Result<(), VectorError> {
+        for slot in slots {
+            let slot = crate::slot::Slot::new(slot);
+            match view.vector(slot) {
+                Ok(vector) => self.set(slot.index(), &self.encoder.encode(&vector)),
+                Err(VectorError::NoSuchSlot(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunk that begins at slot `index * CHUNK_SLOTS`, if any vector in it has a code.
+    pub(crate) fn chunk(&self, index: usize) -> Option<Arc<RwLock<Chunk>>> {
+        self.chunks.read().get(index).cloned()
+    }
+
+    fn push(&self, chunk: Chunk) {
+        self.chunks.write().push(Arc::new(RwLock::new(chunk)));
+    }
+
+    fn new_chunk(&self, index: usize) -> Chunk {
+        let bytes = self.encoder.refined_bytes();
+        let file = self.refined_file.as_ref();
+        let region = file.and_then(|file| Region::new(file, index, bytes * CHUNK_SLOTS));
+        Chunk::new(self.encoder.words(), bytes, region)
+    }
+
+    fn set(&self, slot: usize, code: &Code) {
+        let index = slot / CHUNK_SLOTS;
+        let chunk = match self.chunk(index) {
+            Some(chunk) => chunk,
+            None => {
+                let mut chunks = self.chunks.write();
+                while chunks.len() <= index {
+                    let chunk = self.new_chunk(chunks.len());
+                    chunks.push(Arc::new(RwLock::new(chunk)));
+                }
+                Arc::clone(&chunks[index])
+            }
+        };
+        chunk.write().set(slot % CHUNK_SLOTS, code);
+    }
+}
+
+/// The mean of some of the vectors: what they all have in common says nothing about who is nearest.
+fn centre(view: &View) -> Result<Vec<f32>, VectorError> {
+    let shape = view.shape();
+    let mut sums = vec![0.0_f64; shape.dimension()];
+    let mut count = 0;
+    let step = (view.slots().count() / SAMPLE_MAX).max(1);
+    for slot in view.slots().step_by(step).take(SAMPLE_MAX) {
+        let vector = match view.vector(slot) {
+            Ok(vector) => vector,
+            Err(VectorError::NoSuchSlot(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        let scale = match shape.metric() {
+            Metric::Euclidean => 1.0,
+            Metric::Cosine => inverse_length(&vector),
+        };
+        for (sum, element) in sums.iter_mut().zip(&*vector) {
+            *sum += f64::from(element * scale);
+        }
+        count += 1;
+    }
+    let mean = |sum: f64| (sum / f64::from(count.max(1))) as f32;
+    Ok(sums.into_iter().map(mean).map(|mean| if mean.is_finite() { mean } else { 0.0 }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Durability, Metric};
+    use crate::slots::SlotFile;
+
+    /// Numbers that look like draws from a normal distribution.
+    fn normal(state: &mut u64) -> f32 {
+        let mut sum = 0.0;
+        for _ in 0..12 {
+            *state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            sum += (*state >> 40) as f32 / (1 << 24) as f32;
+        }
+        sum - 6.0
+    }
+
+    #[test]
+    fn bounds_are_below_the_distances_nearly_always_and_not_far_below() {
+        for metric in [Metric::Cosine, Metric::Euclidean] {
+            let dimension = 384;
+            let shape = Shape::new(dimension, metric).expect("a shape");
+            let file = SlotFile::in_memory(shape).expect("created");
+            let mut state = 7;
+            let mut vector =
+                || (0..dimension).map(|_| 0.5 + normal(&mut state)).collect::<Vec<f32>>();
+            let vectors: Vec<f32> = (0..2_000).flat_map(|_| vector()).collect();
+            file.append_many(&vectors).expect("appended");
+            file.commit(Durability::Os).expect("committed");
+            let view = file.view();
+            let memory = liteio_disk::memory_file("codes").expect("created");
+            let codes = Codes::for_vectors_of(&view, Some(Arc::from(memory))).expect("made");
+            codes.encode(&view, 0..2_000).expect("encoded");
+            let query = vector();
+            let query_code = codes.query(&query).expect("not too long");
+            let mut bounds: Bounds = [0.0; CHUNK_SLOTS];
+            let masks: Masks = std::array::from_fn(|block| if block < 250 { 0xff } else { 0 });
+            let chunk = codes.chunk(0).expect("encoded");
+            let chunk = chunk.read();
+            Scanner::best().scan(&chunk, &query_code, 2.3, &masks, &mut bounds);
+            let scale = |vector: &[f32]| match metric {
+                Metric::Cosine => inverse_length(vector),
+                Metric::Euclidean => 1.0,
+            };
+            let (mut above, mut refined_above, mut slack, mut refined_slack) = (0, 0, 0.0, 0.0);
+            for (slot, vector) in vectors.chunks(dimension).enumerate() {
+                let (left, right) = (scale(&query), scale(vector));
+                let differences = query.iter().zip(vector).map(|(a, b)| a * left - b * right);
+                let square: f32 = differences.map(|difference| difference * difference).sum();
+                let (code, r_square) = chunk.refined(slot).expect("in memory");
+                let refined = query_code.refined.bound(code, r_square, 2.3);
+                above += usize::from(bounds[slot] > square);
+                refined_above += usize::from(refined > square);
+                slack += (square - bounds[slot]) / square / 2_000.0;
+                refined_slack += (square - refined) / square / 2_000.0;
+            }
+            // One in a hundred is expected.
+            assert!(above < 60 && refined_above < 60, "{metric:?}: {above}, {refined_above}");
+            assert!(slack < 0.12 && refined_slack < 0.02, "{metric:?}: {slack}, {refined_slack}");
+        }
+    }
+}

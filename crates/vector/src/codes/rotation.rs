@@ -1,0 +1,123 @@
+//! A random rotation that costs a few additions an element.
+//!
+//! After it the elements of any vector look like draws from a normal distribution, so that their
+//! signs say about the same for every vector. A dense random matrix does that, too, at `dimension`
+//! multiplications an element. This one repeats four times: flip signs at random, transform the first
+//! and the last power of two of the elements by Hadamard's matrix, and mix the two halves.
+
+const ROUNDS: usize = 4;
+
+/// Any number does; with another one, codes in files are of no use.
+const SEED: u64 = 0x6C69_7465_696F_0001;
+
+#[derive(Debug)]
+pub(crate) struct Rotation {
+    /// For each round, the sign bits to flip.
+    flips: Vec<Vec<u32>>,
+    /// The largest power of two that is not larger than the width.
+    block: usize,
+}
+
+impl Rotation {
+    /// For vectors of `width` elements.
+    pub(super) fn new(width: usize) -> Self {
+        let mut state = SEED;
+        let mut next = || {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+        };
+        let mut round = || (0..width).map(|_| (next() >> 63) as u32 * (1 << 31)).collect();
+        let flips = (0..ROUNDS).map(|_| round()).collect();
+        Self { flips, block: 1 << width.ilog2() }
+    }
+
+    /// Rotates in place. Lengths and angles stay as they are.
+    pub(super) fn apply(&self, vector: &mut [f32]) {
+        let tail = vector.len() - self.block;
+        for flips in &self.flips {
+            for (element, flip) in vector.iter_mut().zip(flips) {
+                *element = f32::from_bits(element.to_bits() ^ flip);
+            }
+            hadamard(&mut vector[..self.block]);
+            if tail > 0 {
+                hadamard(&mut vector[tail..]);
+                mix_halves(vector);
+            }
+        }
+    }
+}
+
+/// Multiplies by Hadamard's matrix, scaled to a rotation.
+fn hadamard(vector: &mut [f32]) {
+    let mut half = 1;
+    // Small butterflies first, within sixteen elements at a time, where the compiler sees them all.
+    if let (chunks, []) = vector.as_chunks_mut::<16>() {
+        for chunk in chunks {
+            for half in [1, 2, 4, 8] {
+                let mut first = 0;
+                while first < 16 {
+                    for index in first..first + half {
+                        let (low, high) = (chunk[index], chunk[index + half]);
+                        chunk[index] = low + high;
+                        chunk[index + half] = low - high;
+                    }
+                    first += 2 * half;
+                }
+            }
+        }
+        half = 16;
+    }
+    while half < vector.len() {
+        for pair in vector.chunks_exact_mut(2 * half) {
+            let (low, high) = pair.split_at_mut(half);
+            for (low, high) in low.iter_mut().zip(high) {
+                (*low, *high) = (*low + *high, *low - *high);
+            }
+        }
+        half *= 2;
+    }
+    let scale = 1.0 / (vector.len() as f32).sqrt();
+    vector.iter_mut().for_each(|element| *element *= scale);
+}
+
+fn mix_halves(vector: &mut [f32]) {
+    let (low, high) = vector.split_at_mut(vector.len() / 2);
+    for (low, high) in low.iter_mut().zip(high) {
+        let scale = std::f32::consts::FRAC_1_SQRT_2;
+        (*low, *high) = ((*low + *high) * scale, (*low - *high) * scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    }
+
+    #[test]
+    fn lengths_and_angles_stay_and_single_elements_are_spread() {
+        for width in [64, 256, 320, 768, 1536, 4096] {
+            let rotation = Rotation::new(width);
+            let mut a: Vec<f32> = (0..width).map(|index| (index as f32).sin()).collect();
+            let mut b: Vec<f32> = (0..width).map(|index| (index as f32 * 0.7).cos()).collect();
+            let before = [dot(&a, &a), dot(&a, &b), dot(&b, &b)];
+            rotation.apply(&mut a);
+            rotation.apply(&mut b);
+            for (before, after) in before.iter().zip([dot(&a, &a), dot(&a, &b), dot(&b, &b)]) {
+                assert!((before - after).abs() < 1e-3 * width as f64, "{width}");
+            }
+            for position in [0, width / 2, width - 1] {
+                let mut unit = vec![0.0; width];
+                unit[position] = 1.0;
+                rotation.apply(&mut unit);
+                let largest = unit.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+                // Five times the standard deviation, and more where there are few elements.
+                let bound = 6.0 / (width as f32).sqrt();
+                assert!(largest < bound, "{width}, {position}: {largest} of {bound}");
+            }
+        }
+    }
+}

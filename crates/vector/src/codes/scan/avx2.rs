@@ -1,0 +1,123 @@
+//! Four codes at a time. Bits are counted with a table of sixteen entries, two look-ups a byte.
+#![expect(unsafe_code, reason = "the instructions of AVX2")]
+
+use std::arch::x86_64::{
+    __m256i, _mm256_add_epi8, _mm256_add_epi64, _mm256_and_si256, _mm256_load_si256,
+    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16, _mm256_storeu_si256,
+};
+
+use super::super::chunk::{BLOCK, Chunk, Words};
+use super::super::encode::{PLANES, QueryCode};
+use super::scalar::bounds_of;
+use super::{Bounds, Formula, Masks};
+
+/// A byte has up to eight bits, so so many counts fit into a byte.
+const WORDS_PER_SUM: usize = 31;
+
+/// Only for a processor with AVX2.
+pub(super) fn scan(
+    chunk: &Chunk,
+    query: &QueryCode,
+    deviations: f32,
+    masks: &Masks,
+    bounds: &mut Bounds,
+) {
+    // SAFETY: this kernel is only offered when the processor has the features.
+    unsafe { scan_avx2(chunk, query, deviations, masks, bounds) }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn scan_avx2(
+    chunk: &Chunk,
+    query: &QueryCode,
+    deviations: f32,
+    masks: &Masks,
+    bounds: &mut Bounds,
+) {
+    let formula = Formula::new(query, deviations);
+    let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
+    let blocks = chunk.signs.chunks_exact(chunk.words);
+    for (((mask, bounds), words), factors) in
+        masks.iter().zip(bounds).zip(blocks).zip(&chunk.factors)
+    {
+        if *mask == 0 {
+            *bounds = [f32::INFINITY; BLOCK];
+            continue;
+        }
+        let levels = level_sums(words, query);
+        *bounds = bounds_of(&levels, factors, formula);
+        if *mask != u8::MAX {
+            for (lane, bound) in bounds.iter_mut().enumerate() {
+                if mask >> lane & 1 == 0 {
+                    *bound = f32::INFINITY;
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
+    let mut sums = [_mm256_setzero_si256(); 2];
+    let words = words.chunks(WORDS_PER_SUM);
+    for (words, planes) in words.zip(query.planes.chunks(WORDS_PER_SUM)) {
+        let mut counts = [[_mm256_setzero_si256(); PLANES]; 2];
+        for (words, planes) in words.iter().zip(planes) {
+            let halves = load(words);
+            for plane in 0..PLANES {
+                let bits = _mm256_set1_epi64x(planes[plane].cast_signed());
+                for (half, counts) in halves.iter().zip(&mut counts) {
+                    let count = count_bits(_mm256_and_si256(*half, bits));
+                    counts[plane] = _mm256_add_epi8(counts[plane], count);
+                }
+            }
+        }
+        for (sum, counts) in sums.iter_mut().zip(counts) {
+            *sum = _mm256_add_epi64(*sum, weigh(counts));
+        }
+    }
+    let mut levels = [0_u64; BLOCK];
+    let (halves, _) = levels.as_chunks_mut::<4>();
+    for (half, sum) in halves.iter_mut().zip(sums) {
+        // SAFETY: four numbers are written to an array of four; any alignment is fine.
+        unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), sum) };
+    }
+    // At most 15 for each of 65,536 elements.
+    levels.map(|level| level as u32)
+}
+
+/// The number of bits in each byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn count_bits(bytes: __m256i) -> __m256i {
+    let table = _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
+        3, 4,
+    );
+    let low_bits = _mm256_set1_epi8(0x0f);
+    let low = _mm256_and_si256(bytes, low_bits);
+    let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low_bits);
+    _mm256_add_epi8(_mm256_shuffle_epi8(table, low), _mm256_shuffle_epi8(table, high))
+}
+
+/// The sum over the bytes of each word and over the planes, each counted as often as its bit is worth.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn weigh(planes: [__m256i; PLANES]) -> __m256i {
+    let [ones, twos, fours, eights] =
+        planes.map(|bytes| _mm256_sad_epu8(bytes, _mm256_setzero_si256()));
+    let low = _mm256_add_epi64(ones, _mm256_slli_epi64::<1>(twos));
+    let high = _mm256_add_epi64(_mm256_slli_epi64::<2>(fours), _mm256_slli_epi64::<3>(eights));
+    _mm256_add_epi64(low, high)
+}
+
+/// A word of four codes, and of the four after them.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(words: &Words) -> [__m256i; 2] {
+    let (halves, _) = words.0.as_chunks::<4>();
+    // SAFETY: `Words` is 64 bytes at a multiple of 64, each half of it 32 bytes at a multiple of 32.
+    [0, 1].map(|half| unsafe { _mm256_load_si256(halves[half].as_ptr().cast()) })
+}

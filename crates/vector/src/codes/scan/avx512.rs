@@ -1,0 +1,121 @@
+//! Eight codes at a time, with the instruction that counts bits.
+#![expect(unsafe_code, reason = "the instructions of AVX-512")]
+
+use std::arch::x86_64::{
+    __m256, __m512i, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_load_ps,
+    _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_slli_epi64,
+};
+
+use super::super::chunk::{BLOCK, Chunk, Factors, Words};
+use super::super::encode::{PLANES, QueryCode};
+use super::{Bounds, Formula, Masks};
+
+/// Only for a processor with AVX-512F, DQ, VL and VPOPCNTDQ.
+pub(super) fn scan(
+    chunk: &Chunk,
+    query: &QueryCode,
+    deviations: f32,
+    masks: &Masks,
+    bounds: &mut Bounds,
+) {
+    // SAFETY: this kernel is only offered when the processor has the features.
+    unsafe { scan_avx512(chunk, query, deviations, masks, bounds) }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
+fn scan_avx512(
+    chunk: &Chunk,
+    query: &QueryCode,
+    deviations: f32,
+    masks: &Masks,
+    bounds: &mut Bounds,
+) {
+    let formula = Formula::new(query, deviations);
+    let (bounds, _) = bounds.as_chunks_mut::<{ 2 * BLOCK }>();
+    let (masks, _) = masks.as_chunks::<2>();
+    let pairs = chunk.signs.chunks_exact(2 * chunk.words);
+    let (factors, _) = chunk.factors.as_chunks::<2>();
+    for (((masks, bounds), words), factors) in masks.iter().zip(bounds).zip(pairs).zip(factors) {
+        if *masks == [0; 2] {
+            bounds.fill(f32::INFINITY);
+            continue;
+        }
+        // Two blocks at once share the broadcast words of the query.
+        let (left, right) = words.split_at(chunk.words);
+        let (left, right) = level_sums(left, right, query);
+        let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
+        store(bounds_of(left, &factors[0], formula), masks[0], &mut bounds[0]);
+        store(bounds_of(right, &factors[1], formula), masks[1], &mut bounds[1]);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
+fn level_sums(left: &[Words], right: &[Words], query: &QueryCode) -> (__m512i, __m512i) {
+    let mut lefts = [_mm512_setzero_si512(); PLANES];
+    let mut rights = [_mm512_setzero_si512(); PLANES];
+    for ((left, right), planes) in left.iter().zip(right).zip(&query.planes) {
+        let (left, right) = (load(left), load(right));
+        for plane in 0..PLANES {
+            let bits = _mm512_set1_epi64(planes[plane].cast_signed());
+            let count = |words| _mm512_popcnt_epi64(_mm512_and_si512(words, bits));
+            lefts[plane] = _mm512_add_epi64(lefts[plane], count(left));
+            rights[plane] = _mm512_add_epi64(rights[plane], count(right));
+        }
+    }
+    (weigh(lefts), weigh(rights))
+}
+
+/// The sum over the planes, each counted as often as its bit is worth.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
+fn weigh(planes: [__m512i; PLANES]) -> __m512i {
+    let [ones, twos, fours, eights] = planes;
+    let low = _mm512_add_epi64(ones, _mm512_slli_epi64::<1>(twos));
+    let high = _mm512_add_epi64(_mm512_slli_epi64::<2>(fours), _mm512_slli_epi64::<3>(eights));
+    _mm512_add_epi64(low, high)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
+fn bounds_of(levels: __m512i, factors: &Factors, formula: Formula) -> __m256 {
+    let levels = _mm512_cvtepi64_ps(levels);
+    let sum = _mm256_fmadd_ps(
+        _mm256_set1_ps(formula.per_level),
+        levels,
+        _mm256_fmadd_ps(
+            _mm256_set1_ps(formula.per_one),
+            load_factor(&factors.ones),
+            _mm256_set1_ps(formula.shift),
+        ),
+    );
+    let difference =
+        _mm256_fnmadd_ps(load_factor(&factors.scale), sum, load_factor(&factors.square));
+    _mm256_add_ps(_mm256_set1_ps(formula.square), difference)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn store(found: __m256, mask: u8, bounds: &mut [f32; BLOCK]) {
+    // SAFETY: eight elements, of which some stay, in an array of eight; any alignment is fine.
+    unsafe {
+        _mm256_storeu_ps(bounds.as_mut_ptr(), _mm256_set1_ps(f32::INFINITY));
+        _mm256_mask_storeu_ps(bounds.as_mut_ptr(), mask, found);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(words: &Words) -> __m512i {
+    // SAFETY: `Words` is 64 bytes at a multiple of 64.
+    unsafe { _mm512_load_si512(words.0.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_factor(factor: &[f32; BLOCK]) -> __m256 {
+    // SAFETY: eight elements, which within `Factors` begin at a multiple of 32 bytes.
+    unsafe { _mm256_load_ps(factor.as_ptr()) }
+}

@@ -1,0 +1,58 @@
+//! The kernel that runs everywhere, and what the others are compared with.
+
+use super::super::chunk::{BLOCK, Chunk, Factors, Words};
+use super::super::encode::QueryCode;
+use super::{Bounds, Formula, Masks};
+
+pub(super) fn scan(
+    chunk: &Chunk,
+    query: &QueryCode,
+    deviations: f32,
+    masks: &Masks,
+    bounds: &mut Bounds,
+) {
+    let formula = Formula::new(query, deviations);
+    let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
+    for (block, (mask, bounds)) in masks.iter().zip(bounds).enumerate() {
+        *bounds = [f32::INFINITY; BLOCK];
+        if *mask == 0 {
+            continue;
+        }
+        let words = &chunk.signs[block * chunk.words..][..chunk.words];
+        let levels = level_sums(words, query);
+        let found = bounds_of(&levels, &chunk.factors[block], formula);
+        for lane in 0..BLOCK {
+            if mask >> lane & 1 != 0 {
+                bounds[lane] = found[lane];
+            }
+        }
+    }
+}
+
+fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
+    let mut sums = [0; BLOCK];
+    for (words, planes) in words.iter().zip(&query.planes) {
+        for (lane, word) in words.0.iter().enumerate() {
+            for (plane, bits) in planes.iter().enumerate() {
+                sums[lane] += (word & bits).count_ones() << plane;
+            }
+        }
+    }
+    sums
+}
+
+#[inline]
+pub(super) fn bounds_of(
+    levels: &[u32; BLOCK],
+    factors: &Factors,
+    formula: Formula,
+) -> [f32; BLOCK] {
+    let mut bounds = [0.0; BLOCK];
+    for lane in 0..BLOCK {
+        let sum = formula.per_level * levels[lane] as f32
+            + formula.per_one * factors.ones[lane]
+            + formula.shift;
+        bounds[lane] = formula.square + (factors.square[lane] - factors.scale[lane] * sum);
+    }
+    bounds
+}

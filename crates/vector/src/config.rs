@@ -1,0 +1,68 @@
+//! What a file of vectors is opened with.
+
+use crate::error::VectorError;
+use crate::limits::DIMENSION_MAX;
+
+/// How far two vectors are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// 1 − the cosine of the angle: 0 for the same direction, 1 at a right angle, 2 for opposite
+    /// directions. Vectors of length zero have no direction and are refused.
+    Cosine,
+    /// The Euclidean distance, the square root of the sum of the squared differences.
+    Euclidean,
+}
+
+/// The two numbers that a file is made with and cannot change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    dimension: u32,
+    metric: Metric,
+}
+
+impl Shape {
+    /// Vectors of `dimension` elements, compared by `metric`.
+    ///
+    /// # Errors
+    /// [`VectorError::InvalidDimension`] unless `dimension` is 1 to [`DIMENSION_MAX`].
+    pub fn new(dimension: usize, metric: Metric) -> Result<Self, VectorError> {
+        match u32::try_from(dimension) {
+            Ok(elements @ 1..) if dimension <= DIMENSION_MAX => {
+                Ok(Self { dimension: elements, metric })
+            }
+            _ => Err(VectorError::InvalidDimension { dimension, dimension_max: DIMENSION_MAX }),
+        }
+    }
+
+    /// Elements of a vector.
+    #[must_use]
+    pub fn dimension(self) -> usize {
+        self.dimension as usize
+    }
+
+    /// How vectors are compared.
+    #[must_use]
+    pub fn metric(self) -> Metric {
+        self.metric
+    }
+
+    /// Bytes of the elements of a vector.
+    pub(crate) fn vector_bytes(self) -> usize {
+        self.dimension() * 4
+    }
+
+    /// Bytes from one slot to the next: whole cache lines.
+    pub(crate) fn stride(self) -> usize {
+        self.vector_bytes().next_multiple_of(64)
+    }
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The device: what was committed survives a power cut.
+    Fsync,
+    /// The kernel: what was committed survives the end of the process, however it ends. A power cut
+    /// takes it back to the last commit with [`Durability::Fsync`], as a whole.
+    Os,
+}

@@ -1,0 +1,81 @@
+//! Kernels of eight elements at a time.
+#![expect(unsafe_code, reason = "the instructions of AVX2")]
+
+use std::arch::x86_64::{
+    __m256, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    _mm256_sub_ps,
+};
+
+const LANES: usize = 8;
+
+/// Only for a processor with AVX2 and FMA.
+pub(super) fn dot_and_square(query: &[f32], vector: &[f32]) -> (f32, f32) {
+    // SAFETY: this kernel is only offered when the processor has the features.
+    unsafe { dot_and_square_avx2(query, vector) }
+}
+
+/// Only for a processor with AVX2 and FMA.
+pub(super) fn squared_difference(query: &[f32], vector: &[f32]) -> f32 {
+    // SAFETY: this kernel is only offered when the processor has the features.
+    unsafe { squared_difference_avx2(query, vector) }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn dot_and_square_avx2(query: &[f32], vector: &[f32]) -> (f32, f32) {
+    let mut dots = [_mm256_setzero_ps(); 4];
+    let mut squares = [_mm256_setzero_ps(); 4];
+    let (queries, query_rest) = query.as_chunks::<{ 4 * LANES }>();
+    let (vectors, vector_rest) = vector.as_chunks::<{ 4 * LANES }>();
+    for (query, vector) in queries.iter().zip(vectors) {
+        for lane in 0..4 {
+            let query = load(&query[lane * LANES..]);
+            let vector = load(&vector[lane * LANES..]);
+            dots[lane] = _mm256_fmadd_ps(query, vector, dots[lane]);
+            squares[lane] = _mm256_fmadd_ps(vector, vector, squares[lane]);
+        }
+    }
+    let (mut dot, mut square) = (sum(dots), sum(squares));
+    for (query, vector) in query_rest.iter().zip(vector_rest) {
+        dot += query * vector;
+        square += vector * vector;
+    }
+    (dot, square)
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn squared_difference_avx2(query: &[f32], vector: &[f32]) -> f32 {
+    let mut sums = [_mm256_setzero_ps(); 4];
+    let (queries, query_rest) = query.as_chunks::<{ 4 * LANES }>();
+    let (vectors, vector_rest) = vector.as_chunks::<{ 4 * LANES }>();
+    for (query, vector) in queries.iter().zip(vectors) {
+        for lane in 0..4 {
+            let query = load(&query[lane * LANES..]);
+            let difference = _mm256_sub_ps(query, load(&vector[lane * LANES..]));
+            sums[lane] = _mm256_fmadd_ps(difference, difference, sums[lane]);
+        }
+    }
+    let rest = query_rest.iter().zip(vector_rest).map(|(query, vector)| {
+        let difference = query - vector;
+        difference * difference
+    });
+    sum(sums) + rest.sum::<f32>()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn sum(lanes: [__m256; 4]) -> f32 {
+    let [a, b, c, d] = lanes;
+    let total = _mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d));
+    let mut elements = [0.0; LANES];
+    // SAFETY: eight elements are written to an array of eight; any alignment is fine.
+    unsafe { _mm256_storeu_ps(elements.as_mut_ptr(), total) };
+    elements.iter().sum()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn load(elements: &[f32]) -> __m256 {
+    assert!(elements.len() >= LANES, "a whole register");
+    // SAFETY: eight elements are there, as just asserted; any alignment is fine.
+    unsafe { _mm256_loadu_ps(elements.as_ptr()) }
+}

@@ -1,0 +1,90 @@
+//! Kernels of sixteen elements at a time.
+#![expect(unsafe_code, reason = "the instructions of AVX-512")]
+
+use std::arch::x86_64::{
+    __m512, __mmask16, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps,
+    _mm512_reduce_add_ps, _mm512_setzero_ps, _mm512_sub_ps,
+};
+
+const LANES: usize = 16;
+
+/// Only for a processor with AVX-512F.
+pub(super) fn dot_and_square(query: &[f32], vector: &[f32]) -> (f32, f32) {
+    // SAFETY: this kernel is only offered when the processor has the feature.
+    unsafe { dot_and_square_avx512(query, vector) }
+}
+
+/// Only for a processor with AVX-512F.
+pub(super) fn squared_difference(query: &[f32], vector: &[f32]) -> f32 {
+    // SAFETY: this kernel is only offered when the processor has the feature.
+    unsafe { squared_difference_avx512(query, vector) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn dot_and_square_avx512(query: &[f32], vector: &[f32]) -> (f32, f32) {
+    let mut dots = [_mm512_setzero_ps(); 4];
+    let mut squares = [_mm512_setzero_ps(); 4];
+    let step = |dot: &mut __m512, square: &mut __m512, query: __m512, vector: __m512| {
+        *dot = _mm512_fmadd_ps(query, vector, *dot);
+        *square = _mm512_fmadd_ps(vector, vector, *square);
+    };
+    let (queries, query_rest) = query.as_chunks::<{ 4 * LANES }>();
+    let (vectors, vector_rest) = vector.as_chunks::<{ 4 * LANES }>();
+    for (query, vector) in queries.iter().zip(vectors) {
+        for lane in 0..4 {
+            let query = load(&query[lane * LANES..]);
+            step(&mut dots[lane], &mut squares[lane], query, load(&vector[lane * LANES..]));
+        }
+    }
+    for (query, vector) in query_rest.chunks(LANES).zip(vector_rest.chunks(LANES)) {
+        step(&mut dots[0], &mut squares[0], load_part(query), load_part(vector));
+    }
+    (sum(dots), sum(squares))
+}
+
+#[target_feature(enable = "avx512f")]
+fn squared_difference_avx512(query: &[f32], vector: &[f32]) -> f32 {
+    let mut sums = [_mm512_setzero_ps(); 4];
+    let step = |sum: &mut __m512, query: __m512, vector: __m512| {
+        let difference = _mm512_sub_ps(query, vector);
+        *sum = _mm512_fmadd_ps(difference, difference, *sum);
+    };
+    let (queries, query_rest) = query.as_chunks::<{ 4 * LANES }>();
+    let (vectors, vector_rest) = vector.as_chunks::<{ 4 * LANES }>();
+    for (query, vector) in queries.iter().zip(vectors) {
+        for lane in 0..4 {
+            let query = load(&query[lane * LANES..]);
+            step(&mut sums[lane], query, load(&vector[lane * LANES..]));
+        }
+    }
+    for (query, vector) in query_rest.chunks(LANES).zip(vector_rest.chunks(LANES)) {
+        step(&mut sums[0], load_part(query), load_part(vector));
+    }
+    sum(sums)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sum(lanes: [__m512; 4]) -> f32 {
+    let [a, b, c, d] = lanes;
+    _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d)))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(elements: &[f32]) -> __m512 {
+    assert!(elements.len() >= LANES, "a whole register");
+    // SAFETY: sixteen elements are there, as just asserted; any alignment is fine.
+    unsafe { _mm512_loadu_ps(elements.as_ptr()) }
+}
+
+/// Up to sixteen elements, then zeros.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_part(elements: &[f32]) -> __m512 {
+    let count = elements.len().min(LANES);
+    let mask = (u32::MAX >> (32 - count as u32).min(31)) as __mmask16;
+    let mask = if count == 0 { 0 } else { mask };
+    // SAFETY: only as many elements are read as are there.
+    unsafe { _mm512_maskz_loadu_ps(mask, elements.as_ptr()) }
+}

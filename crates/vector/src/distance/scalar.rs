@@ -1,0 +1,41 @@
+//! The kernels that run everywhere, and what the others are compared with.
+
+/// Independent sums, so that the compiler may add several elements at once.
+const LANES: usize = 16;
+
+pub(super) fn dot_and_square(query: &[f32], vector: &[f32]) -> (f32, f32) {
+    let mut dots = [0.0_f32; LANES];
+    let mut squares = [0.0_f32; LANES];
+    let (query_chunks, query_rest) = query.as_chunks::<LANES>();
+    let (vector_chunks, vector_rest) = vector.as_chunks::<LANES>();
+    for (query, vector) in query_chunks.iter().zip(vector_chunks) {
+        for lane in 0..LANES {
+            dots[lane] += query[lane] * vector[lane];
+            squares[lane] += vector[lane] * vector[lane];
+        }
+    }
+    let mut dot: f32 = dots.iter().sum();
+    let mut square: f32 = squares.iter().sum();
+    for (query, vector) in query_rest.iter().zip(vector_rest) {
+        dot += query * vector;
+        square += vector * vector;
+    }
+    (dot, square)
+}
+
+pub(super) fn squared_difference(query: &[f32], vector: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    let (query_chunks, query_rest) = query.as_chunks::<LANES>();
+    let (vector_chunks, vector_rest) = vector.as_chunks::<LANES>();
+    for (query, vector) in query_chunks.iter().zip(vector_chunks) {
+        for lane in 0..LANES {
+            let difference = query[lane] - vector[lane];
+            sums[lane] += difference * difference;
+        }
+    }
+    let rest = query_rest.iter().zip(vector_rest).map(|(query, vector)| {
+        let difference = query - vector;
+        difference * difference
+    });
+    sums.iter().sum::<f32>() + rest.sum::<f32>()
+}

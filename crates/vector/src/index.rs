@@ -1,0 +1,214 @@
+//! [`VectorIndex`]: a slot file with what makes searching it fast.
+
+use std::sync::Arc;
+
+use liteio_disk::{Disk, DiskFile, memory_file};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use crate::codes::{Codes, Loaded, new_path};
+use crate::config::Shape;
+use crate::error::VectorError;
+use crate::limits::{CODES_DIMENSION_MIN, WITHOUT_CODE_MAX};
+use crate::search::{Neighbour, Search, search_coded};
+use crate::slot::{Slot, SlotSet};
+use crate::slots::{Runs, SlotFile, View, directory_of};
+
+/// Vectors, and their nearest neighbours.
+///
+/// On a disk it is two files: `PATH.slots` with the vectors, and `PATH.codes`, which is derived from
+/// them: it may be missing, old or damaged, and is then made again.
+#[derive(Debug)]
+pub struct VectorIndex {
+    slots: SlotFile,
+    /// Where the codes are kept; `None` in memory.
+    home: Option<Home>,
+    codes: RwLock<Option<Arc<Codes>>>,
+    /// Held by the one who makes codes.
+    making: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Home {
+    disk: Arc<dyn Disk>,
+    codes_path: String,
+}
+
+impl VectorIndex {
+    /// Makes a new, empty index with the path `path`, without ending. It is durable when this
+    /// returns.
+    ///
+    /// # Errors
+    /// As [`SlotFile::create`].
+    pub fn create(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
+        let slots = SlotFile::create(&*disk, &slots_path(path), shape)?;
+        Ok(Self::with(slots, Some(Home { disk, codes_path: codes_path(path) })))
+    }
+
+    /// Opens the index with the path `path`. This is quick; the codes are read, or made again, by
+    /// [`VectorIndex::prepare`] or the first search.
+    ///
+    /// # Errors
+    /// As [`SlotFile::open`].
+    pub fn open(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
+        let slots = SlotFile::open(&*disk, &slots_path(path), shape)?;
+        Ok(Self::with(slots, Some(Home { disk, codes_path: codes_path(path) })))
+    }
+
+    /// An empty index in memory only.
+    ///
+    /// # Errors
+    /// As [`SlotFile::in_memory`].
+    pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
+        Ok(Self::with(SlotFile::in_memory(shape)?, None))
+    }
+
+    fn with(slots: SlotFile, home: Option<Home>) -> Self {
+        Self { slots, home, codes: RwLock::new(None), making: Mutex::new(()) }
+    }
+
+    /// Removes the files of the index with the path `path`, which nobody has open. One that is not
+    /// there is fine.
+    ///
+    /// # Errors
+    /// Why they cannot be removed.
+    pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
+        let codes_path = codes_path(path);
+        for path in [new_path(&codes_path), codes_path, slots_path(path)] {
+            match disk.remove(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                result => result?,
+            }
+        }
+        Ok(disk.sync_dir(directory_of(path))?)
+    }
+
+    /// The vectors: everything but searching.
+    #[must_use]
+    pub fn slots(&self) -> &SlotFile {
+        &self.slots
+    }
+
+    /// Brings the codes up to date with all that was committed, reading or making them if need be,
+    /// so that the next search does not have to.
+    ///
+    /// # Errors
+    /// When vectors cannot be read. The codes themselves are made again whatever is wrong with them.
+    pub fn prepare(&self) -> Result<(), VectorError> {
+        if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
+            return Ok(());
+        }
+        self.make_codes().map(drop)
+    }
+
+    fn make_codes(&self) -> Result<Arc<Codes>, VectorError> {
+        let making = self.making.lock();
+        self.make_codes_locked(&making)
+    }
+
+    fn make_codes_locked(&self, _making: &MutexGuard<'_, ()>) -> Result<Arc<Codes>, VectorError> {
+        let changed = self.slots.take_changed();
+        let view = self.slots.view();
+        let present = self.codes.read().clone();
+        let codes = match present.filter(|codes| !codes.is_outgrown(view.slot_count())) {
+            Some(codes) => {
+                codes.encode(&view, changed.slots())?;
+                codes
+            }
+            None => {
+                let codes = Arc::new(self.load_or_make(&view, &changed)?);
+                *self.codes.write() = Some(Arc::clone(&codes));
+                codes
+            }
+        };
+        self.slots.finish_changed();
+        Ok(codes)
+    }
+
+    fn load_or_make(&self, view: &View, changed: &Runs) -> Result<Codes, VectorError> {
+        // Codes that were outgrown are made anew, with another centre.
+        let is_first = self.codes.read().is_none();
+        if is_first && let Some(Loaded { codes, slots }) = self.load() {
+            codes.encode(view, (slots..view.slot_count()).chain(changed.slots()))?;
+            return Ok(codes);
+        }
+        let codes = Codes::for_vectors_of(view, self.refined_file())?;
+        codes.encode(view, view.slots().map(Slot::number))?;
+        Ok(codes)
+    }
+
+    fn load(&self) -> Option<Loaded> {
+        let home = self.home.as_ref()?;
+        let (shape, opened) = (self.slots.shape(), self.slots.opened());
+        Codes::load(&*home.disk, &home.codes_path, shape, opened, self.refined_file())
+    }
+
+    /// A file without a name for the finer codes. Without one, more vectors are compared exactly.
+    fn refined_file(&self) -> Option<Arc<dyn DiskFile>> {
+        let file = match &self.home {
+            Some(home) => home.disk.create_temporary(),
+            None => memory_file("codes"),
+        };
+        file.ok().map(Arc::from)
+    }
+
+    /// Codes, and the slots that have none yet: few.
+    fn codes(&self) -> Result<(Arc<Codes>, SlotSet), VectorError> {
+        // In this order: what is made in between is only compared exactly once more.
+        let without_code = self.slots.changed();
+        if without_code.count() <= WITHOUT_CODE_MAX
+            && let Some(codes) = self.codes.read().clone()
+        {
+            return Ok((codes, without_code));
+        }
+        let codes = self.make_codes()?;
+        Ok((codes, self.slots.changed()))
+    }
+
+    /// Writes the codes beside the vectors, so that the next opening need not make them. It commits
+    /// with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced.
+    /// In memory it does nothing.
+    ///
+    /// # Errors
+    /// Why they cannot be written. Nothing is lost but time.
+    pub fn save_codes(&self) -> Result<(), VectorError> {
+        let Some(home) = &self.home else { return Ok(()) };
+        if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
+            return Ok(());
+        }
+        let making = self.making.lock();
+        let stamp = self.slots.commit_and_stamp()?;
+        // Nobody else makes codes meanwhile. Those of vectors committed since may be among them: if
+        // their commit should be lost, so are these slots, or they are free and get others.
+        let codes = self.make_codes_locked(&making)?;
+        let slots = self.slots.slot_count();
+        Ok(codes.save(&*home.disk, &home.codes_path, stamp, slots)?)
+    }
+
+    /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer
+    /// was missed is very likely (99 % and more), not certain.
+    ///
+    /// Only what `view` sees is found; vectors that are freed meanwhile may be missing.
+    ///
+    /// # Errors
+    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for the
+    /// query, [`VectorError::TooManyNeighbours`], or why vectors cannot be read.
+    pub fn search(&self, view: &View, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
+        search.check(view)?;
+        if search.neighbours == 0 {
+            return Ok(Vec::new());
+        }
+        if search.is_exact(view) {
+            return view.search_exactly(search);
+        }
+        let (codes, without_code) = self.codes()?;
+        search_coded(view, search, &codes, &without_code)
+    }
+}
+
+fn slots_path(path: &str) -> String {
+    format!("{path}.slots")
+}
+
+fn codes_path(path: &str) -> String {
+    format!("{path}.codes")
+}

@@ -1,0 +1,82 @@
+//! Vectors of one dimension in a file: durable commits, reads without copies, nearest neighbours.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use liteio_disk::RealDisk;
+//! use liteio_vector::{Durability, Metric, Search, Shape, SlotSet, VectorIndex};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let disk = Arc::new(RealDisk::open(directory.path())?);
+//! let shape = Shape::new(3, Metric::Cosine)?;
+//! let index = VectorIndex::create(disk, "colours", shape)?;
+//!
+//! // Append, then commit: now they are visible, and survive a power cut.
+//! let red = index.slots().append(&[0.9, 0.1, 0.0])?.slot;
+//! let many = index.slots().append_many(&[0.0, 1.0, 0.1, 0.1, 0.0, 0.8])?;
+//! index.slots().commit(Durability::Fsync)?;
+//!
+//! // A view shows what was there when it was made, without copying, while others go on writing.
+//! let view = index.slots().view();
+//! assert_eq!(*view.vector(red)?, [0.9, 0.1, 0.0]);
+//!
+//! // The nearest of all, and the nearest of some.
+//! let query = [0.8, 0.3, 0.0];
+//! let nearest = index.search(&view, &Search::new(&query, 1))?;
+//! assert_eq!(nearest[0].slot, red);
+//! let others: SlotSet = many.iter().map(|written| written.slot).collect();
+//! let nearest = index.search(&view, &Search::new(&query, 1).within(&others))?;
+//! assert_eq!(nearest[0].slot, many[0].slot);
+//!
+//! // A freed slot is found no more, and is used again later.
+//! index.slots().free(&[red])?;
+//! assert!(!view.contains(red));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What a commit promises
+//! - [`SlotFile::append`] takes a vector into memory and tells its slot. Readers do not see it.
+//! - [`SlotFile::commit`] makes everything that was appended before visible at once. With
+//!   [`Durability::Fsync`] it survives a power cut when the call returns; with [`Durability::Os`]
+//!   the end of the process. Commits of several threads share one sync.
+//! - After a crash the file holds what was committed, and perhaps a commit that was under way: whole
+//!   or not at all. Each commit carries a checksum of its vectors, so a torn one is not taken for a
+//!   whole one.
+//! - After a failed sync nothing is written until the file is opened again
+//!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: what waits
+//!   is committed when there is space again.
+//! - Which slots are *in use* is for the caller to remember: after opening every slot is, until
+//!   [`SlotFile::retain`]. A slot that was freed is written again only when no [`View`] can still see
+//!   its old vector. The [`vector_crc`] that appending returns, kept beside the slot, proves that a
+//!   vector is the one that was written.
+//!
+//! # Reading and writing at once
+//! Everything takes `&self` and may be called from many threads. Readers never wait for writers.
+//! Slices borrowed from a [`View`] stay as they are while the view lives; they cannot outlive it.
+//!
+//! # Limits
+//! Dimensions 1 to [`DIMENSION_MAX`], [`SLOTS_MAX`] slots a file, [`NEIGHBOURS_MAX`] neighbours a
+//! search. Elements are finite; with [`Metric::Cosine`] no vector has the length zero. Files are
+//! little-endian, as the processors that this crate builds for.
+
+mod check;
+mod codes;
+mod config;
+mod distance;
+mod error;
+mod index;
+mod limits;
+mod map;
+mod search;
+mod slot;
+mod slots;
+
+pub use config::{Durability, Metric, Shape};
+pub use error::VectorError;
+pub use index::VectorIndex;
+pub use limits::{
+    CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX, SLOTS_MAX,
+};
+pub use search::{Neighbour, Search, processor_kernels};
+pub use slot::{Slot, SlotSet};
+pub use slots::{SlotFile, Verified, View, Written, vector_crc};

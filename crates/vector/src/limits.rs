@@ -1,0 +1,59 @@
+//! Every limit of this crate, with its unit in its name.
+
+/// The largest number of elements of a vector.
+pub const DIMENSION_MAX: usize = 65_536;
+
+/// The largest number of slots of a file.
+pub const SLOTS_MAX: u32 = u32::MAX - 1;
+
+/// Vectors wait in a buffer of this size before they are written: 85 of 768 elements in one call.
+pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
+
+/// How far the file is written with zeros before its end, while commits are small.
+pub(crate) const AHEAD_BYTES: u64 = 1 << 20;
+
+/// The zeros are written in pieces, so that no writer waits for more than one of them.
+pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
+
+/// A commit of more than this gains nothing from blocks that were written before.
+pub(crate) const SMALL_COMMIT_BYTES: u64 = 128 << 10;
+
+/// A commit of more than this syncs its vectors before its superblock, so that opening need not check
+/// them. The second sync is lost in the time of the first.
+pub(crate) const CHECKED_BYTES_MAX: u64 = 4 << 20;
+
+/// The address space that a file is first mapped with. Ten thousand files take 10 of 128 TiB.
+pub(crate) const RESERVE_BYTES_MIN: u64 = 1 << 30;
+
+/// A map is made for a file this many times its size.
+pub(crate) const RESERVE_GROWTH: u64 = 4;
+
+/// With at most so many candidates, all of them are compared exactly.
+pub const EXACT_CANDIDATES_MAX: usize = 1_024;
+
+/// Below this dimension all candidates are compared exactly: a code of one bit an element says too
+/// little, and the vectors are short.
+pub const CODES_DIMENSION_MIN: usize = 256;
+
+/// Codes are scanned in partitions of so many slots, each of which needs 4 bytes a slot meanwhile.
+pub(crate) const PARTITION_SLOTS: usize = 65_536;
+
+/// At least so many vectors of a partition are compared exactly to begin with.
+pub(crate) const RERANKED_MIN: usize = 64;
+
+/// The estimate of a distance is lowered by so many standard deviations of its error to decide
+/// whether to look closer. A neighbour that is only just one is missed with a likelihood of 0.6 %, any
+/// nearer one with far less.
+pub(crate) const BOUND_DEVIATIONS: f32 = 2.5;
+
+/// The same for the estimate of the finer code, whose error is so small that this costs nothing.
+pub(crate) const REFINED_DEVIATIONS: f32 = 3.5;
+
+/// Vectors that have no code yet are compared exactly. More of them get codes first.
+pub(crate) const WITHOUT_CODE_MAX: usize = 1_024;
+
+/// The largest number of neighbours of one search.
+pub const NEIGHBOURS_MAX: usize = 10_000;
+
+const _: () = assert!(AHEAD_BYTES.is_multiple_of(AHEAD_PIECE_BYTES));
+const _: () = assert!(STAGE_BYTES_MAX >= DIMENSION_MAX * 4);

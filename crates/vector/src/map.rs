@@ -1,0 +1,91 @@
+//! The read-only map of a file, far past its end.
+#![expect(unsafe_code, reason = "mapping memory, and reading what is mapped")]
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Address space over a file, shared with the page cache. What is written to the file can be read
+/// here at once, also when the file has grown since, as long as it is within the reserve.
+#[derive(Debug)]
+pub(crate) struct Map {
+    start: NonNull<u8>,
+    bytes: u64,
+}
+
+// SAFETY: the memory is only read through the map, from any thread, and unmapped when the only owner
+// drops it.
+unsafe impl Send for Map {}
+// SAFETY: as above.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Maps `bytes` of `file` from `offset`, a multiple of the page size, whatever its length. `None`
+    /// when the kernel has no address space to give.
+    pub(crate) fn new(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> Option<Self> {
+        let length = usize::try_from(bytes).ok()?;
+        // SAFETY: a fresh mapping, at an address that the kernel chooses, replaces no other.
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, offset)
+        };
+        Some(Self { start: NonNull::new(start.ok()?.cast())?, bytes })
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The bytes in `range`.
+    ///
+    /// # Safety
+    /// While the slice is in use, the file reaches to the end of `range` and nobody writes to those
+    /// bytes of it, in this process or another.
+    pub(crate) unsafe fn slice(&self, range: Range<u64>) -> &[u8] {
+        assert!(range.start <= range.end && range.end <= self.bytes, "within the map");
+        let length = (range.end - range.start) as usize;
+        // SAFETY: within one mapping, as just asserted; mapped as long as `self` lives; there and
+        // unchanged, by the contract above.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(range.start as usize), length) }
+    }
+}
+
+impl Map {
+    /// The `count` elements from byte `offset` on.
+    ///
+    /// # Safety
+    /// As for [`Map::slice`]; and `offset` is a multiple of 4, and the elements are within the map.
+    #[inline]
+    pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
+        debug_assert!(offset.is_multiple_of(4), "aligned as elements are");
+        debug_assert!(offset + count as u64 * 4 <= self.bytes, "within the map");
+        // SAFETY: within one mapping, there and unchanged, by the contract; aligned, because mappings
+        // begin at pages; any bits are an `f32`; mapped as long as `self` lives.
+        unsafe {
+            std::slice::from_raw_parts(self.start.as_ptr().add(offset as usize).cast(), count)
+        }
+    }
+}
+
+/// Asks the processor to fetch `bytes`, which will be looked at soon. Pieces picked from all over a
+/// file come one cache miss after the other without.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: exactly what `new` mapped, and no slice of it outlives `self`.
+        let result = unsafe { munmap(self.start.as_ptr().cast(), self.bytes as usize) };
+        debug_assert!(result.is_ok(), "mapped by us");
+    }
+}

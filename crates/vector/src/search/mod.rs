@@ -1,0 +1,187 @@
+//! Nearest neighbours.
+
+mod coded;
+mod exact;
+mod top_k;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::check::check_vectors;
+use crate::codes::{Codes, Dot, Scanner};
+use crate::distance::{Kernels, Query};
+use crate::error::VectorError;
+use crate::limits::{CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX};
+use crate::slot::{Slot, SlotSet};
+use crate::slots::View;
+
+use self::coded::{Scan, Scratch};
+use self::top_k::TopK;
+
+/// What to search for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'search> {
+    /// The vector whose neighbours are wanted.
+    pub query: &'search [f32],
+    /// How many, at most [`NEIGHBOURS_MAX`].
+    pub neighbours: usize,
+    /// Only vectors in these slots; without it all of them. It is applied before the search: as many
+    /// neighbours come back as are wanted whenever that many match.
+    pub filter: Option<&'search SlotSet>,
+    /// Threads that share the work, this one included; 0 is taken for 1.
+    pub threads: usize,
+}
+
+/// A vector that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbour {
+    /// Where it is.
+    pub slot: Slot,
+    /// How far it is from the query by the metric of the file, computed exactly.
+    pub distance: f32,
+}
+
+impl<'search> Search<'search> {
+    /// The nearest `neighbours` of `query` among all vectors, found by one thread.
+    #[must_use]
+    pub fn new(query: &'search [f32], neighbours: usize) -> Self {
+        Self { query, neighbours, filter: None, threads: 1 }
+    }
+
+    /// The same search among the vectors in `filter`.
+    #[must_use]
+    pub fn within(self, filter: &'search SlotSet) -> Self {
+        Self { filter: Some(filter), ..self }
+    }
+
+    pub(crate) fn check(&self, view: &View) -> Result<(), VectorError> {
+        let shape = view.shape();
+        if self.query.len() != shape.dimension() {
+            let (expected, found) = (shape.dimension(), self.query.len());
+            return Err(VectorError::WrongLength { expected, found });
+        }
+        check_vectors(self.query, shape)?;
+        if self.neighbours > NEIGHBOURS_MAX {
+            let (neighbours, neighbours_max) = (self.neighbours, NEIGHBOURS_MAX);
+            return Err(VectorError::TooManyNeighbours { neighbours, neighbours_max });
+        }
+        Ok(())
+    }
+
+    /// Whether so few vectors may be found, or such short ones, that all of them are compared.
+    pub(crate) fn is_exact(&self, view: &View) -> bool {
+        if view.shape().dimension() < CODES_DIMENSION_MIN {
+            return true;
+        }
+        let words = (view.slot_count() as usize).div_ceil(64);
+        let mut candidates = 0;
+        for index in 0..words {
+            candidates += self.word(view, index).count_ones() as usize;
+            if candidates > EXACT_CANDIDATES_MAX {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn allows(&self, slot: Slot) -> bool {
+        self.filter.is_none_or(|filter| filter.contains(slot))
+    }
+
+    /// The bits of the slots `64 * index` to `64 * index + 63` that may be found.
+    #[inline]
+    fn word(&self, view: &View, index: usize) -> u64 {
+        let live = view.live_word(index);
+        match self.filter {
+            Some(filter) if live != 0 => live & filter.word(index),
+            _ => live,
+        }
+    }
+}
+
+impl View {
+    /// The nearest neighbours by comparing all vectors, without codes: what
+    /// [`VectorIndex::search`](crate::VectorIndex::search) is measured against.
+    ///
+    /// # Errors
+    /// As [`VectorIndex::search`](crate::VectorIndex::search).
+    pub fn search_exactly(&self, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
+        search.check(self)?;
+        if search.neighbours == 0 {
+            return Ok(Vec::new());
+        }
+        let query = Query::new(search.query, self.shape().metric(), Kernels::best());
+        let mut top = TopK::new(search.neighbours);
+        exact::scan(self, search, &query, &mut top)?;
+        Ok(finish(top, &query))
+    }
+}
+
+/// Which instructions distances, codes and finer codes are compared with on this processor, in words.
+#[must_use]
+pub fn processor_kernels() -> String {
+    let (distances, codes, finer) = (Kernels::best().name, Scanner::best().name, Dot::best().name);
+    format!("distances {distances}, codes {codes}, finer codes {finer}")
+}
+
+/// Searches by codes. The vectors in `without_code` are compared exactly in any case.
+pub(crate) fn search_coded(
+    view: &View,
+    search: &Search<'_>,
+    codes: &Codes,
+    without_code: &SlotSet,
+) -> Result<Vec<Neighbour>, VectorError> {
+    let query = Query::new(search.query, view.shape().metric(), Kernels::best());
+    let mut top = TopK::new(search.neighbours);
+    let Some(query_code) = codes.query(search.query) else {
+        exact::scan(view, search, &query, &mut top)?;
+        return Ok(finish(top, &query));
+    };
+    for slot in without_code.iter().filter(|slot| search.allows(*slot)) {
+        exact::offer(view, &query, slot, &mut top)?;
+    }
+    let scanner = Scanner::best();
+    let scan =
+        Scan { view, search, query: &query, codes, query_code: &query_code, scanner, without_code };
+    let threads = search.threads.clamp(1, scan.partitions().max(1));
+    if threads == 1 {
+        let mut scratch = Scratch::default();
+        for partition in 0..scan.partitions() {
+            scan.partition(partition, &mut scratch, &mut top)?;
+        }
+        return Ok(finish(top, &query));
+    }
+    let next = AtomicUsize::new(0);
+    let work = |mut top: TopK| {
+        let mut scratch = Scratch::default();
+        loop {
+            let partition = next.fetch_add(1, Ordering::Relaxed);
+            if partition >= scan.partitions() {
+                return Ok(top);
+            }
+            scan.partition(partition, &mut scratch, &mut top)?;
+        }
+    };
+    let tops: Vec<Result<TopK, VectorError>> = std::thread::scope(|scope| {
+        let spawn = |_| scope.spawn(|| work(TopK::new(search.neighbours)));
+        let others: Vec<_> = (1..threads).map(spawn).collect();
+        let own = work(top);
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| match other.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        std::iter::once(own).chain(others.into_iter().map(join)).collect()
+    });
+    let mut all = TopK::new(search.neighbours);
+    for top in tops {
+        top?.into_sorted().into_iter().for_each(|candidate| all.offer(candidate));
+    }
+    Ok(finish(all, &query))
+}
+
+fn finish(top: TopK, query: &Query<'_>) -> Vec<Neighbour> {
+    let neighbour = |candidate: top_k::Candidate| Neighbour {
+        slot: Slot::new(candidate.slot),
+        distance: query.distance(candidate.rank),
+    };
+    top.into_sorted().into_iter().map(neighbour).collect()
+}

@@ -1,0 +1,60 @@
+//! Writing zeros ahead of the vectors, while commits are small.
+//!
+//! A sync of blocks that were written before needs no change of the file's metadata, which on ext4
+//! takes 116 instead of 196 µs. So while small commits come, a thread keeps up to a megabyte of zeros
+//! behind the last vector.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::file::Shared;
+use super::format::slot_offset;
+use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
+
+/// Starts writing ahead if the last commit was small and little is left of the zeros.
+pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
+    {
+        let writer = shared.writer.lock();
+        let left = writer.file_end.saturating_sub(slot_offset(shared.shape, writer.count));
+        let is_small = (1..=SMALL_COMMIT_BYTES).contains(&writer.last_commit_bytes);
+        if !is_small || left >= AHEAD_BYTES / 4 {
+            return;
+        }
+    }
+    if shared.is_filling.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    if shared.file.descriptor().is_none() {
+        // The simulated disk repeats a run only if all happens on one thread.
+        fill(shared);
+        return;
+    }
+    let mut filler = shared.filler.lock();
+    if let Some(finished) = filler.take() {
+        // It has cleared `is_filling`, so it waits for nothing more.
+        let _ = finished.join();
+    }
+    let for_thread = Arc::clone(shared);
+    let name = "vector-ahead".to_owned();
+    let thread = std::thread::Builder::new().name(name).spawn(move || fill(&for_thread));
+    match thread {
+        Ok(thread) => *filler = Some(thread),
+        // Slower commits, nothing worse.
+        Err(_) => shared.is_filling.store(false, Ordering::Relaxed),
+    }
+}
+
+fn fill(shared: &Shared) {
+    let zeros = vec![0; AHEAD_PIECE_BYTES as usize];
+    while shared.is_filling.load(Ordering::Relaxed) {
+        // Under the lock of the writer, so that no zeros are written over vectors.
+        let mut writer = shared.writer.lock();
+        let target = slot_offset(shared.shape, writer.count) + AHEAD_BYTES;
+        if writer.file_end >= target || shared.file.write_at(&zeros, writer.file_end).is_err() {
+            // A device that is full or broken is found out by those who have something to write.
+            break;
+        }
+        writer.file_end += AHEAD_PIECE_BYTES;
+    }
+    shared.is_filling.store(false, Ordering::Relaxed);
+}

@@ -1,0 +1,205 @@
+//! Committing: one sync for all that waits.
+//!
+//! The two superblocks take turns. One of them always tells of a commit that the device has for
+//! certain; the other one may be overwritten. A commit writes its vectors, then the superblock with
+//! the check of these vectors, then syncs once: the device may take them in any order, because a
+//! superblock whose vectors are not there does not verify, and then the other one counts.
+
+use super::file::Shared;
+use super::format::{SUPERBLOCK_BYTES, Superblock};
+use super::recover::Recovered;
+use super::writer::Runs;
+use crate::config::Durability;
+use crate::error::VectorError;
+use crate::limits::CHECKED_BYTES_MAX;
+
+/// Names a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) file_id: u64,
+    pub(crate) sequence: u64,
+}
+
+/// Everything that only one commit at a time may touch.
+#[derive(Debug)]
+pub(super) struct Committer {
+    sequence: u64,
+    next_sequence: u64,
+    codes_valid_from: u64,
+    /// The sequence of the last commit that the device has, and its place.
+    durable_sequence: u64,
+    durable_place: u64,
+    /// Where the batch of that commit begins.
+    durable_base: u32,
+    /// The file may hold what a killed process wrote and did not sync.
+    is_synced: bool,
+    /// The writer's tickets that commits of either durability have covered.
+    durable_ticket: u64,
+    visible_ticket: u64,
+}
+
+/// What the writer has for a commit.
+struct Batch {
+    ticket: u64,
+    count: u32,
+    base: u32,
+    check: u64,
+    /// What is taken from the writer's check when this is durable.
+    taken_check: u64,
+    has_rewritten: bool,
+    /// Of the vectors that become visible.
+    bytes: u64,
+    /// Of the vectors that are not durable yet.
+    unsynced_bytes: u64,
+}
+
+impl Committer {
+    pub(super) fn new(recovered: &Recovered, is_synced: bool) -> Self {
+        Self {
+            sequence: recovered.superblock.sequence,
+            next_sequence: recovered.next_sequence,
+            codes_valid_from: recovered.codes_valid_from,
+            durable_sequence: recovered.superblock.sequence,
+            durable_place: recovered.place,
+            durable_base: recovered.superblock.base,
+            is_synced,
+            durable_ticket: 0,
+            visible_ticket: 0,
+        }
+    }
+
+    /// Of the last commit.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Of the last commit that the device has.
+    pub(super) fn durable_sequence(&self) -> u64 {
+        self.durable_sequence
+    }
+
+    fn covers(&self, ticket: u64, durability: Durability) -> bool {
+        match durability {
+            Durability::Fsync => self.is_synced && self.durable_ticket >= ticket,
+            Durability::Os => self.visible_ticket >= ticket,
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn commit(&self, durability: Durability) -> Result<(), VectorError> {
+        let ticket = self.writer.lock().ticket;
+        // Whoever gets here first commits for all who wait behind.
+        let mut committer = self.committer.lock();
+        if committer.covers(ticket, durability) {
+            return Ok(());
+        }
+        if !committer.is_synced {
+            // The next superblock builds on what the file holds, so that must be certain first.
+            self.file.sync_data()?;
+            committer.is_synced = true;
+            if committer.covers(ticket, durability) {
+                return Ok(());
+            }
+        }
+        let mut batch = self.begin()?;
+        let result = self
+            .sync_large(&mut batch, durability)
+            .and_then(|()| self.write_superblock(&mut committer, &batch, durability));
+        match result {
+            Ok(()) => self.publish(&mut committer, &batch, durability),
+            Err(_) => self.writer.lock().take_back(),
+        }
+        result
+    }
+
+    fn begin(&self) -> Result<Batch, VectorError> {
+        let mut writer = self.writer.lock();
+        writer.flush(self.shape, &*self.file)?;
+        writer.in_flight = std::mem::take(&mut writer.unpublished);
+        let has_rewritten = std::mem::take(&mut writer.has_rewritten);
+        let bytes = writer.in_flight.slots().count() as u64 * self.shape.stride() as u64;
+        let unsynced_bytes = u64::from(writer.count - writer.base) * self.shape.stride() as u64;
+        Ok(Batch {
+            ticket: writer.ticket,
+            count: writer.count,
+            base: writer.base,
+            check: writer.check,
+            taken_check: writer.check,
+            has_rewritten,
+            bytes,
+            unsynced_bytes,
+        })
+    }
+
+    /// Syncs the vectors of a large batch before its superblock, which then has nothing to prove:
+    /// so opening never reads more than a little.
+    fn sync_large(&self, batch: &mut Batch, durability: Durability) -> Result<(), VectorError> {
+        if durability == Durability::Fsync && batch.unsynced_bytes > CHECKED_BYTES_MAX {
+            self.file.sync_data()?;
+            batch.base = batch.count;
+            batch.check = 0;
+        }
+        Ok(())
+    }
+
+    fn write_superblock(
+        &self,
+        committer: &mut Committer,
+        batch: &Batch,
+        durability: Durability,
+    ) -> Result<(), VectorError> {
+        let sequence = committer.next_sequence;
+        if batch.has_rewritten {
+            // Kept even if this commit fails: its slots are rewritten all the same.
+            committer.codes_valid_from = sequence;
+        }
+        let superblock = Superblock {
+            shape: self.shape,
+            file_id: self.file_id,
+            sequence,
+            count: batch.count,
+            base: batch.base,
+            check: batch.check,
+            codes_valid_from: committer.codes_valid_from,
+        };
+        let place = 1 - committer.durable_place;
+        self.file.write_at(&superblock.encode(), place * SUPERBLOCK_BYTES as u64)?;
+        if durability == Durability::Fsync {
+            self.file.sync_data()?;
+            committer.durable_place = place;
+            committer.durable_sequence = sequence;
+        }
+        committer.sequence = sequence;
+        committer.next_sequence = sequence + 1;
+        Ok(())
+    }
+
+    fn publish(&self, committer: &mut Committer, batch: &Batch, durability: Durability) {
+        committer.visible_ticket = batch.ticket;
+        let mut guard = self.writer.lock();
+        let writer = &mut *guard;
+        if durability == Durability::Fsync {
+            committer.durable_ticket = batch.ticket;
+            // Not even the batch of the commit before is touched, so that it still verifies should the
+            // superblock of this one be damaged.
+            writer.rewritable_end = std::mem::replace(&mut committer.durable_base, batch.base);
+            writer.base = batch.count;
+            writer.check = writer.check.wrapping_sub(batch.taken_check);
+        }
+        let in_flight: Runs = std::mem::take(&mut writer.in_flight);
+        let mut published = self.published.write();
+        published.live = published.live.grown(batch.count);
+        published.count = batch.count;
+        for slot in in_flight.slots() {
+            if !writer.withdrawn.is_empty() && writer.withdrawn.remove(&slot) {
+                writer.free.push(std::cmp::Reverse(slot));
+            } else {
+                published.live.set(slot);
+            }
+        }
+        drop(published);
+        self.changed.lock().fresh.append(&in_flight);
+        writer.last_commit_bytes = batch.bytes;
+    }
+}

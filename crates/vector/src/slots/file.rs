@@ -1,0 +1,477 @@
+//! [`SlotFile`]: creating and opening, appending, freeing.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use liteio_disk::{Disk, DiskFile, OpenMode, memory_file};
+use parking_lot::{Mutex, RwLock};
+
+use super::ahead;
+use super::commit::{Committer, Stamp};
+use super::format::{DATA_OFFSET, Superblock, slot_offset, vector_crc};
+use super::live::LiveSet;
+use super::readers::Readers;
+use super::recover::{self, Recovered};
+use super::view::View;
+use super::writer::{Runs, Writer};
+use crate::check::check_vectors;
+use crate::codes::Opened;
+use crate::config::{Durability, Shape};
+use crate::error::VectorError;
+use crate::map::Map;
+use crate::slot::{Slot, SlotSet};
+
+/// Vectors of one dimension in a file, one a slot.
+///
+/// It may be shared between threads: writers take turns and share their syncs, readers do not wait
+/// for writers. See the [crate page](crate) for an example and the promises.
+#[derive(Debug)]
+pub struct SlotFile {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// A vector that has its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is, once committed.
+    pub slot: Slot,
+    /// Its [`vector_crc`], so that nobody computes it twice.
+    pub crc: u64,
+}
+
+/// What [`SlotFile::verify`] has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Slots of the file, free ones included.
+    pub slots: u32,
+    /// Vectors that were read.
+    pub vectors: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) file: Box<dyn DiskFile>,
+    pub(super) shape: Shape,
+    pub(super) file_id: u64,
+    opened: Opened,
+    // Taken in this order, if several are: committer, writer, readers, published, changed.
+    pub(super) committer: Mutex<Committer>,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) readers: Mutex<Readers>,
+    pub(super) published: RwLock<Published>,
+    pub(super) changed: Mutex<Changed>,
+    pub(super) is_filling: AtomicBool,
+    pub(super) filler: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Slots with vectors that became visible and have no codes yet.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Nobody looks after them.
+    pub(super) fresh: Runs,
+    /// Somebody is making their codes.
+    pub(super) taken: Runs,
+}
+
+/// What readers see.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Published {
+    pub(crate) count: u32,
+    pub(crate) live: LiveSet,
+    pub(super) map: Option<Arc<Map>>,
+}
+
+impl SlotFile {
+    /// Makes a new, empty file at `path`. Its name is durable when this returns.
+    ///
+    /// # Errors
+    /// [`VectorError::AlreadyThere`], or why it cannot be written.
+    pub fn create(disk: &dyn Disk, path: &str, shape: Shape) -> Result<Self, VectorError> {
+        let file = disk.create_temporary()?;
+        let superblock = initialise(&*file, shape)?;
+        file.sync_data()?;
+        file.try_lock()?;
+        // Complete before it has a name: a crash leaves all of it or nothing.
+        disk.link(&*file, path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                VectorError::AlreadyThere { path: path.to_owned() }
+            }
+            _ => error.into(),
+        })?;
+        disk.sync_dir(directory_of(path))?;
+        Ok(Self::with_new_file(file, superblock))
+    }
+
+    /// Opens the file at `path` and takes the sole right to it. All vectors of the last commit are
+    /// there, none is free; nothing in it is changed.
+    ///
+    /// # Errors
+    /// [`VectorError::NotThere`], [`VectorError::InUse`], [`VectorError::OtherDimension`] or
+    /// [`VectorError::OtherMetric`] when it was made with another shape, [`VectorError::Corrupt`]
+    /// when it cannot be trusted.
+    pub fn open(disk: &dyn Disk, path: &str, shape: Shape) -> Result<Self, VectorError> {
+        let file = disk.open(path, OpenMode::Write).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => VectorError::NotThere { path: path.to_owned() },
+            _ => error.into(),
+        })?;
+        file.try_lock()?;
+        let recovered = recover::recover(&*file, shape)?;
+        if recovered.superblock.sequence == 1 {
+            // Perhaps its maker died before the name was durable.
+            disk.sync_dir(directory_of(path))?;
+        }
+        Ok(Self::with(file, &recovered, false))
+    }
+
+    /// An empty file in memory only. Its commits are as durable as the process.
+    ///
+    /// # Errors
+    /// When the kernel has no memory or descriptor left.
+    pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
+        let file = memory_file("vectors")?;
+        let superblock = initialise(&*file, shape)?;
+        Ok(Self::with_new_file(file, superblock))
+    }
+
+    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock) -> Self {
+        let recovered = Recovered {
+            superblock,
+            place: 0,
+            next_sequence: superblock.sequence + 1,
+            codes_valid_from: superblock.codes_valid_from,
+            file_end: DATA_OFFSET,
+        };
+        Self::with(file, &recovered, true)
+    }
+
+    fn with(file: Box<dyn DiskFile>, recovered: &Recovered, is_synced: bool) -> Self {
+        let superblock = &recovered.superblock;
+        let live = LiveSet::full(superblock.count);
+        let shared = Shared {
+            file,
+            shape: superblock.shape,
+            file_id: superblock.file_id,
+            opened: Opened {
+                stamp: Stamp { file_id: superblock.file_id, sequence: superblock.sequence },
+                codes_valid_from: recovered.codes_valid_from,
+                slots: superblock.count,
+            },
+            committer: Mutex::new(Committer::new(recovered, is_synced)),
+            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
+            readers: Mutex::new(Readers::default()),
+            published: RwLock::new(Published { count: superblock.count, live, map: None }),
+            changed: Mutex::default(),
+            is_filling: AtomicBool::new(false),
+            filler: Mutex::new(None),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Dimension and metric.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shared.shape
+    }
+
+    /// Slots that readers can know of, free ones included: those of the last commit.
+    #[must_use]
+    pub fn slot_count(&self) -> u32 {
+        self.shared.published.read().count
+    }
+
+    /// Vectors that readers can see.
+    #[must_use]
+    pub fn vector_count(&self) -> usize {
+        self.published().live.count()
+    }
+
+    /// Takes one vector. It is visible, and durable, after the next [`SlotFile::commit`].
+    ///
+    /// # Errors
+    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`], or why
+    /// it cannot be written. It was not taken then.
+    pub fn append(&self, vector: &[f32]) -> Result<Written, VectorError> {
+        let shared = &*self.shared;
+        if vector.len() != shared.shape.dimension() {
+            let (expected, found) = (shared.shape.dimension(), vector.len());
+            return Err(VectorError::WrongLength { expected, found });
+        }
+        check_vectors(vector, shared.shape)?;
+        let crc = vector_crc(vector);
+        let mut writer = shared.writer.lock();
+        let slot = shared.append(&mut writer, vector, crc)?;
+        Ok(Written { slot, crc })
+    }
+
+    /// Takes several vectors, one after the other in `vectors`, and returns their slots in the same
+    /// order: all of them or none.
+    ///
+    /// # Errors
+    /// As [`SlotFile::append`]; `vector` in an error counts within `vectors`.
+    pub fn append_many(&self, vectors: &[f32]) -> Result<Vec<Written>, VectorError> {
+        let shared = &*self.shared;
+        let dimension = shared.shape.dimension();
+        if !vectors.len().is_multiple_of(dimension) {
+            let expected = vectors.len().next_multiple_of(dimension);
+            return Err(VectorError::WrongLength { expected, found: vectors.len() });
+        }
+        check_vectors(vectors, shared.shape)?;
+        let vectors = vectors.chunks_exact(dimension);
+        let crcs: Vec<u64> = vectors.clone().map(vector_crc).collect();
+        let mut written = Vec::with_capacity(crcs.len());
+        let mut writer = shared.writer.lock();
+        for (vector, crc) in vectors.zip(crcs) {
+            match shared.append(&mut writer, vector, crc) {
+                Ok(slot) => written.push(Written { slot, crc }),
+                Err(error) => {
+                    // They are written sooner or later, but nobody will see them.
+                    writer.withdrawn.extend(written.iter().map(|written| written.slot.number()));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Makes all vectors that were appended before visible, and as durable as asked for. Concurrent
+    /// commits share one sync.
+    ///
+    /// After `Ok` with [`Durability::Fsync`] they survive a power cut. After an error none of them is
+    /// visible, and after a later crash either all or none of a commit is there.
+    ///
+    /// # Errors
+    /// [`VectorError::NoSpace`]: what waits can be committed when there is space again.
+    /// [`VectorError::Poisoned`]: no more writes until the file is opened again.
+    pub fn commit(&self, durability: Durability) -> Result<(), VectorError> {
+        self.shared.commit(durability)?;
+        ahead::fill_if_worthwhile(&self.shared);
+        Ok(())
+    }
+
+    /// Gives slots back, to be used for later vectors. Readers no longer find these vectors; a slot
+    /// is written again when all [`View`]s that may have seen it are gone. Slots that are free
+    /// already stay so.
+    ///
+    /// **Which slots are in use is not in the file**: after opening none is free until
+    /// [`SlotFile::retain`]. So whoever keeps names for vectors frees a slot only after its
+    /// removal from those names is durable.
+    ///
+    /// # Errors
+    /// [`VectorError::NoSuchSlot`] when one was never handed out; none is freed then.
+    pub fn free(&self, slots: &[Slot]) -> Result<(), VectorError> {
+        let mut writer = self.shared.writer.lock();
+        if let Some(slot) = slots.iter().find(|slot| slot.number() >= writer.count) {
+            return Err(VectorError::NoSuchSlot(*slot));
+        }
+        self.shared.free(&mut writer, slots.iter().map(|slot| slot.number()));
+        Ok(())
+    }
+
+    /// Frees all visible slots but those in `used`: the step after opening.
+    ///
+    /// # Errors
+    /// [`VectorError::NoSuchSlot`] when one of `used` is not in the file; none is freed then. That
+    /// the file lacks a vector that was committed is damage; [`SlotFile::ensure_slots`] goes on.
+    pub fn retain(&self, used: &SlotSet) -> Result<(), VectorError> {
+        let mut writer = self.shared.writer.lock();
+        let count = self.shared.published.read().count;
+        if let Some(slot) = used.iter().find(|slot| slot.number() >= count) {
+            return Err(VectorError::NoSuchSlot(slot));
+        }
+        let unused = (0..count).filter(|slot| !used.contains(Slot::new(*slot)));
+        self.shared.free(&mut writer, unused);
+        Ok(())
+    }
+
+    /// Makes the file at least `count` slots long, for an owner who knows of vectors that a damaged
+    /// file no longer counts. Their bytes are what is left of them: compare them with their
+    /// [`vector_crc`]. Visible after the next commit; what matters is that no new vector gets one of
+    /// these slots.
+    ///
+    /// # Errors
+    /// When the file cannot be read or extended.
+    pub fn ensure_slots(&self, count: u32) -> Result<(), VectorError> {
+        let shared = &*self.shared;
+        let mut writer = shared.writer.lock();
+        writer.flush(shared.shape, &*shared.file)?;
+        if count <= writer.count {
+            return Ok(());
+        }
+        let end = slot_offset(shared.shape, count);
+        if end > writer.file_end {
+            shared.file.set_len(end)?;
+            writer.file_end = end;
+        }
+        let sum = recover::batch_check(&*shared.file, shared.shape, writer.count, count)?;
+        let sum = sum.ok_or(VectorError::Corrupt("the file was cut while it was open"))?;
+        writer.check = writer.check.wrapping_add(sum);
+        (writer.count..count).for_each(|slot| writer.unpublished.push(slot));
+        writer.count = count;
+        writer.ticket += 1;
+        Ok(())
+    }
+
+    /// A view of the vectors that are visible now, for as long as it is kept. It shows them without
+    /// copying.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View::new(Arc::clone(&self.shared))
+    }
+
+    /// Copies the vector in `slot` into `buffer` with one read: the way to a single vector that may
+    /// not be in memory.
+    ///
+    /// # Errors
+    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, or why it cannot be
+    /// read.
+    pub fn read_into(&self, slot: Slot, buffer: &mut [f32]) -> Result<(), VectorError> {
+        let shared = &*self.shared;
+        if buffer.len() != shared.shape.dimension() {
+            let (expected, found) = (shared.shape.dimension(), buffer.len());
+            return Err(VectorError::WrongLength { expected, found });
+        }
+        let _entered = super::view::Entered::new(shared);
+        if !shared.published.read().live.contains(slot.number()) {
+            return Err(VectorError::NoSuchSlot(slot));
+        }
+        shared.read(slot.number(), buffer)
+    }
+
+    /// Reads everything back from the file: its superblocks, the batch of the last commit, and every
+    /// visible vector.
+    ///
+    /// # Errors
+    /// [`VectorError::Corrupt`] says what is wrong.
+    pub fn verify(&self) -> Result<Verified, VectorError> {
+        let shared = &*self.shared;
+        {
+            let committer = shared.committer.lock();
+            let recovered = recover::recover(&*shared.file, shared.shape)?;
+            if recovered.superblock.sequence != committer.sequence() {
+                return Err(VectorError::Corrupt("the last commit is not in the file"));
+            }
+        }
+        let view = self.view();
+        let mut vectors = 0;
+        let mut vector = vec![0.0; shared.shape.dimension()];
+        for slot in view.slots() {
+            match view.read_into(slot, &mut vector) {
+                Ok(()) => {}
+                // Freed meanwhile.
+                Err(VectorError::NoSuchSlot(_)) => continue,
+                Err(error) => return Err(error),
+            }
+            check_vectors(&vector, shared.shape)
+                .map_err(|_| VectorError::Corrupt("a vector holds what none can hold"))?;
+            vectors += 1;
+        }
+        Ok(Verified { slots: view.slot_count(), vectors })
+    }
+
+    pub(crate) fn published(&self) -> Published {
+        self.shared.published.read().clone()
+    }
+
+    /// What was opened, to compare codes with.
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.shared.opened
+    }
+
+    /// Commits, and names the last commit that the device has: all changes of which readers know by
+    /// then, and perhaps more, are in it.
+    ///
+    /// # Errors
+    /// As [`SlotFile::commit`].
+    pub(crate) fn commit_and_stamp(&self) -> Result<Stamp, VectorError> {
+        self.commit(Durability::Fsync)?;
+        let sequence = self.shared.committer.lock().durable_sequence();
+        Ok(Stamp { file_id: self.shared.file_id, sequence })
+    }
+
+    /// The slots that have no codes yet.
+    pub(crate) fn changed(&self) -> SlotSet {
+        let changed = self.shared.changed.lock();
+        let slots = changed.taken.slots().chain(changed.fresh.slots());
+        slots.map(Slot::new).collect()
+    }
+
+    /// Takes the slots that have no codes yet, for one who is to make them, and who then calls
+    /// [`SlotFile::finish_changed`]. Only one may do so at a time.
+    pub(crate) fn take_changed(&self) -> Runs {
+        let mut changed = self.shared.changed.lock();
+        let fresh = std::mem::take(&mut changed.fresh);
+        changed.taken.append(&fresh);
+        changed.taken.clone()
+    }
+
+    /// The codes of the slots taken are made.
+    pub(crate) fn finish_changed(&self) {
+        self.shared.changed.lock().taken = Runs::default();
+    }
+}
+
+impl Drop for SlotFile {
+    fn drop(&mut self) {
+        let filler = self.shared.filler.lock().take();
+        if let Some(filler) = filler {
+            self.shared.is_filling.store(false, Ordering::Relaxed);
+            // Whether it has ended well matters to nobody: the zeros are only for speed.
+            let _ = filler.join();
+        }
+    }
+}
+
+impl Shared {
+    fn append(&self, writer: &mut Writer, vector: &[f32], crc: u64) -> Result<Slot, VectorError> {
+        writer.append(vector, crc, self.shape, &*self.file, &self.readers)
+    }
+
+    /// Removes slots from what readers see, and keeps them until no reader is left.
+    pub(super) fn free(&self, writer: &mut Writer, slots: impl Iterator<Item = u32>) {
+        // A view that is opened from here on sees none of them.
+        let mut readers = self.readers.lock();
+        let live = self.published.read().live.clone();
+        let mut retired = Vec::new();
+        for slot in slots {
+            if live.clear(slot) {
+                retired.push(slot);
+            } else if writer.is_unpublished(slot) {
+                writer.withdrawn.insert(slot);
+            }
+        }
+        writer.has_retired |= !retired.is_empty();
+        readers.retire(retired);
+    }
+
+    pub(super) fn read(&self, slot: u32, buffer: &mut [f32]) -> Result<(), VectorError> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
+        if self.file.read_at(bytes, slot_offset(self.shape, slot))? < bytes.len() {
+            return Err(VectorError::Corrupt("the file ends before a vector"));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Writes the first superblock of a new file.
+fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorError> {
+    let superblock = Superblock {
+        shape,
+        // Only to tell files apart; the keys of hash maps are random enough.
+        file_id: RandomState::new().build_hasher().finish(),
+        sequence: 1,
+        count: 0,
+        base: 0,
+        check: 0,
+        codes_valid_from: 0,
+    };
+    file.set_len(DATA_OFFSET)?;
+    file.write_at(&superblock.encode(), 0)?;
+    Ok(superblock)
+}

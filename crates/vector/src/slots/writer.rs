@@ -1,0 +1,191 @@
+//! What waits to be written, and which slots may be written to.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::ops::Range;
+
+use liteio_disk::DiskFile;
+use parking_lot::Mutex;
+
+use super::format::{check, slot_offset};
+use super::readers::Readers;
+use crate::config::Shape;
+use crate::error::VectorError;
+use crate::limits::{SLOTS_MAX, STAGE_BYTES_MAX};
+use crate::slot::Slot;
+
+/// Everything that only one writer at a time may touch.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// Slots handed out so far; the next new one has this number.
+    pub(super) count: u32,
+    /// Where the file ends, zeros written ahead included.
+    pub(super) file_end: u64,
+    /// Slots below are durable, and the batch of the next commit begins here.
+    pub(super) base: u32,
+    /// The check of the slots from `base` to `count`.
+    pub(super) check: u64,
+    /// Whether a slot below `base` was written since the last commit.
+    pub(super) has_rewritten: bool,
+    /// Slots below may be written again. Those of the batches of the two newest durable commits may
+    /// not: these commits would no longer verify.
+    pub(super) rewritable_end: u32,
+    /// The number of appends and rewrites so far, so that a commit knows whether it covers them.
+    pub(super) ticket: u64,
+    /// Written or staged, and not yet visible.
+    pub(super) unpublished: Runs,
+    /// Being committed just now.
+    pub(super) in_flight: Runs,
+    /// Freed before they were visible.
+    pub(super) withdrawn: HashSet<u32>,
+    /// Slots without a vector and without readers.
+    pub(super) free: BinaryHeap<Reverse<u32>>,
+    /// Whether freed slots wait for readers.
+    pub(super) has_retired: bool,
+    /// Of vectors in the last commit.
+    pub(super) last_commit_bytes: u64,
+    staged_bytes: Vec<u8>,
+    staged_slots: Vec<u32>,
+}
+
+impl Writer {
+    /// For a file with `count` slots, all of them visible.
+    pub(super) fn new(count: u32, file_end: u64) -> Self {
+        Self {
+            count,
+            file_end,
+            base: count,
+            check: 0,
+            has_rewritten: false,
+            rewritable_end: 0,
+            ticket: 0,
+            unpublished: Runs::default(),
+            in_flight: Runs::default(),
+            withdrawn: HashSet::new(),
+            free: BinaryHeap::new(),
+            has_retired: false,
+            last_commit_bytes: 0,
+            staged_bytes: Vec::new(),
+            staged_slots: Vec::new(),
+        }
+    }
+
+    /// Takes a vector with its CRC. It is in memory until the stage is full or a commit comes.
+    ///
+    /// # Errors
+    /// When the stage is full and cannot be written, or no slot is left. Nothing was taken then.
+    pub(super) fn append(
+        &mut self,
+        vector: &[f32],
+        crc: u64,
+        shape: Shape,
+        file: &dyn DiskFile,
+        readers: &Mutex<Readers>,
+    ) -> Result<Slot, VectorError> {
+        let stride = shape.stride();
+        if self.staged_bytes.len() + stride > STAGE_BYTES_MAX {
+            self.flush(shape, file)?;
+        }
+        let slot = self.take_slot(readers)?;
+        if self.staged_bytes.capacity() == 0 {
+            self.staged_bytes.reserve_exact(STAGE_BYTES_MAX);
+        }
+        self.staged_bytes.extend_from_slice(bytemuck::cast_slice(vector));
+        let end = self.staged_bytes.len().next_multiple_of(stride);
+        self.staged_bytes.resize(end, 0);
+        self.staged_slots.push(slot);
+        if slot < self.base {
+            self.has_rewritten = true;
+        } else {
+            self.check = self.check.wrapping_add(check(Slot::new(slot), crc));
+        }
+        self.unpublished.push(slot);
+        self.ticket += 1;
+        Ok(Slot::new(slot))
+    }
+
+    /// The lowest slot that may be written: a free one if there is any, else a new one.
+    fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
+        if self.has_retired {
+            let mut readers = readers.lock();
+            self.free.extend(readers.released().into_iter().map(Reverse));
+            self.has_retired = readers.has_retired();
+        }
+        if let Some(Reverse(slot)) = self.free.peek().copied()
+            && slot < self.rewritable_end
+        {
+            self.free.pop();
+            return Ok(slot);
+        }
+        if self.count >= SLOTS_MAX {
+            return Err(VectorError::Full);
+        }
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+
+    /// Writes what is staged to the file. What could not be written stays staged.
+    pub(super) fn flush(&mut self, shape: Shape, file: &dyn DiskFile) -> Result<(), VectorError> {
+        let stride = shape.stride();
+        let mut written = 0;
+        let mut result = Ok(());
+        while written < self.staged_slots.len() {
+            let first = self.staged_slots[written];
+            let following = self.staged_slots[written..].iter().zip(first..);
+            let length = following.take_while(|(slot, expected)| **slot == *expected).count();
+            let bytes = &self.staged_bytes[written * stride..(written + length) * stride];
+            let offset = slot_offset(shape, first);
+            result = file.write_at(bytes, offset);
+            if result.is_err() {
+                break;
+            }
+            self.file_end = self.file_end.max(offset + bytes.len() as u64);
+            written += length;
+        }
+        self.staged_slots.drain(..written);
+        self.staged_bytes.drain(..written * stride);
+        Ok(result?)
+    }
+
+    /// A commit has failed: what it was to make visible waits for the next.
+    pub(super) fn take_back(&mut self) {
+        let later = std::mem::take(&mut self.unpublished);
+        self.unpublished = std::mem::take(&mut self.in_flight);
+        self.unpublished.append(&later);
+    }
+
+    /// Whether `slot` is written or staged, and not visible yet.
+    pub(super) fn is_unpublished(&self, slot: u32) -> bool {
+        self.unpublished.contains(slot) || self.in_flight.contains(slot)
+    }
+}
+
+/// Slots in the order in which they were pushed, neighbours joined.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Runs(Vec<Range<u32>>);
+
+impl Runs {
+    pub(crate) fn push(&mut self, slot: u32) {
+        match self.0.last_mut() {
+            Some(run) if run.end == slot => run.end += 1,
+            _ => self.0.push(slot..slot + 1),
+        }
+    }
+
+    pub(crate) fn append(&mut self, later: &Self) {
+        for run in &later.0 {
+            match self.0.last_mut() {
+                Some(last) if last.end == run.start => last.end = run.end,
+                _ => self.0.push(run.clone()),
+            }
+        }
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        self.0.iter().any(|run| run.contains(&slot))
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().cloned().flatten()
+    }
+}

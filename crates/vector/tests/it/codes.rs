@@ -1,0 +1,165 @@
+//! The file of codes: read when it is right, made again when it is not.
+
+use std::sync::Arc;
+
+use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
+use liteio_vector::{Durability, Metric, Search, Shape, Slot, VectorIndex};
+
+use crate::harness::{Generator, clustered, shape};
+
+const DIMENSION: usize = 256;
+const COUNT: usize = 5_000;
+
+fn index_shape() -> Shape {
+    shape(DIMENSION, Metric::Cosine)
+}
+
+fn open(disk: &SimulatedDisk) -> VectorIndex {
+    VectorIndex::open(Arc::new(disk.clone()), "a", index_shape()).expect("opens")
+}
+
+/// An index whose codes are saved.
+fn saved(vectors: &[f32]) -> SimulatedDisk {
+    let disk = SimulatedDisk::new(1);
+    let index = VectorIndex::create(Arc::new(disk.clone()), "a", index_shape()).expect("created");
+    index.slots().append_many(vectors).expect("appended");
+    index.slots().commit(Durability::Fsync).expect("committed");
+    index.save_codes().expect("saved");
+    disk
+}
+
+/// Every vector is its own nearest neighbour.
+fn check(index: &VectorIndex, context: &str) {
+    let view = index.slots().view();
+    for slot in view.slots().step_by(97) {
+        let query = view.vector(slot).expect("there").into_owned();
+        let found = index.search(&view, &Search::new(&query, 3)).expect("found");
+        assert_eq!(found[0].slot, slot, "{context}: {found:?}");
+        assert!(found[0].distance.abs() < 1e-5, "{context}: {found:?}");
+    }
+}
+
+fn read(disk: &SimulatedDisk, path: &str) -> Vec<u8> {
+    let file = disk.open(path, OpenMode::Read).expect("opens");
+    let mut bytes = vec![0; file.len().expect("length") as usize];
+    file.read_at(&mut bytes, 0).expect("read");
+    bytes
+}
+
+#[test]
+fn damaged_cut_and_missing_codes_are_made_again() {
+    let vectors = clustered(COUNT, DIMENSION, 20, 1);
+    let disk = saved(&vectors);
+    let bytes = read(&disk, "a.codes");
+    let mut generator = Generator::new(3);
+    for round in 0..40 {
+        let file = disk.open("a.codes", OpenMode::CreateOrWrite).expect("opens");
+        let at = match round % 2 {
+            0 => generator.below(70),
+            _ => generator.below(bytes.len() as u64),
+        };
+        file.set_len(bytes.len() as u64).expect("set");
+        file.write_at(&bytes, 0).expect("written");
+        match round % 4 {
+            0 | 1 => file.write_at(&[!bytes[at as usize]], at).expect("changed"),
+            2 => file.set_len(at).expect("cut"),
+            _ => disk.remove("a.codes").expect("removed"),
+        }
+        check(&open(&disk), &format!("round {round}, byte {at}"));
+    }
+}
+
+#[test]
+fn codes_are_brought_up_to_date_with_what_came_after_them() {
+    let vectors = clustered(COUNT, DIMENSION, 20, 1);
+    let disk = saved(&vectors);
+    let more = clustered(300, DIMENSION, 5, 2);
+    {
+        let index = open(&disk);
+        index.slots().append_many(&more).expect("appended");
+        index.slots().commit(Durability::Fsync).expect("committed");
+        check(&index, "appended after opening");
+    }
+    check(&open(&disk), "appended after the codes were saved");
+    {
+        let index = open(&disk);
+        check(&index, "opened");
+        let freed: Vec<Slot> = (100..400).map(Slot::new).collect();
+        index.slots().free(&freed).expect("freed");
+        // Two commits, after which freed slots are used again.
+        for vector in more.chunks(DIMENSION).take(2) {
+            index.slots().append(vector).expect("appended");
+            index.slots().commit(Durability::Fsync).expect("committed");
+        }
+        let again = clustered(300, DIMENSION, 5, 3);
+        let written = index.slots().append_many(&again).expect("appended");
+        assert!(written.iter().any(|written| freed.contains(&written.slot)), "used again");
+        index.slots().commit(Durability::Fsync).expect("committed");
+        check(&index, "rewritten");
+    }
+    check(&open(&disk), "rewritten after the codes were saved");
+}
+
+#[test]
+fn codes_of_another_file_or_of_a_lost_commit_are_not_taken() {
+    let vectors = clustered(COUNT, DIMENSION, 20, 1);
+    let other = saved(&clustered(COUNT, DIMENSION, 20, 9));
+    let disk = saved(&vectors);
+    let bytes = read(&other, "a.codes");
+    disk.open("a.codes", OpenMode::Write).expect("opens").write_at(&bytes, 0).expect("written");
+    check(&open(&disk), "codes of another file");
+
+    let disk = saved(&vectors);
+    {
+        let index = open(&disk);
+        index.slots().append_many(&clustered(10, DIMENSION, 2, 4)).expect("appended");
+        index.slots().commit(Durability::Fsync).expect("committed");
+        index.save_codes().expect("saved");
+    }
+    // The superblock of that commit is damaged: the one before counts, and another commit follows.
+    let superblock = disk.open("a.slots", OpenMode::Write).expect("opens");
+    let newest = (0..2)
+        .max_by_key(|place| {
+            let mut sequence = [0; 8];
+            superblock.read_at(&mut sequence, place * 4_096 + 32).expect("read");
+            u64::from_le_bytes(sequence)
+        })
+        .expect("two");
+    superblock.write_at(&[0xee; 8], newest * 4_096 + 40).expect("written");
+    drop(superblock);
+    {
+        let index = open(&disk);
+        assert_eq!(index.slots().slot_count(), COUNT as u32);
+        index.slots().append_many(&clustered(10, DIMENSION, 2, 5)).expect("appended");
+        index.slots().commit(Durability::Fsync).expect("committed");
+    }
+    check(&open(&disk), "codes of a commit that was lost");
+}
+
+#[test]
+fn a_crash_or_fault_while_codes_are_saved_costs_nothing_but_time() {
+    let vectors = clustered(2_000, DIMENSION, 20, 1);
+    let operations = {
+        let disk = saved(&vectors);
+        let before = disk.operations();
+        open(&disk).save_codes().expect("saved");
+        disk.operations() - before
+    };
+    for operation in 0..operations {
+        for fault in [Fault::Crash, Fault::Io, Fault::NoSpace] {
+            let disk = saved(&vectors);
+            disk.set_fault(disk.operations() + operation, fault);
+            // The file of the finer codes can be done without, so not every fault is an error.
+            let _ = open(&disk).save_codes();
+            check(&open(&disk.crash()), &format!("{fault:?} at {operation}"));
+        }
+    }
+}
+
+#[test]
+fn removing_an_index_removes_its_files() {
+    let disk = saved(&clustered(2_000, DIMENSION, 20, 1));
+    VectorIndex::remove(&disk, "a").expect("removed");
+    assert_eq!(disk.list("").expect("listed"), []);
+    VectorIndex::remove(&disk, "a").expect("nothing to remove");
+}

@@ -1,0 +1,101 @@
+//! Truncated and changed files: an error or less than before, never a panic, never a wrong vector.
+
+use liteio_disk::{Disk, OpenMode, SimulatedDisk};
+use liteio_vector::{Durability, Metric, Slot, SlotFile, VectorError, vector_crc};
+
+use crate::harness::{Generator, numbered, shape};
+
+const DIMENSION: usize = 20;
+
+/// 40 vectors in four commits, with the CRC of each.
+fn file_with_vectors(disk: &SimulatedDisk) -> Vec<u64> {
+    let file = SlotFile::create(disk, "a", shape(DIMENSION, Metric::Cosine)).expect("created");
+    let mut crcs = Vec::new();
+    for number in 0..40 {
+        crcs.push(file.append(&numbered(number, DIMENSION)).expect("appended").crc);
+        if number % 10 == 9 {
+            file.commit(Durability::Fsync).expect("committed");
+        }
+    }
+    crcs
+}
+
+/// Whatever was done to the file, a vector with the right CRC is the right one, and all vectors that
+/// the damage did not touch are there once their number is known.
+fn check(disk: &SimulatedDisk, crcs: &[u64], context: &str) {
+    let file = match SlotFile::open(disk, "a", shape(DIMENSION, Metric::Cosine)) {
+        Ok(file) => file,
+        Err(VectorError::Corrupt(_)) => return,
+        Err(error) => panic!("{context}: {error}"),
+    };
+    file.ensure_slots(crcs.len() as u32).expect("extended");
+    file.commit(Durability::Fsync).expect("committed");
+    let view = file.view();
+    let mut lost = 0;
+    for (number, crc) in (0..).zip(crcs) {
+        let vector = view.vector(Slot::new(number)).expect("there is a slot");
+        if vector_crc(&vector) == *crc {
+            assert_eq!(*vector, numbered(number, DIMENSION), "{context}");
+        } else {
+            lost += 1;
+        }
+    }
+    assert!(lost <= 1 || context.contains("cut"), "{context}: {lost} are lost");
+    let next = file.append(&numbered(99, DIMENSION)).expect("appended").slot;
+    assert!(next.number() >= 40, "{context}: no slot that a name may point to is handed out");
+}
+
+#[test]
+fn a_changed_byte_anywhere_costs_at_most_the_vector_that_it_is_in() {
+    let mut generator = Generator::new(5);
+    let superblocks = (0..80).chain([4_088, 4_095]).chain(4_096..4_180).chain([8_184, 8_191]);
+    let data = (0..200).map(|_| 65_536 + generator.below(40 * 128)).collect::<Vec<u64>>();
+    for at in superblocks.chain([9_000, 65_535]).chain(data) {
+        let disk = SimulatedDisk::new(1);
+        let crcs = file_with_vectors(&disk);
+        let file = disk.open("a", OpenMode::Write).expect("opens");
+        let mut byte = [0];
+        file.read_at(&mut byte, at).expect("read");
+        file.write_at(&[byte[0] ^ 1 << generator.below(8)], at).expect("written");
+        drop(file);
+        check(&disk, &crcs, &format!("byte {at}"));
+    }
+}
+
+#[test]
+fn a_cut_file_is_an_error_or_has_fewer_vectors() {
+    let ends = (0..20).map(|step| step * 500).chain([65_535, 65_536, 65_537]);
+    for end in ends.chain((0..40).map(|slot| 65_536 + slot * 128 + 60)) {
+        let disk = SimulatedDisk::new(1);
+        let crcs = file_with_vectors(&disk);
+        disk.open("a", OpenMode::Write).expect("opens").set_len(end).expect("cut");
+        check(&disk, &crcs, &format!("cut at {end}"));
+    }
+}
+
+#[test]
+fn files_of_others_are_refused() {
+    for content in [&b""[..], b"hello", &[0; 100_000], &[0xff; 100_000]] {
+        let disk = SimulatedDisk::new(1);
+        let file = disk.open("a", OpenMode::CreateOrWrite).expect("created");
+        file.write_at(content, 0).expect("written");
+        drop(file);
+        let error = SlotFile::open(&disk, "a", shape(3, Metric::Cosine)).expect_err("not ours");
+        assert!(matches!(error, VectorError::Corrupt(_)), "{error}");
+        let mut kept = vec![0; content.len()];
+        let file = disk.open("a", OpenMode::Read).expect("opens");
+        assert_eq!(file.read_at(&mut kept, 0).expect("read"), content.len());
+        assert_eq!((kept.as_slice(), file.len().expect("length")), (content, content.len() as u64));
+    }
+}
+
+#[test]
+fn verify_finds_a_vector_that_none_can_be() {
+    let disk = SimulatedDisk::new(1);
+    file_with_vectors(&disk);
+    let bytes = disk.open("a", OpenMode::Write).expect("opens");
+    bytes.write_at(&f32::NAN.to_le_bytes(), 65_536 + 3 * 128).expect("written");
+    let file = SlotFile::open(&disk, "a", shape(DIMENSION, Metric::Cosine)).expect("opens");
+    let error = file.verify().expect_err("damaged");
+    assert!(matches!(error, VectorError::Corrupt(_)), "{error}");
+}

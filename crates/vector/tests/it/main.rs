@@ -1,0 +1,10 @@
+//! The crate as its callers see it.
+
+mod codes;
+mod crash;
+mod damage;
+mod harness;
+mod recall;
+mod search;
+mod slots;
+mod threads;

@@ -1,0 +1,84 @@
+//! How many of the true neighbours a search finds.
+
+use std::collections::HashSet;
+
+use liteio_vector::{Durability, Metric, Search, Slot, SlotSet, VectorIndex};
+
+use crate::harness::{Generator, clustered, shape, unrelated};
+
+const QUERIES: usize = 30;
+
+fn index_of(vectors: &[f32], dimension: usize, metric: Metric) -> VectorIndex {
+    let index = VectorIndex::in_memory(shape(dimension, metric)).expect("created");
+    index.slots().append_many(vectors).expect("appended");
+    index.slots().commit(Durability::Os).expect("committed");
+    index
+}
+
+/// Some of the vectors, a little moved.
+fn queries_near(vectors: &[f32], dimension: usize) -> Vec<Vec<f32>> {
+    let mut generator = Generator::new(99);
+    let count = (vectors.len() / dimension) as u64;
+    let mut query = || {
+        let start = generator.below(count) as usize * dimension;
+        let vector = &vectors[start..start + dimension];
+        vector.iter().map(|element| element + 0.3 * generator.normal()).collect()
+    };
+    (0..QUERIES).map(|_| query()).collect()
+}
+
+/// The part of the true neighbours that was found. All distances must be exact.
+fn recall(
+    index: &VectorIndex,
+    queries: &[Vec<f32>],
+    neighbours: usize,
+    filter: Option<&SlotSet>,
+) -> f64 {
+    let view = index.slots().view();
+    let mut found = 0;
+    let mut expected = 0;
+    for query in queries {
+        let search = Search { filter, ..Search::new(query, neighbours) };
+        let exact = view.search_exactly(&search).expect("found");
+        let approximate = index.search(&view, &search).expect("found");
+        assert_eq!(approximate.len(), exact.len(), "as many as there are");
+        assert!(approximate.is_sorted_by(|a, b| a.distance <= b.distance));
+        let truth: HashSet<Slot> = exact.iter().map(|neighbour| neighbour.slot).collect();
+        for neighbour in &approximate {
+            if let Some(same) = exact.iter().find(|exact| exact.slot == neighbour.slot) {
+                assert_eq!(same.distance, neighbour.distance);
+                found += 1;
+            }
+            assert!(filter.is_none_or(|filter| filter.contains(neighbour.slot)));
+        }
+        expected += truth.len();
+    }
+    found as f64 / expected as f64
+}
+
+#[test]
+fn nearly_all_neighbours_are_found_among_clustered_vectors() {
+    for metric in [Metric::Cosine, Metric::Euclidean] {
+        let vectors = clustered(20_000, 768, 100, 1);
+        let index = index_of(&vectors, 768, metric);
+        let queries = queries_near(&vectors, 768);
+        for neighbours in [1, 10, 100] {
+            let recall = recall(&index, &queries, neighbours, None);
+            assert!(recall >= 0.99, "{metric:?}, {neighbours}: {recall}");
+        }
+    }
+}
+
+#[test]
+fn nearly_all_neighbours_are_found_among_unrelated_vectors() {
+    for metric in [Metric::Cosine, Metric::Euclidean] {
+        let vectors = unrelated(20_000, 768, 2);
+        let index = index_of(&vectors, 768, metric);
+        let queries: Vec<Vec<f32>> =
+            unrelated(QUERIES, 768, 3).chunks(768).map(<[f32]>::to_vec).collect();
+        for neighbours in [10, 100] {
+            let recall = recall(&index, &queries, neighbours, None);
+            assert!(recall >= 0.99, "{metric:?}, {neighbours}: {recall}");
+        }
+    }
+}
