@@ -69,21 +69,22 @@ impl Site<'_> {
         numbers.map(|number| self.pair(number)).collect()
     }
 
-    /// Opens it with so many entries, which were put without waiting for the disk and closed.
+    /// Opens it with so many entries, which were put without waiting for the disk.
     fn preloaded(&self, entries: u64) -> Result<Box<dyn Engine>, Failure> {
-        if entries > 0 {
-            let engine = self.open(Synced::No)?;
-            for start in (0..entries).step_by(PRELOAD_BATCH as usize) {
-                let pairs = self.pairs(start..entries.min(start + PRELOAD_BATCH));
-                match engine.put_all(&pairs) {
-                    Err(failure) if failure.is::<NoSuchThing>() => {
-                        pairs.iter().try_for_each(|(key, value)| engine.put(key, value))?;
-                    }
-                    done => done?,
+        let engine = self.open(Synced::No)?;
+        for start in (0..entries).step_by(PRELOAD_BATCH as usize) {
+            let pairs = self.pairs(start..entries.min(start + PRELOAD_BATCH));
+            match engine.put_all(&pairs) {
+                Err(failure) if failure.is::<NoSuchThing>() => {
+                    pairs.iter().try_for_each(|(key, value)| engine.put(key, value))?;
                 }
+                done => done?,
             }
-            engine.close()?;
         }
+        if self.sync == Synced::No {
+            return Ok(engine);
+        }
+        engine.close()?;
         self.open(self.sync)
     }
 

@@ -58,29 +58,30 @@ func (s site) run(work Work) ([]*Phase, error) {
 
 func (s site) isOver(phase *measured) bool { return phase.elapsed() >= s.time }
 
-// preloaded opens it with so many entries, which were put without waiting for the disk and closed.
+// preloaded opens it with so many entries, which were put without waiting for the disk.
 func (s site) preloaded(entries uint64) (Engine, error) {
-	if entries > 0 {
-		engine, err := s.open(s.directory, false)
+	engine, err := s.open(s.directory, false)
+	if err != nil {
+		return nil, err
+	}
+	for start := uint64(0); start < entries; start += preloadBatch {
+		pairs := s.data.pairs(start, min(entries, start+preloadBatch))
+		err := engine.PutAll(pairs)
+		var lack Lack
+		if errors.As(err, &lack) {
+			err = putEach(engine, pairs)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for start := uint64(0); start < entries; start += preloadBatch {
-			pairs := s.data.pairs(start, min(entries, start+preloadBatch))
-			err := engine.PutAll(pairs)
-			var lack Lack
-			if errors.As(err, &lack) {
-				err = putEach(engine, pairs)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if err := engine.Close(); err != nil {
-			return nil, err
-		}
 	}
-	return s.open(s.directory, s.sync)
+	if !s.sync {
+		return engine, nil
+	}
+	if err := engine.Close(); err != nil {
+		return nil, err
+	}
+	return s.open(s.directory, true)
 }
 
 func putEach(engine Engine, pairs []Pair) error {
