@@ -74,6 +74,9 @@ pub trait Engine: Send + Sync {
     }
 }
 
+/// Opens an engine.
+pub type Open = fn(&Path, Synced) -> Result<Box<dyn Engine>, Failure>;
+
 /// An engine that can be opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
@@ -82,7 +85,7 @@ pub struct Candidate {
     /// Its version.
     pub version: fn() -> &'static str,
     /// Opens it in a directory, creating what is not there.
-    pub open: fn(&Path, Synced) -> Result<Box<dyn Engine>, Failure>,
+    pub open: Open,
 }
 
 /// The engine has no such operation: no fault, but a row without a figure.

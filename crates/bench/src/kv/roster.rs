@@ -130,7 +130,8 @@ pub static ENGINES: [Entry; 18] = [
     Entry {
         name: "lotusdb",
         home: Home::Go,
-        durability: "not synced: the kernel has the log; synced: Sync",
+        durability: "not synced: the kernel has the log; synced: WriteOptions.Sync (its Options.Sync \
+                     syncs nothing)",
         published: &[(PUT, 5_480.0), (GET, 8_640.0)],
     },
     Entry {
@@ -148,7 +149,8 @@ pub static ENGINES: [Entry; 18] = [
     Entry {
         name: "rosedb",
         home: Home::Go,
-        durability: "not synced: the kernel has the log; synced: Sync",
+        durability: "not synced: the kernel has the log; synced: BatchOptions.Sync (its Options.Sync \
+                     syncs nothing)",
         published: &[(PUT, 4_730.0), (GET, 12_000.0)],
     },
 ];
