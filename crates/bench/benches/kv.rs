@@ -62,7 +62,7 @@ impl Loaded {
         let begin = Instant::now();
         thread::scope(|scope| {
             for part in pairs.chunks(pairs.len().div_ceil(writers)) {
-                scope.spawn(|| {
+                scope.spawn(move || {
                     for (key, value) in part {
                         self.engine.put(key, value).expect("it takes entries");
                     }

@@ -63,7 +63,7 @@ impl Engine for Sled {
         count: usize,
         entry: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<(), Failure> {
-        for pair in self.database.range(from..).take(count) {
+        for pair in self.database.range(*from..).take(count) {
             let (key, value) = pair?;
             entry(&key, &value);
         }
