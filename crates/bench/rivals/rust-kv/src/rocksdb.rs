@@ -50,7 +50,7 @@ impl Engine for Rocks {
         for (key, value) in pairs {
             batch.put(key, value);
         }
-        Ok(self.database.write_opt(&batch, &self.write_options())?)
+        Ok(self.database.write_opt(batch, &self.write_options())?)
     }
 
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure> {
