@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use liteio_bench::error::BenchError;
+use liteio_bench::kv;
+use liteio_bench::kv::rows::Sizes;
 use liteio_bench::s3::case::Extent;
 use liteio_bench::s3::options::{Options, Planned};
 use liteio_bench::s3::sign::PayloadMode;
@@ -22,6 +24,11 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// S3 servers: LiteIO, rivals that are installed, and any that runs already.
     S3(S3Arguments),
+    /// Key-value engines: LiteIO's own, redb, and rivals that can be built.
+    Kv(KvArguments),
+    /// The process of a key-value engine.
+    #[command(hide = true)]
+    KvEngine(KvEngineArguments),
     /// What changed between two reports, and whether it is more than noise.
     Compare(CompareArguments),
     /// Writes the other formats of a report again from its JSON.
@@ -89,6 +96,70 @@ enum Payload {
     Signed,
     Unsigned,
     Streaming,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KvArguments {
+    /// Measure this engine, or "all", building what is not built [default: those that need no
+    /// building]. Repeatable.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    engine: Vec<String>,
+    /// Compare with this engine.
+    #[arg(long, value_name = "NAME", default_value = "redb")]
+    baseline: String,
+    /// A tenth of the entries.
+    #[arg(long)]
+    quick: bool,
+    /// Put so many entries one by one [default: 1000000, quick: 100000].
+    #[arg(long, value_name = "N")]
+    entries: Option<u64>,
+    /// Only rows whose name or group contains this, such as "synced" or "get". Repeatable.
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// How often every row is measured for every engine.
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: usize,
+    /// Seconds after which a phase ends with what it has done [default: 60, quick: 15].
+    #[arg(long, value_name = "S")]
+    time: Option<f64>,
+    /// Where data is kept meanwhile: on the disk to be measured.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    data: PathBuf,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "bench-results")]
+    pub(crate) output: PathBuf,
+    /// The name of the report's files [default: kv and the time].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+impl KvArguments {
+    /// What is to be run.
+    ///
+    /// # Errors
+    /// [`BenchError::Usage`], and when this program cannot find itself.
+    pub(crate) fn options(&self) -> Result<kv::options::Options, BenchError> {
+        let sizes = if self.quick { Sizes::quick() } else { Sizes::full() };
+        let entries = self.entries.unwrap_or(sizes.entries).max(1);
+        Ok(kv::options::Options {
+            engines: kv::options::Options::engines(&self.engine)?,
+            baseline: self.baseline.clone(),
+            sizes: Sizes { entries, ..sizes },
+            filters: self.filter.clone(),
+            rounds: self.rounds,
+            seconds_max: self.time.unwrap_or(if self.quick { 15.0 } else { 60.0 }),
+            seed: kv::data::SEED,
+            data: self.data.clone(),
+            own_program: std::env::current_exe()?,
+            rivals: kv::roster::RIVALS.into(),
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KvEngineArguments {
+    /// The task, as JSON.
+    pub(crate) task: String,
 }
 
 #[derive(Args, Debug)]

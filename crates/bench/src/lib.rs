@@ -21,7 +21,9 @@
 //! ```
 
 pub mod busy;
+pub mod counting_allocator;
 pub mod error;
+pub mod kv;
 pub mod machine;
 pub mod process;
 pub mod progress;

@@ -6,10 +6,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use liteio_bench::counting_allocator::CountingAllocator;
 use liteio_bench::error::BenchError;
-use liteio_bench::{report, s3};
+use liteio_bench::report::Report;
+use liteio_bench::{kv, report, s3};
 
 use crate::cli::{Cli, Command};
+
+/// Allocations of key-value engines are part of what they cost.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
@@ -25,14 +31,14 @@ fn run(command: Command) -> Result<(), BenchError> {
     match command {
         Command::S3(arguments) => {
             let report = s3::run::run(&arguments.options()?)?;
-            let time = report.started.replace([' ', ':'], "-").replace("-UTC", "");
-            let name = arguments.name.unwrap_or_else(|| format!("s3-{time}"));
-            let paths = report::save(&report, &arguments.output, &name)?;
-            print!("{}", report::markdown(&report));
-            for path in paths {
-                eprintln!("{}", path.display());
-            }
-            Ok(())
+            show(&report, "s3", &arguments.output, arguments.name)
+        }
+        Command::Kv(arguments) => {
+            let report = kv::run::run(&arguments.options()?)?;
+            show(&report, "kv", &arguments.output, arguments.name)
+        }
+        Command::KvEngine(arguments) => {
+            Ok(kv::worker::run(&[kv::LITEIO, kv::LITEIO_MEMORY, kv::REDB], &arguments.task)?)
         }
         Command::Render(arguments) => {
             let mut report = report::load(&arguments.report)?;
@@ -57,4 +63,21 @@ fn run(command: Command) -> Result<(), BenchError> {
             Ok(())
         }
     }
+}
+
+/// Saves a report, prints it, and says where it is.
+fn show(
+    report: &Report,
+    kind: &str,
+    directory: &Path,
+    name: Option<String>,
+) -> Result<(), BenchError> {
+    let time = report.started.replace([' ', ':'], "-").replace("-UTC", "");
+    let name = name.unwrap_or_else(|| format!("{kind}-{time}"));
+    let paths = report::save(report, directory, &name)?;
+    print!("{}", report::markdown(report));
+    for path in paths {
+        eprintln!("{}", path.display());
+    }
+    Ok(())
 }

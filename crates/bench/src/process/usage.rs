@@ -23,17 +23,38 @@ pub struct Usage {
 pub fn of_group(group: u32) -> Usage {
     let mut usage = Usage::default();
     for process in members(group) {
+        usage.add(&process.to_string());
+    }
+    usage
+}
+
+/// The usage of one process. It may have ended, if nobody has waited for it.
+pub fn of_process(process: u32) -> Usage {
+    let mut usage = Usage::default();
+    usage.add(&process.to_string());
+    usage
+}
+
+/// The usage of this process alone.
+pub fn of_this_process() -> Usage {
+    let mut usage = Usage::default();
+    usage.add("self");
+    usage
+}
+
+impl Usage {
+    /// Adds what the process in this folder of `/proc` has used.
+    fn add(&mut self, process: &str) {
         let read =
             |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
         if let Some(stat) = parse_stat(&read("stat")) {
-            usage.cpu += TICK * u32::try_from(stat.ticks).unwrap_or(u32::MAX);
+            self.cpu += TICK * u32::try_from(stat.ticks).unwrap_or(u32::MAX);
         }
         let status = read("status");
-        usage.memory_peak_bytes += number_after(&status, "VmHWM:") * 1024;
-        usage.memory_bytes += number_after(&status, "VmRSS:") * 1024;
-        usage.disk_written_bytes += number_after(&read("io"), "write_bytes:");
+        self.memory_peak_bytes += number_after(&status, "VmHWM:") * 1024;
+        self.memory_bytes += number_after(&status, "VmRSS:") * 1024;
+        self.disk_written_bytes += number_after(&read("io"), "write_bytes:");
     }
-    usage
 }
 
 /// The processor time of this process.

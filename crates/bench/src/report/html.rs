@@ -13,9 +13,10 @@ use crate::busy::DISTURBED;
 const STYLE: &str = include_str!("page.css");
 
 /// One colour for each target, told apart on light and dark ground; more targets begin again.
-const COLOURS: [&str; 14] = [
+const COLOURS: [&str; 18] = [
     "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#7c3aed", "#db2777", "#65a30d",
-    "#ea580c", "#64748b", "#a16207", "#0f766e", "#fb7185", "#4d7c0f",
+    "#ea580c", "#64748b", "#a16207", "#0f766e", "#fb7185", "#4d7c0f", "#0369a1", "#be123c",
+    "#57534e", "#c026d3",
 ];
 
 /// The whole report.
@@ -97,7 +98,7 @@ fn name_of(report: &Report, target: &Target) -> String {
         Level::PowerCut => "durable",
         Level::Partial => "partial",
         Level::Process | Level::Memory => "volatile",
-        Level::Unknown => "unknown",
+        Level::Unknown | Level::ByRow => "unknown",
     };
     format!(
         "<span class=\"swatch\" style=\"background:{}\"></span>{} <span class=\"badge {class}\" \
@@ -199,6 +200,7 @@ fn overview(page: &mut String, report: &Report) {
                 continue;
             };
             let near = match metric.better {
+                _ if median == best => 1.0,
                 Better::Higher => median / best,
                 Better::Lower => best / median,
             };

@@ -7,6 +7,7 @@ use super::compare::{Comparison, SIGNIFICANT};
 use super::model::{Cell, Report, Row};
 use super::summary::summary;
 use super::target::Target;
+use super::target_table::target_table;
 use super::unit::digits;
 use crate::busy::DISTURBED;
 
@@ -147,19 +148,8 @@ fn targets(text: &mut String, report: &Report) {
     text.push('\n');
 }
 
-/// A heading with one column for each target and its durability.
-fn target_head(text: &mut String, report: &Report, first: &str) {
-    let mut heads = vec![first.to_owned()];
-    heads.extend(
-        report.targets.iter().map(|target| {
-            format!("{} ({})", escaped(&target.name), target.durability.level.label())
-        }),
-    );
-    table_head(text, &heads.iter().map(String::as_str).collect::<Vec<_>>());
-}
-
 fn deciding(text: &mut String, report: &Report, rows: &[&Row]) {
-    target_head(text, report, "row");
+    let mut lines = Vec::new();
     let summary = summary(report);
     for row in rows {
         let winner = summary.winners.iter().find(|winner| winner.row == row.name);
@@ -169,9 +159,9 @@ fn deciding(text: &mut String, report: &Report, rows: &[&Row]) {
             let won = winner.is_some_and(|winner| winner.target == target.name);
             line.push(if won { format!("**{shown}**") } else { shown });
         }
-        table_line(text, &line.iter().map(String::as_str).collect::<Vec<_>>());
+        lines.push(line);
     }
-    text.push('\n');
+    target_table(text, report, "row", &lines);
     for row in rows {
         if let Some(note) = &row.note {
             let _ = writeln!(text, "- {}: {note}", escaped(&row.name));
@@ -232,7 +222,7 @@ fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
     }
     let titles: Vec<&str> =
         ids.iter().filter_map(|id| report.metric(id)).map(|metric| metric.title.as_str()).collect();
-    target_head(text, report, &titles.join(" / "));
+    let mut lines = Vec::new();
     for row in rows {
         let mut line = vec![escaped(&row.name)];
         for target in &report.targets {
@@ -245,9 +235,9 @@ fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
                 .collect();
             line.push(times.map_or("–".to_owned(), |times| times.join(" / ")));
         }
-        table_line(text, &line.iter().map(String::as_str).collect::<Vec<_>>());
+        lines.push(line);
     }
-    text.push('\n');
+    target_table(text, report, &titles.join(" / "), &lines);
 }
 
 /// Metrics that neither decide nor are percentiles.
@@ -270,11 +260,7 @@ fn others(text: &mut String, report: &Report, rows: &[&Row]) {
         }
     }
     if !lines.is_empty() {
-        target_head(text, report, "beside it");
-        for line in lines {
-            table_line(text, &line.iter().map(String::as_str).collect::<Vec<_>>());
-        }
-        text.push('\n');
+        target_table(text, report, "beside it", &lines);
     }
 }
 
@@ -341,18 +327,18 @@ fn conditions(text: &mut String, report: &Report) {
     );
 }
 
-fn table_head(text: &mut String, heads: &[&str]) {
+pub(super) fn table_head(text: &mut String, heads: &[&str]) {
     table_line(text, heads);
     let rule: Vec<&str> =
         heads.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }).collect();
     table_line(text, &rule);
 }
 
-fn table_line(text: &mut String, cells: &[&str]) {
+pub(super) fn table_line(text: &mut String, cells: &[&str]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
 /// A text that ends no table cell and starts no markup of its own.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace(['\r', '\n'], " ")
 }

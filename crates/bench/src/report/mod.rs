@@ -11,6 +11,7 @@ mod markdown;
 mod save;
 mod summary;
 mod svg;
+mod target_table;
 
 pub use compare::{Change, Comparison, compare};
 pub use csv::csv;

@@ -41,6 +41,8 @@ impl Target {
 pub enum Level {
     /// Nobody said, or nobody tried.
     Unknown,
+    /// It differs by row: what a row demands stands in its name.
+    ByRow,
     /// Nothing: it is in memory.
     Memory,
     /// The end of the process, not of the machine.
@@ -77,6 +79,7 @@ impl Level {
     pub fn label(self) -> &'static str {
         match self {
             Level::Unknown => "not known",
+            Level::ByRow => "by row",
             Level::Memory => "in memory",
             Level::Process => "not synced",
             Level::Partial => "partly synced",
@@ -88,6 +91,7 @@ impl Level {
     pub fn sentence(self) -> &'static str {
         match self {
             Level::Unknown => "nobody stated what an acknowledged write survives",
+            Level::ByRow => "what an acknowledged write survives differs by row",
             Level::Memory => "an acknowledged write survives nothing",
             Level::Process => {
                 "an acknowledged write survives the end of the process, not a power cut"

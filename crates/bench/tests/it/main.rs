@@ -1,3 +1,4 @@
 //! The benchmarks from their options to the files of their reports.
 
+mod kv;
 mod s3;

@@ -1,0 +1,102 @@
+//! The keys and values of all engines: computed from a number and the seed, in any language.
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 16;
+/// Bytes of a value.
+pub const VALUE_BYTES: usize = 100;
+/// The seed of a run, unless the user gives another.
+pub const SEED: u64 = 42;
+
+/// The increment of SplitMix64.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A key.
+pub type Key = [u8; KEY_BYTES];
+/// A value.
+pub type Value = [u8; VALUE_BYTES];
+
+/// Makes keys and values. Two with the same seed make the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    seed: u64,
+}
+
+impl Data {
+    /// The data of a seed.
+    pub fn new(seed: u64) -> Data {
+        Data { seed }
+    }
+
+    /// The key of entry `number`. Keys of different entries differ, and their order has nothing to
+    /// do with that of their numbers: whoever puts entries by number puts keys in random order.
+    pub fn key(&self, number: u64) -> Key {
+        let first = mix(self.seed.wrapping_add(number.wrapping_mul(GOLDEN)));
+        let mut key = [0; KEY_BYTES];
+        key[..8].copy_from_slice(&first.to_be_bytes());
+        key[8..].copy_from_slice(&mix(first ^ GOLDEN).to_be_bytes());
+        key
+    }
+
+    /// The value of entry `number`: bytes that no engine can compress.
+    pub fn value(&self, number: u64) -> Value {
+        let mut state = mix(self.seed ^ mix(number));
+        let mut value = [0; VALUE_BYTES];
+        for piece in value.chunks_mut(8) {
+            state = state.wrapping_add(GOLDEN);
+            piece.copy_from_slice(&mix(state).to_le_bytes()[..piece.len()]);
+        }
+        value
+    }
+
+    /// The `step`th of a random sequence of entries below `count`; one may come twice.
+    pub fn random_entry(&self, step: u64, count: u64) -> u64 {
+        // The high half of a product takes all of [0, count) with the same chance.
+        let random = u128::from(mix(!self.seed ^ step.wrapping_mul(GOLDEN)));
+        ((random * u128::from(count)) >> 64) as u64
+    }
+}
+
+/// The finalizer of SplitMix64: one to one, and every bit of the result depends on every bit.
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_differ_and_come_in_no_order() {
+        let data = Data::new(SEED);
+        let keys: Vec<Key> = (0..10_000).map(|number| data.key(number)).collect();
+        let different: BTreeSet<&Key> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
+        let ascending = keys.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((4_700..5_300).contains(&ascending), "{ascending} of 9,999 steps go up");
+    }
+
+    #[test]
+    fn every_entry_is_as_likely_as_another() {
+        let data = Data::new(SEED);
+        let mut hits = [0; 10];
+        for step in 0..10_000 {
+            hits[data.random_entry(step, 10) as usize] += 1;
+        }
+        assert!(hits.iter().all(|hits| (850..1_150).contains(hits)), "{hits:?}");
+        assert_eq!(data.random_entry(7, 1), 0);
+    }
+
+    /// The rivals in Go make the same: their test holds these bytes, too.
+    #[test]
+    fn the_data_is_the_same_in_every_language() {
+        let data = Data::new(SEED);
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert_eq!(hex(&data.key(1)), "bdd732262feb6e95e37241c09304f97f");
+        assert_eq!(hex(&data.value(1)[..8]), "5428df8592816531");
+        assert_eq!(hex(&data.value(1)[96..]), "e1891dd7");
+        assert_eq!(data.random_entry(1, 1_000_000), 601_271);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a key-value engine must be able to do to be measured.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::data::{Key, Value};
+
+/// Memory for the cache of every engine that has such a setting. All other settings are those that the
+/// engine comes with.
+pub const CACHE_BYTES: usize = 256 << 20;
+
+/// Why an engine did not do something, in its own words.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Whether a put, or a transaction, is on the disk before it returns.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Synced {
+    /// Nothing waits for the disk. What a put then survives differs: the end of the process, or not
+    /// even that.
+    No,
+    /// It survives a power cut once it returned, as far as the engine can do that.
+    Each,
+}
+
+/// An open engine. All methods may be called by many threads at once.
+pub trait Engine: Send + Sync {
+    /// Sets `key` to `value` in a transaction of its own.
+    ///
+    /// # Errors
+    /// When the engine cannot.
+    fn put(&self, key: &Key, value: &Value) -> Result<(), Failure>;
+
+    /// Puts all pairs in one transaction.
+    ///
+    /// # Errors
+    /// When the engine cannot; [`NoSuchThing`] when it has no transactions.
+    fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure>;
+
+    /// Puts all pairs, each in a transaction of its own, without waiting for one before the next.
+    ///
+    /// # Errors
+    /// When the engine cannot; [`NoSuchThing`] when it only has puts that wait.
+    fn put_ahead(&self, _pairs: &[(Key, Value)]) -> Result<(), Failure> {
+        Err(NoSuchThing("its puts return only when they are done").into())
+    }
+
+    /// Appends the value of `key` to `value`, on a state of its own, not on one kept from an earlier
+    /// call. `false` if there is none.
+    ///
+    /// # Errors
+    /// When the engine cannot.
+    fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure>;
+
+    /// Shows up to `count` entries in the order of their keys, from the first that is not below
+    /// `from`. Every value is read.
+    ///
+    /// # Errors
+    /// When the engine cannot; [`NoSuchThing`] when it has no order.
+    fn scan(
+        &self,
+        from: &Key,
+        count: usize,
+        entry: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<(), Failure>;
+
+    /// Ends it in order. What it did not write yet it writes now.
+    ///
+    /// # Errors
+    /// When the engine cannot.
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Opens an engine.
+pub type Open = fn(&Path, Synced) -> Result<Box<dyn Engine>, Failure>;
+
+/// An engine that can be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Its version.
+    pub version: fn() -> &'static str,
+    /// Opens it in a directory, creating what is not there.
+    pub open: Open,
+}
+
+/// The engine has no such operation: no fault, but a row without a figure.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoSuchThing(pub &'static str);
+
+/// The version of a package in the text of a `Cargo.lock`; empty if it is not there.
+pub fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
+    let place = lock.split("[[package]]").find_map(|block| {
+        let rest = block.trim_start().strip_prefix("name = \"")?.strip_prefix(package)?;
+        rest.strip_prefix("\"\nversion = \"")?.split('"').next()
+    });
+    place.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_that_of_the_package_of_exactly_this_name() {
+        let lock = "[[package]]\nname = \"redb-derive\"\nversion = \"1.0.0\"\n\n\
+                    [[package]]\nname = \"redb\"\nversion = \"4.4.0\"\nsource = \"x\"\n";
+        assert_eq!(locked_version(lock, "redb"), "4.4.0");
+        assert_eq!(locked_version(lock, "sled"), "");
+    }
+}

@@ -1,0 +1,154 @@
+//! A phase while it is measured.
+
+use std::time::{Duration, Instant};
+
+use super::engine::Failure;
+use super::task::Phase;
+use crate::counting_allocator::Allocations;
+use crate::process::usage::of_this_process;
+use crate::samples::{PERCENTILES, Samples};
+
+/// A phase that is going on: operations and what they have used.
+pub(super) struct Measured {
+    phase: Phase,
+    allocations: Allocations,
+    written_before: u64,
+    stopped: bool,
+}
+
+impl Measured {
+    pub(super) fn begin(id: &str) -> Measured {
+        Measured {
+            phase: Phase { id: id.to_owned(), ..Phase::default() },
+            allocations: Allocations::default(),
+            written_before: of_this_process().disk_written_bytes,
+            stopped: false,
+        }
+    }
+
+    /// Does some operations and adds them. What is prepared for them outside is not counted.
+    pub(super) fn time(
+        &mut self,
+        operations: usize,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Duration, Failure> {
+        let allocations = Allocations::now();
+        let begin = Instant::now();
+        work()?;
+        let elapsed = begin.elapsed();
+        self.add(operations as u64, elapsed, allocations);
+        Ok(elapsed)
+    }
+
+    /// Adds operations that took `time`, and what was allocated since `before`.
+    pub(super) fn add(&mut self, operations: u64, time: Duration, before: Allocations) {
+        let now = Allocations::now();
+        self.allocations.count += now.count - before.count;
+        self.allocations.bytes += now.bytes - before.bytes;
+        self.phase.operations += operations;
+        self.phase.nanoseconds += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    }
+
+    pub(super) fn operations(&self) -> u64 {
+        self.phase.operations
+    }
+
+    /// The measured time.
+    pub(super) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.phase.nanoseconds)
+    }
+
+    /// Counts an operation that did not do what it should.
+    pub(super) fn fail(&mut self, reason: String) {
+        self.phase.errors += 1;
+        self.phase.first_error.get_or_insert(reason);
+    }
+
+    /// The engine cannot do it.
+    pub(super) fn lack(&mut self, reason: String) {
+        self.phase.absent = Some(reason);
+    }
+
+    pub(super) fn value(&mut self, id: &str, value: f64) {
+        self.phase.values.insert(id.to_owned(), value);
+    }
+
+    pub(super) fn percentiles(&mut self, mut samples: Samples) {
+        for (id, share) in PERCENTILES {
+            if let Some(time) = samples.percentile(share) {
+                self.value(id, time);
+            }
+        }
+    }
+
+    /// The measured part is over: what is used from here on, for checks, does not count.
+    pub(super) fn stop(&mut self) {
+        if std::mem::replace(&mut self.stopped, true) || self.phase.operations == 0 {
+            return;
+        }
+        let operations = self.phase.operations as f64;
+        let written = of_this_process().disk_written_bytes - self.written_before;
+        self.value("written_bytes", written as f64 / operations);
+        // A program without a counting allocator knows nothing about them.
+        if Allocations::now().count > 0 {
+            self.value("allocations", self.allocations.count as f64 / operations);
+            self.value("allocated_bytes", self.allocations.bytes as f64 / operations);
+        }
+    }
+
+    pub(super) fn end(mut self) -> Phase {
+        self.stop();
+        self.phase
+    }
+}
+
+/// What of a scan can be compared cheaply: it reads every byte.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Seen {
+    /// Entries.
+    pub(super) count: u64,
+    sum: u64,
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.count += 1;
+        for piece in key.chunks(8).chain(value.chunks(8)) {
+            let mut word = [0; 8];
+            word[..piece.len()].copy_from_slice(piece);
+            self.sum = self.sum.rotate_left(1).wrapping_add(u64::from_le_bytes(word));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_in_another_order_or_with_another_byte_is_seen() {
+        let seen = |pairs: &[(&str, &str)]| {
+            let mut seen = Seen::default();
+            pairs.iter().for_each(|(key, value)| seen.add(key.as_bytes(), value.as_bytes()));
+            seen
+        };
+        let right = seen(&[("a", "1"), ("b", "2")]);
+        assert_eq!(right, seen(&[("a", "1"), ("b", "2")]));
+        assert_ne!(right, seen(&[("b", "2"), ("a", "1")]));
+        assert_ne!(right, seen(&[("a", "1"), ("b", "3")]));
+        assert_ne!(right, seen(&[("a", "1")]));
+    }
+
+    #[test]
+    fn failures_are_counted_and_the_first_is_kept() {
+        let mut measured = Measured::begin("put");
+        measured.time(10, || Ok(())).expect("nothing fails");
+        assert!(measured.time(5, || Err("full".into())).is_err());
+        measured.fail("one".to_owned());
+        measured.fail("two".to_owned());
+        let phase = measured.end();
+        assert_eq!((phase.operations, phase.errors), (10, 2));
+        assert_eq!(phase.first_error.as_deref(), Some("one"));
+        assert!(phase.values.contains_key("written_bytes"));
+    }
+}

@@ -1,0 +1,299 @@
+//! What is measured: jobs, each in a process of its own, and the rows that they fill.
+
+use super::engine::Synced;
+use crate::report::{Better, Curve, Metric, Unit};
+
+/// The metric of rows that count time.
+pub const TIME: &str = "time";
+/// The metric of rows that count throughput.
+pub const RATE: &str = "operations_per_second";
+/// The metric of rows that count what is gone.
+pub const LOST: &str = "lost";
+
+/// How much is measured.
+#[derive(Clone, Debug)]
+pub struct Sizes {
+    /// Entries that are put one by one, and as many are read.
+    pub entries: u64,
+    /// Scans of [`SCAN_ENTRIES`].
+    pub scans: u64,
+    /// Entries that are there before writers, transactions and a kill.
+    pub preload: u64,
+    /// How many threads put how many entries.
+    pub writers: Vec<(u64, u64)>,
+    /// Entries in a transaction, and in all of them.
+    pub batches: Vec<(u64, u64)>,
+    /// Puts before a kill: not synced, and synced.
+    pub kill: (u64, u64),
+}
+
+/// Entries in a scan.
+pub const SCAN_ENTRIES: u64 = 1_000;
+/// Puts that may be on their way in the row that does not wait for each.
+pub const WINDOW: u64 = 1_000;
+
+impl Sizes {
+    /// The published test.
+    pub fn full() -> Sizes {
+        Sizes {
+            entries: 1_000_000,
+            scans: 2_000,
+            preload: 100_000,
+            writers: vec![(1, 2_000), (8, 8_000), (64, 32_000)],
+            batches: vec![
+                (10, 20_000),
+                (100, 50_000),
+                (1_000, 100_000),
+                (10_000, 200_000),
+                (100_000, 400_000),
+            ],
+            kill: (200_000, 2_000),
+        }
+    }
+
+    /// A tenth of it.
+    pub fn quick() -> Sizes {
+        Sizes {
+            entries: 100_000,
+            scans: 500,
+            preload: 20_000,
+            writers: vec![(1, 500), (8, 2_000), (64, 8_000)],
+            batches: vec![
+                (10, 2_000),
+                (100, 10_000),
+                (1_000, 20_000),
+                (10_000, 50_000),
+                (100_000, 100_000),
+            ],
+            kill: (20_000, 500),
+        }
+    }
+}
+
+/// What a process does, and the rows that it fills.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Whether puts wait for the disk.
+    pub sync: Synced,
+    /// What to do.
+    pub kind: Kind,
+    /// The rows.
+    pub rows: Vec<RowPlan>,
+}
+
+/// What a process does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Puts, gets and scans of one thread.
+    Single,
+    /// Puts that are not waited for one by one.
+    Ahead,
+    /// Puts of several threads.
+    Writers {
+        /// Threads.
+        writers: u64,
+        /// Puts of all of them.
+        puts: u64,
+    },
+    /// Puts in transactions.
+    Batches {
+        /// Entries in each.
+        size: u64,
+        /// Entries in all.
+        puts: u64,
+    },
+    /// Puts until `kill -9`, and opening what is left.
+    Kill {
+        /// Puts before it.
+        puts: u64,
+    },
+}
+
+/// A row.
+#[derive(Clone, Debug)]
+pub struct RowPlan {
+    /// Its heading.
+    pub group: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The phase that measures it.
+    pub phase: &'static str,
+    /// The metric that decides it.
+    pub metric: &'static str,
+    /// Its place in a chart.
+    pub curve: Option<Curve>,
+    /// What a reader must know.
+    pub note: Option<String>,
+}
+
+/// All jobs that fill a row whose name or group contains one of `filters`, with those rows only.
+pub fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job> {
+    let filters: Vec<String> = filters.iter().map(|filter| filter.to_lowercase()).collect();
+    let chosen = |row: &RowPlan| {
+        let (group, name) = (row.group.to_lowercase(), row.name.to_lowercase());
+        let matches = |filter: &String| group.contains(filter) || name.contains(filter);
+        filters.is_empty() || filters.iter().any(matches)
+    };
+    let mut jobs = all(sizes);
+    for job in &mut jobs {
+        job.rows.retain(chosen);
+    }
+    jobs.retain(|job| !job.rows.is_empty());
+    jobs
+}
+
+fn all(sizes: &Sizes) -> Vec<Job> {
+    // Below 100 the unit shows digits behind the point.
+    let shown = |count: u64| match count {
+        0..100 => count.to_string(),
+        _ => Unit::Count.format(count as f64),
+    };
+    let entries = shown(sizes.entries);
+    let mut jobs = vec![
+        Job {
+            sync: Synced::No,
+            kind: Kind::Single,
+            rows: vec![
+                row("Not synced, one thread", "Put", "put", TIME)
+                    .note(format!("{entries} entries in random order, one transaction each")),
+                row("Not synced, one thread", "Get at random", "get", TIME).note(format!(
+                    "{entries} of them, each in a transaction or snapshot of its own"
+                )),
+                row("Not synced, one thread", "Scan 1,000 in order", "scan", TIME)
+                    .note("from a random key, every value read".to_owned()),
+            ],
+        },
+        Job {
+            sync: Synced::No,
+            kind: Kind::Ahead,
+            rows: vec![
+                row("Not synced, one thread", "Put, 1,000 on their way", "ahead", TIME).note(
+                    "a transaction each, but the next does not wait for the last to be acknowledged"
+                        .to_owned(),
+                ),
+            ],
+        },
+    ];
+    for (writers, puts) in sizes.writers.iter().copied() {
+        let threads = if writers == 1 { "writer" } else { "writers" };
+        let name = format!("Synced put, {writers} {threads}");
+        let curve = curve("Synced puts by writers", "writers", writers);
+        jobs.push(Job {
+            sync: Synced::Each,
+            kind: Kind::Writers { writers, puts },
+            rows: vec![row("Synced, one put each", &name, "writers", RATE).curve(curve)],
+        });
+    }
+    for (sync, group, title) in [
+        (Synced::No, "Transactions, not synced", "Time per put by size of transaction, not synced"),
+        (Synced::Each, "Transactions, each synced", "Time per put by size of transaction, synced"),
+    ] {
+        let word = if sync == Synced::No { "not synced" } else { "synced" };
+        for (size, puts) in sizes.batches.iter().copied() {
+            let name = format!("{} a transaction, {word}", shown(size));
+            jobs.push(Job {
+                sync,
+                kind: Kind::Batches { size, puts },
+                rows: vec![
+                    row(group, &name, "batch", TIME)
+                        .curve(curve(title, "puts in a transaction", size))
+                        .note(format!("per put; {} in all", shown(puts))),
+                ],
+            });
+        }
+    }
+    for (sync, word, puts) in
+        [(Synced::No, "not synced", sizes.kill.0), (Synced::Each, "synced", sizes.kill.1)]
+    {
+        let group = "kill -9";
+        jobs.push(Job {
+            sync,
+            kind: Kind::Kill { puts },
+            rows: vec![
+                row(group, &format!("Reopen, {word}"), "reopen", TIME).note(format!(
+                    "until the first get is answered; killed while it puts, after {} puts",
+                    shown(puts)
+                )),
+                row(group, &format!("Acknowledged puts gone, {word}"), "reopen", LOST)
+                    .note("of those that had returned when it was killed".to_owned()),
+            ],
+        });
+    }
+    jobs
+}
+
+fn row(group: &'static str, name: &str, phase: &'static str, metric: &'static str) -> RowPlan {
+    RowPlan { group, name: name.to_owned(), phase, metric, curve: None, note: None }
+}
+
+fn curve(title: &str, axis: &str, x: u64) -> Curve {
+    Curve { title: title.to_owned(), axis: axis.to_owned(), x: x as f64 }
+}
+
+impl RowPlan {
+    fn note(mut self, note: String) -> RowPlan {
+        self.note = Some(note);
+        self
+    }
+
+    fn curve(mut self, curve: Curve) -> RowPlan {
+        self.curve = Some(curve);
+        self
+    }
+}
+
+/// The metrics of rows and of targets.
+pub fn metrics() -> Vec<Metric> {
+    let mut metrics = vec![
+        Metric::new(TIME, "Time per operation", Unit::Nanoseconds, Better::Lower),
+        Metric::new(RATE, "Operations per second", Unit::OperationsPerSecond, Better::Higher),
+        Metric::new(LOST, "Acknowledged puts that are gone", Unit::Count, Better::Lower),
+    ];
+    metrics.extend(Metric::percentiles());
+    for (id, title, unit) in [
+        ("allocations", "allocations per operation", Unit::Count),
+        ("allocated_bytes", "bytes allocated per operation", Unit::Bytes),
+        ("written_bytes", "bytes written per operation", Unit::Bytes),
+        ("memory_peak", "Memory at the most", Unit::Bytes),
+        ("disk", "Disk used", Unit::Bytes),
+        ("disk_factor", "… per byte put", Unit::Factor),
+    ] {
+        metrics.push(Metric::new(id, title, unit, Better::Lower));
+    }
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_row_has_a_name_and_a_metric_of_its_own() {
+        for sizes in [Sizes::full(), Sizes::quick()] {
+            let rows: Vec<RowPlan> =
+                jobs(&sizes, &[]).into_iter().flat_map(|job| job.rows).collect();
+            let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            assert_eq!(names.len(), rows.len());
+            assert_eq!(rows.len(), 4 + 3 + 10 + 4);
+            let metrics = metrics();
+            assert!(names.contains("10 a transaction, synced"), "{names:?}");
+            assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));
+        }
+    }
+
+    #[test]
+    fn a_filter_leaves_the_jobs_that_it_needs() {
+        let jobs = jobs(&Sizes::quick(), &["GET".to_owned(), "64 writers".to_owned()]);
+        let kinds: Vec<&Kind> = jobs.iter().map(|job| &job.kind).collect();
+        assert_eq!(kinds, [&Kind::Single, &Kind::Writers { writers: 64, puts: 8_000 }]);
+        assert_eq!(jobs[0].rows.len(), 1);
+    }
+
+    #[test]
+    fn transactions_divide_what_they_put() {
+        for sizes in [Sizes::full(), Sizes::quick()] {
+            assert!(sizes.batches.iter().all(|(size, puts)| puts % size == 0 && puts >= size));
+        }
+    }
+}
