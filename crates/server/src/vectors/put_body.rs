@@ -42,7 +42,7 @@ impl PutBody {
 
 fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
     let mut vectors = NewVectors::default();
-    if reader.peek() != Some(b'[') {
+    if reader.value()? != b'[' {
         return Err(ApiError::field("vectors", "it is not a list"));
     }
     reader.list(|reader, position| {
@@ -61,18 +61,18 @@ fn parse_vector(
     vectors: &mut NewVectors,
 ) -> ApiResult<()> {
     let path = |field: &str| format!("vectors[{position}]{field}");
-    if reader.peek() != Some(b'{') {
+    if reader.value()? != b'{' {
         return Err(ApiError::field(path(""), "it is not an object"));
     }
     let (mut key, mut metadata, mut has_data) = (None, Metadata::default(), false);
     reader.object(|reader, name| {
-        match (name, reader.peek()) {
-            ("key", Some(b'"')) => key = Some(reader.string()?),
+        match (name, reader.value()?) {
+            ("key", b'"') => key = Some(reader.string()?),
             ("key", _) => return Err(ApiError::field(path(".key"), "it is not a string")),
-            ("data", Some(b'{')) if has_data => {
+            ("data", b'{') if has_data => {
                 return Err(ApiError::field(path(".data"), "the field is there twice"));
             }
-            ("data", Some(b'{')) => {
+            ("data", b'{') => {
                 has_data = parse_elements(reader, position, &mut vectors.elements)?;
             }
             ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
@@ -113,7 +113,7 @@ fn parse_elements(
             reader.skip()?;
             return Ok(());
         }
-        if reader.peek() != Some(b'[') {
+        if reader.value()? != b'[' {
             return Err(ApiError::field(path(), "it is not a list"));
         }
         if has_elements {

@@ -36,6 +36,12 @@ impl<'text> Reader<'text> {
         self.bytes.get(self.at).copied()
     }
 
+    /// The byte that the next value begins with. A text that ends before it is not JSON, whatever the
+    /// value was to be.
+    pub(super) fn value(&mut self) -> ApiResult<u8> {
+        self.peek().ok_or_else(|| self.wrong("a value"))
+    }
+
     fn take(&mut self, byte: u8) -> bool {
         let is_there = self.peek() == Some(byte);
         self.at += usize::from(is_there);
@@ -124,7 +130,7 @@ impl<'text> Reader<'text> {
 
     /// Passes over a value, and returns its text. Whether that is valid inside is for its reader.
     pub(super) fn skip(&mut self) -> ApiResult<&'text [u8]> {
-        self.peek().ok_or_else(|| self.wrong("a value"))?;
+        self.value()?;
         let start = self.at;
         let mut depth = 0_usize;
         loop {
