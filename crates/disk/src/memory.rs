@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::DiskFile;
+use crate::real::read_fully;
 
 /// An empty file without a disk behind it: it is written, read and mapped like any other, its syncs
 /// cost nothing, and it is gone when dropped. `name` is for those who look at the process.
@@ -27,16 +28,7 @@ struct MemoryFile {
 
 impl DiskFile for MemoryFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut done = 0;
-        while done < buf.len() {
-            match self.file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
+        read_fully(&self.file, buf, offset)
     }
 
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {

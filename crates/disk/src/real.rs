@@ -271,18 +271,23 @@ struct RealFile {
     temporary: Option<Mutex<Temporary>>,
 }
 
+/// Fills `buf` from `offset` on; fewer bytes only where the file ends.
+pub(crate) fn read_fully(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
 impl DiskFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut done = 0;
-        while done < buf.len() {
-            match self.file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
+        read_fully(&self.file, buf, offset)
     }
 
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
