@@ -9,7 +9,7 @@ use crate::kv::Attachments;
 /// A note: the id of a blob (16), bytes of its body (8).
 const NOTE_BYTES: usize = 24;
 
-/// What a transaction notes that names a blob of [`Durability::Os`](crate::Durability::Os) first.
+/// What a transaction notes that names a blob first which is not durable.
 pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     let mut note = [0; NOTE_BYTES];
     note[..16].copy_from_slice(&id.0);
@@ -30,11 +30,11 @@ impl Attachments for BlobAttachments {
         self.0.unsynced_bytes()
     }
 
-    fn recover(&self, attachment: &[u8]) -> io::Result<bool> {
+    fn recover(&self, attachment: &[u8], contents: &[u8]) -> io::Result<bool> {
         let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a note of no blob");
         let (id, bytes) = attachment.split_first_chunk::<16>().ok_or_else(invalid)?;
         let bytes = u64::from_le_bytes(bytes.try_into().map_err(|_| invalid())?);
-        self.0.recover(&BlobId(*id), bytes).map_err(|error| match error {
+        self.0.recover(&BlobId(*id), bytes, contents).map_err(|error| match error {
             BlobError::Io(error) => {
                 io::Error::new(error.kind(), format!("blob {}: {error}", BlobId(*id)))
             }

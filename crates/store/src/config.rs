@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::limits::{INLINE_BYTES_MAX, PART_BYTES_MIN};
+use crate::limits::{INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::random::{RandomSource, SystemRandom};
 
 /// When a write is acknowledged.
@@ -40,7 +40,7 @@ pub struct StoreConfig {
     pub cache_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,
-    /// At [`Durability::Os`]: how long a write may wait for its sync to begin.
+    /// How long what is synced later than it is acknowledged may wait for that sync to begin.
     pub sync_interval: Duration,
     /// The region of buckets that name none.
     pub region: String,
@@ -51,6 +51,10 @@ pub struct StoreConfig {
     /// Bodies up to this many bytes stand in their record.
     /// [`INLINE_BYTES_MAX`]; tests lower it, to have blobs without large bodies.
     pub inline_bytes_max: usize,
+    /// At [`Durability::Fsync`]: bodies up to this many bytes also stand in the log for a while.
+    /// [`LOGGED_BYTES_MAX`]; tests vary it. It has no effect beyond a piece
+    /// ([`PIECE_BYTES`](crate::limits::PIECE_BYTES)).
+    pub logged_bytes_max: usize,
     /// Every part but the last has at least this many bytes. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
 }
@@ -79,6 +83,7 @@ impl StoreConfig {
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),
             inline_bytes_max: INLINE_BYTES_MAX,
+            logged_bytes_max: LOGGED_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,
         }
     }

@@ -7,6 +7,11 @@ pub const OBJECT_KEY_BYTES_MAX: usize = 1024;
 /// makes both durable.
 pub const INLINE_BYTES_MAX: usize = 16 << 10;
 
+/// The bytes of a blob of up to this length may also stand in the log, whose sync makes them durable
+/// with their record; the blob is synced later, with others. Longer ones are always synced before they
+/// are acknowledged.
+pub const LOGGED_BYTES_MAX: usize = 128 << 10;
+
 /// Smallest part of a multipart upload but the last. S3's limit.
 pub const PART_BYTES_MIN: u64 = 5 << 20;
 
@@ -118,7 +123,7 @@ pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
 
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);
-const _: () = assert!(INLINE_BYTES_MAX < PIECE_BYTES);
+const _: () = assert!(INLINE_BYTES_MAX < PIECE_BYTES && LOGGED_BYTES_MAX < PIECE_BYTES);
 const _: () = assert!(OBJECT_BYTES_MAX >= 50_000_000_000_000);
 const _: () = assert!(FILTERABLE_BYTES_MAX < METADATA_BYTES_MAX);
 const _: () = assert!(DIMENSION_MAX as usize <= liteio_vector::DIMENSION_MAX);

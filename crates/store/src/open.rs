@@ -117,7 +117,8 @@ fn open_parts(
     config: StoreConfig,
     was_clean: bool,
 ) -> Result<Opened, StoreError> {
-    let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), config.durability)?);
+    let (durability, logged) = (config.durability, config.logged_bytes_max);
+    let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged)?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;

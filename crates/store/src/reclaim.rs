@@ -25,7 +25,6 @@ use crate::multipart::end;
 use crate::name::{BucketId, UploadId};
 use crate::pending::Committed;
 use crate::store::{Inner, Store};
-use crate::{Durability, StoreConfig};
 
 /// After a failure the queue is tried again this much later.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -41,6 +40,8 @@ pub struct ReclaimReport {
     pub uploads: u64,
     /// Entries of the queue that wait for readers.
     pub waiting: u64,
+    /// Syncs that had to come first.
+    pub syncs: u64,
     /// Indexes of vectors whose files and records were removed.
     pub indexes: u64,
     /// Records of vectors removed with them.
@@ -108,8 +109,9 @@ impl Store {
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
-                // Until the log is synced, a power cut may bring back a record that needs the blobs.
-                self.sync()?;
+                // Until then a crash may bring back a record that needs the blobs, or from the log the
+                // blobs themselves.
+                report.syncs += u64::from(self.sync_rest()?);
             }
             // The queue entries are committed, so whoever begins now does not find the content.
             self.shared().pins.wait_for_sections();
@@ -312,11 +314,10 @@ impl Reclaimer {
                 // Whoever has the disk's failure to report is in the health of the store; what is
                 // damaged is for `verify`. Here it is only tried again.
                 timeout = result.is_err().then_some(RETRY_AFTER);
-                let StoreConfig { durability, sync_interval, .. } = shared.config;
                 drop(store);
-                if durability == Durability::Os && result.is_ok_and(|report| report.blobs > 0) {
-                    // Such a round costs a sync, which `Os` is not to pay for each overwrite.
-                    shared.work.pause(sync_interval);
+                if result.is_ok_and(|report| report.syncs > 0) {
+                    // Not for each overwrite.
+                    shared.work.pause(shared.config.sync_interval);
                 }
             }
         })?;

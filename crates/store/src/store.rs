@@ -164,12 +164,17 @@ impl Store {
     }
 
     /// Makes everything that was acknowledged before the call survive a power cut. Only at
-    /// [`Durability::Os`](crate::Durability::Os) is there something to do, and there it happens by
+    /// [`Durability::Os`](crate::Durability::Os) does it not do so already, and there this happens by
     /// itself about once a second.
     ///
     /// # Errors
     /// When the disk fails, or is so full that the log cannot take it.
     pub fn sync(&self) -> Result<(), StoreError> {
+        self.sync_rest().map(drop)
+    }
+
+    /// As [`Store::sync`]; `false` when nothing was left to sync.
+    pub(crate) fn sync_rest(&self) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.sync()?),
             None => Err(StoreError::Closed),

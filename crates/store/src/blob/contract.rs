@@ -44,7 +44,7 @@ pub(super) fn seal(store: &dyn BlobStore, seed: u8, body: &[u8]) -> SealedBlob {
     let id = store.next_id([seed; 16]);
     let mut writer = store.begin(id, Some(body.len() as u64)).expect("begun");
     writer.append(body).expect("appended");
-    let sealed = writer.seal().expect("sealed");
+    let sealed = writer.seal(false).expect("sealed").blob;
     assert_eq!(sealed, SealedBlob { id, bytes: body.len() as u64 });
     sealed
 }
@@ -101,7 +101,7 @@ fn sealed_blobs_read_back_however_they_were_appended(store: &dyn BlobStore) {
                 writer.append(part).expect("appended");
                 writer.append(&[]).expect("nothing appended");
             }
-            let sealed = writer.seal().expect("sealed");
+            let sealed = writer.seal(false).expect("sealed").blob;
             assert_eq!(sealed, SealedBlob { id, bytes: length });
             check_reads_back(store, sealed, &body);
         }

@@ -165,7 +165,7 @@ mod tests {
                     scope.spawn(move || {
                         let mut writer = store.begin(store.next_id([seed; 16]), None)?;
                         writer.append(&[seed; 10])?;
-                        writer.seal()
+                        writer.seal(false).map(|it| it.blob)
                     })
                 };
                 let writers: Vec<_> = (0..WRITERS).map(run).collect();
@@ -184,6 +184,6 @@ mod tests {
     }
 
     fn open(disk: Arc<dyn Disk>) -> FileBlobStore {
-        FileBlobStore::open(disk, Durability::Fsync).expect("opened")
+        FileBlobStore::open(disk, Durability::Fsync, 0).expect("opened")
     }
 }

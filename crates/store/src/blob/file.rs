@@ -40,10 +40,12 @@ pub(crate) struct FileBlobStore {
 pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) durability: Durability,
+    /// At [`Durability::Fsync`], shorter bodies are left to the log, and synced later.
+    pub(super) logged_bytes_max: usize,
     pub(super) buffers: BufferPool,
     /// By first byte of the id; as long as [`DIRECTORIES`].
     pub(super) directory_syncs: Vec<DirectorySync>,
-    /// What [`Durability::Os`] has not synced yet.
+    /// What is not synced yet.
     pub(super) unsynced: Unsynced,
 }
 
@@ -64,21 +66,30 @@ impl FileBlobStore {
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
-    pub(crate) fn open(disk: Arc<dyn Disk>, durability: Durability) -> Result<Self, BlobError> {
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        durability: Durability,
+        logged_bytes_max: usize,
+    ) -> Result<Self, BlobError> {
         let prepared = prepare_directories(&*disk);
         prepared.map_err(|error| BlobError::from_write(&*disk, error))?;
         let directory_syncs = (0..DIRECTORIES).map(|_| DirectorySync::default()).collect();
-        let buffers = BufferPool::default();
-        let unsynced = Unsynced::default();
+        let shared = Shared {
+            disk,
+            durability,
+            logged_bytes_max,
+            buffers: BufferPool::default(),
+            directory_syncs,
+            unsynced: Unsynced::default(),
+        };
         Ok(Self {
-            shared: Arc::new(Shared { disk, durability, buffers, directory_syncs, unsynced }),
+            shared: Arc::new(shared),
             given: AtomicU64::new(0),
             first_directory: OnceLock::new(),
         })
     }
 
-    /// Makes every blob durable that was sealed before the call. Blobs of
-    /// [`Durability::Fsync`] are durable already.
+    /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors
     /// When the disk cannot be synced.
@@ -91,15 +102,29 @@ impl FileBlobStore {
         self.shared.unsynced.bytes()
     }
 
-    /// After a crash: reads the blob, which was perhaps never synced. `true` when it is there, whole;
-    /// then the next [`FileBlobStore::sync`] includes it.
+    /// After a crash: makes the blob, which was perhaps never synced, anew from `contents`. When they
+    /// are empty, reads what is there. `true` when the blob is there, whole; then the next
+    /// [`FileBlobStore::sync`] includes it.
+    ///
+    /// What is there is not good enough where a write must not be lost: after a sync that failed the
+    /// kernel shows bytes that the device does not have, and takes them for synced.
     ///
     /// # Errors
-    /// [`BlobError::Io`] when it cannot be read.
-    pub(crate) fn recover(&self, id: &BlobId, body_bytes: u64) -> Result<bool, BlobError> {
+    /// When it cannot be read, or not be made.
+    pub(crate) fn recover(
+        &self,
+        id: &BlobId,
+        body_bytes: u64,
+        contents: &[u8],
+    ) -> Result<bool, BlobError> {
+        if !contents.is_empty() {
+            self.make_anew(id, contents).map_err(|error| self.shared.failed(error))?;
+        }
         match self.read_through(id, body_bytes) {
             Ok(()) => {}
-            Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) => return Ok(false),
+            Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) if contents.is_empty() => {
+                return Ok(false);
+            }
             Err(error) => return Err(error),
         }
         let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
@@ -108,6 +133,18 @@ impl FileBlobStore {
             self.shared.sync().map_err(|error| self.shared.failed(error))?;
         }
         Ok(true)
+    }
+
+    fn make_anew(&self, id: &BlobId, contents: &[u8]) -> io::Result<()> {
+        let disk = &self.shared.disk;
+        let path = file_path::blob_path(id);
+        match disk.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = disk.create_temporary()?;
+        file.write_at(contents, 0)?;
+        disk.link(&*file, &path)
     }
 
     fn read_through(&self, id: &BlobId, body_bytes: u64) -> Result<(), BlobError> {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use liteio_disk::DiskFile;
 
 use super::buffer::{Buffer, PIECE_BYTES};
 use super::file::Shared;
 use super::footer::{self, BLOCK_BYTES, Footer};
-use super::{BlobError, BlobId, BlobWriter, SealedBlob, file_path};
+use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob, file_path};
 use crate::Durability;
 
 /// Bytes after which the kernel is asked to start writing, so that the device works while the next
@@ -87,8 +88,9 @@ impl FileWriter {
         self.file.write_at(piece, self.written).map_err(|error| self.shared.failed(error))
     }
 
-    /// Writes the rest of the body and the footer. Returns the length of the body.
-    fn write_end(&mut self) -> Result<u64, BlobError> {
+    /// Writes the rest of the body and the footer. Returns the length of the body, and how much of the
+    /// buffer is the whole file, if it is.
+    fn write_end(&mut self) -> Result<(u64, Option<usize>), BlobError> {
         let body_bytes = self.written + self.buffered as u64;
         self.block_checksums.extend(checksums(&self.buffer[..self.buffered]));
         let footer = Footer {
@@ -100,11 +102,34 @@ impl FileWriter {
         if let Some(room) = self.buffer.get_mut(self.buffered..total) {
             room.copy_from_slice(&end);
             self.write_to_file(&self.buffer[..total])?;
-        } else {
-            self.write_to_file(&self.buffer[..self.buffered])?;
-            self.file.write_at(&end, body_bytes).map_err(|error| self.shared.failed(error))?;
+            return Ok((body_bytes, (self.written == 0).then_some(total)));
         }
-        Ok(body_bytes)
+        self.write_to_file(&self.buffer[..self.buffered])?;
+        self.file.write_at(&end, body_bytes).map_err(|error| self.shared.failed(error))?;
+        Ok((body_bytes, None))
+    }
+
+    /// Makes the file durable and gives it its name, durably. The order is the promise: contents, name,
+    /// directory. Whoever then commits a record that names the blob can rely on all three.
+    fn publish_durably(&self) -> Result<(), BlobError> {
+        let shared = &self.shared;
+        self.file.sync_data().map_err(|error| shared.failed(error))?;
+        let path = self.publish()?;
+        let index = self.id.0[0];
+        let directory = file_path::directory_path(index);
+        let sync = &shared.directory_syncs[usize::from(index)];
+        sync.sync(&*shared.disk, &directory).map_err(|error| {
+            // Nobody will hear of this blob. If it cannot be removed either, the sweep does it.
+            let _ = shared.disk.remove(&path);
+            shared.failed(error)
+        })
+    }
+
+    /// Gives the file its name.
+    fn publish(&self) -> Result<String, BlobError> {
+        let path = file_path::blob_path(&self.id);
+        let linked = self.shared.disk.link(&*self.file, &path);
+        linked.map(|()| path).map_err(|error| self.shared.failed(error))
     }
 }
 
@@ -116,34 +141,31 @@ impl BlobWriter for FileWriter {
         self.write(bytes).inspect_err(|error| self.failure = Some(error.clone()))
     }
 
-    fn seal(mut self: Box<Self>) -> Result<SealedBlob, BlobError> {
+    fn seal(mut self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let bytes = self.write_end()?;
-        let shared = &self.shared;
-        let disk = &*shared.disk;
-        // The order is the promise: contents, name, directory. Whoever then commits a record that
-        // names the blob can rely on all three.
-        if shared.durability == Durability::Fsync {
-            self.file.sync_data().map_err(|error| shared.failed(error))?;
-        }
-        let path = file_path::blob_path(&self.id);
-        disk.link(&*self.file, &path).map_err(|error| shared.failed(error))?;
-        if shared.durability == Durability::Fsync {
-            let index = self.id.0[0];
-            let directory = file_path::directory_path(index);
-            let sync = &shared.directory_syncs[usize::from(index)];
-            if let Err(error) = sync.sync(disk, &directory) {
-                // Nobody will hear of this blob. If it cannot be removed either, the sweep does it.
-                let _ = disk.remove(&path);
-                return Err(shared.failed(error));
+        let (bytes, in_buffer) = self.write_end()?;
+        let blob = SealedBlob { id: self.id, bytes };
+        let is_logged = prefers_note && bytes <= self.shared.logged_bytes_max as u64;
+        let in_buffer = match (self.shared.durability, in_buffer) {
+            (Durability::Os, _) => None,
+            (Durability::Fsync, Some(length)) if is_logged => Some(length),
+            (Durability::Fsync, _) => {
+                self.publish_durably()?;
+                return Ok(Sealed { blob, contents_to_note: None });
             }
-        } else if !shared.unsynced.add(self.id, self.file, bytes) {
+        };
+        self.publish()?;
+        // Copied, for the buffer is longer, and who waits for a commit should not keep it.
+        let contents = in_buffer
+            .map_or_else(Bytes::new, |length| Bytes::copy_from_slice(&self.buffer[..length]));
+        let Self { shared, id, file, .. } = *self;
+        if !shared.unsynced.add(id, file, bytes) {
             // The device is so far behind that whoever writes more must wait for it.
             shared.sync().map_err(|error| shared.failed(error))?;
         }
-        Ok(SealedBlob { id: self.id, bytes })
+        Ok(Sealed { blob, contents_to_note: Some(contents) })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use parking_lot::RwLock;
 
-use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, SealedBlob};
+use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, Sealed, SealedBlob};
 
 /// Bytes of a body that lie in one piece. A longer body grows piece by piece, so that nothing is
 /// ever moved to grow.
@@ -117,7 +117,7 @@ impl BlobWriter for MemoryWriter {
         Ok(())
     }
 
-    fn seal(mut self: Box<Self>) -> Result<SealedBlob, BlobError> {
+    fn seal(mut self: Box<Self>, _prefers_note: bool) -> Result<Sealed, BlobError> {
         if !self.current.is_empty() {
             // Copied to its length when doubling left much room.
             let last = if self.current.capacity() / 2 > self.current.len() {
@@ -130,7 +130,7 @@ impl BlobWriter for MemoryWriter {
         let blob = self.blob;
         let sealed = SealedBlob { id: blob.id, bytes: blob.bytes };
         self.sealed.write().insert(blob.id, Arc::new(blob));
-        Ok(sealed)
+        Ok(Sealed { blob: sealed, contents_to_note: None })
     }
 }
 

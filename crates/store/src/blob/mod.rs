@@ -21,6 +21,8 @@ mod unsynced;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod noted_tests;
+#[cfg(test)]
 mod tests;
 
 use std::fmt::{self, Debug};
@@ -54,8 +56,8 @@ impl Debug for BlobId {
 /// A set of sealed blobs.
 ///
 /// # The contract
-/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`, whole, and as durable as the
-///   store's [`Durability`](crate::Durability) says. A writer that is dropped, or whose seal fails,
+/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`, whole, and durable if that says
+///   so. A writer that is dropped, or whose seal fails,
 ///   leaves nothing that can be opened, with one exception: after a failed sync, or a crash during
 ///   the seal, the whole blob may be there all the same. It is an orphan, which [`BlobStore::scan`]
 ///   finds.
@@ -113,15 +115,26 @@ pub(crate) trait BlobWriter: Debug + Send {
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
 
-    /// Publishes the blob, durably.
+    /// Publishes the blob. `prefers_note` is a wish: the caller would rather note the contents of a
+    /// short blob than wait for its syncs.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob counts as never
     /// written.
-    fn seal(self: Box<Self>) -> Result<SealedBlob, BlobError>;
+    fn seal(self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError>;
 }
 
 /// What [`BlobWriter::seal`] made.
+#[derive(Clone, Debug)]
+pub(crate) struct Sealed {
+    pub(crate) blob: SealedBlob,
+    /// `None` when the blob is as durable as the store promises. Otherwise whoever names it first must
+    /// [note](crate::kv::Transaction::note) it, with these bytes, of which its file can be made anew;
+    /// they are empty where a crash may take the blob together with its name.
+    pub(crate) contents_to_note: Option<Bytes>,
+}
+
+/// A blob that is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SealedBlob {
     pub(crate) id: BlobId,

@@ -1,4 +1,4 @@
-//! Blobs that the kernel has and the device perhaps not, at [`Durability::Os`](crate::Durability::Os).
+//! Blobs that the kernel has and the device perhaps not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

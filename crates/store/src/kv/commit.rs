@@ -28,7 +28,8 @@ struct Inner {
     shared: Arc<Shared>,
     attachments: Option<Arc<dyn Attachments>>,
     committer: Mutex<Option<JoinHandle<()>>>,
-    /// At [`Durability::Os`] only.
+    /// Where something is synced later than it is acknowledged: at [`Durability::Os`], and with
+    /// attachments.
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -51,7 +52,7 @@ impl Kv {
     pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
         let committer = Committer::open(Home { disk, path: path.to_owned() }, config.clone())?;
         let kv = Self::start(committer, config.attachments.clone())?;
-        if config.durability == Durability::Os {
+        if config.durability == Durability::Os || config.attachments.is_some() {
             let shared = Arc::clone(&kv.inner.shared);
             let thread = thread::Builder::new().name("liteio-sync".into());
             let run = move || sync::run(&shared, config.attachments, config.sync_interval);
@@ -132,15 +133,15 @@ impl Kv {
         Pending::new(receiver)
     }
 
-    /// Makes durable what was acknowledged before the call, with its attachments: at
-    /// [`Durability::Os`], where that otherwise happens by itself only after a while. Elsewhere there
-    /// is nothing to do.
+    /// Makes durable what was acknowledged before the call, with its attachments, which otherwise
+    /// happens by itself after a while. At [`Durability::Fsync`] updates and the contents in their
+    /// notes are durable already: only attachments may be left to sync. `false` when nothing was.
     ///
     /// # Errors
     /// When the disk fails, or is so full that the log cannot take it.
-    pub fn sync(&self) -> Result<(), KvError> {
+    pub fn sync(&self) -> Result<bool, KvError> {
         if self.inner.syncer.lock().is_none() {
-            return Ok(());
+            return Ok(false);
         }
         sync::sync(&self.inner.shared, self.inner.attachments.as_deref())
     }

@@ -59,7 +59,7 @@ impl Committer {
             home.create(&config)?;
         }
         let mut log = Log::open(&*home.disk, &home.log_path(), config.log_bytes)?;
-        let engine = open_engine(&home, &mut log, &config)?;
+        let engine = open_engine(&home, &mut log, &config, config.attachments.as_deref())?;
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
@@ -261,7 +261,7 @@ impl Committer {
         if let Some(durable) = &mut self.durable {
             let sync = self.config.durability == Durability::Fsync;
             durable.log.append(&mut self.record, sync)?;
-            if !sync {
+            if !sync || self.record.notes() > 0 {
                 let attachments = self.config.attachments.as_deref();
                 self.shared.syncs.appended(durable.log.number(), attachments);
             }
@@ -365,7 +365,7 @@ impl Committer {
         if self.is_tight() {
             return Err(KvError::NoSpace);
         }
-        // While reads still have the frozen engine: opening syncs them, too.
+        // Then those of the log are all there: there was no crash, and a sync that fails ends writing.
         if let Some(Err(error)) = self.config.attachments.as_deref().map(Attachments::sync) {
             self.stop_writing(error.into());
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
@@ -383,7 +383,7 @@ impl Committer {
             }
         }
         *current = Err(KvError::Closed);
-        *current = open_engine(&durable.home, &mut durable.log, &self.config);
+        *current = open_engine(&durable.home, &mut durable.log, &self.config, None);
         match &*current {
             Ok(engine) => {
                 self.engine = Some(Arc::clone(engine));

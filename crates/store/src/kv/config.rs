@@ -45,7 +45,7 @@ impl Default for KvConfig {
             durability: Durability::Fsync,
             cache_bytes: 64 << 20,
             reserve_bytes: 64 << 20,
-            log_bytes: 8 << 20,
+            log_bytes: 16 << 20,
             log_writes: 5_000,
             checkpoint_idle: Duration::from_millis(200),
             sync_interval: Duration::from_secs(1),

@@ -13,7 +13,7 @@ const PATH: &str = "log";
 enum Write {
     Put(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
-    Note(Vec<u8>),
+    Note(Vec<u8>, Vec<u8>),
     Mark(u64),
 }
 
@@ -38,7 +38,9 @@ fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
         writes.push(match operation {
             Operation::Put { key, value } => Write::Put(key.to_vec(), value.to_vec()),
             Operation::Delete { key } => Write::Delete(key.to_vec()),
-            Operation::Note { attachment } => Write::Note(attachment.to_vec()),
+            Operation::Note { attachment, contents } => {
+                Write::Note(attachment.to_vec(), contents.to_vec())
+            }
             Operation::Mark { number } => Write::Mark(number),
         });
         Ok(())
@@ -56,7 +58,7 @@ fn encode(writes: &[Write]) -> Vec<u8> {
         let (tag, key, value) = match write {
             Write::Put(key, value) => (1, key.clone(), &value[..]),
             Write::Delete(key) => (2, key.clone(), &[][..]),
-            Write::Note(attachment) => (3, attachment.clone(), &[][..]),
+            Write::Note(attachment, contents) => (3, attachment.clone(), &contents[..]),
             Write::Mark(number) => (4, number.to_le_bytes().to_vec(), &[][..]),
         };
         bytes.push(tag);
@@ -117,8 +119,8 @@ fn own_records(data: &[u8]) {
                     written.push(Write::Delete(key.to_vec()));
                 }
                 2 => {
-                    record.note(key);
-                    written.push(Write::Note(key.to_vec()));
+                    record.note(key, value);
+                    written.push(Write::Note(key.to_vec(), value.to_vec()));
                 }
                 _ => {
                     record.mark(head.into());

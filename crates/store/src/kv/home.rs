@@ -63,14 +63,16 @@ impl Home {
     }
 }
 
-/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen.
+/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen. `attachments`
+/// are those that a crash may have damaged.
 pub(super) fn open_engine(
     home: &Home,
     log: &mut Log,
     config: &KvConfig,
+    attachments: Option<&dyn Attachments>,
 ) -> Result<Arc<Engine>, KvError> {
     let engine = Engine::open(&*home.disk, &home.path, config.cache_bytes)?;
-    let replayed = replay(&engine, home, log, config.attachments.as_deref());
+    let replayed = replay(&engine, home, log, attachments);
     if let Err(error) = replayed {
         engine.close_without_checkpoint();
         return Err(error);
@@ -107,11 +109,11 @@ fn replay(
     };
     log.replay(nonce, number, read_mark, |_| Ok(()))?;
     // The attachments of what comes behind the last mark were perhaps never synced, while their
-    // records, in the order of the log, happened to reach the device. The first that is not whole
-    // ends the log: what comes behind may build on it.
+    // records, in the order of the log, reached the device. The first that is not whole, and whose
+    // contents the log does not hold, ends the log: what comes behind may build on it.
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
-        (Operation::Note { attachment }, Some(attachments)) if record > marked => {
-            Ok(attachments.recover(attachment)?)
+        (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
+            Ok(attachments.recover(attachment, contents)?)
         }
         _ => Ok(true),
     };

@@ -8,10 +8,10 @@
 //! # Format
 //! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all
 //! that follows (8), number (8), bytes of operations (8), operations. An operation is a tag (1: put,
-//! 2: delete, 3: note, 4: mark), bytes of the key (4), bytes of the value (4, zero for all but a put),
-//! key, value. A note names an [attachment](super::Attachments) of the record, with its bytes in place
-//! of the key. A mark says that the attachments of all records up to a number (8, in place of the
-//! key) are durable. Neither reaches the tree.
+//! 2: delete, 3: note, 4: mark), bytes of the key (4), bytes of the value (4, zero for a delete and a
+//! mark), key, value. A note names an [attachment](super::Attachments) of the record in place of the
+//! key, and may hold its contents in place of the value. A mark says that the attachments of all
+//! records up to a number (8, in place of the key) are durable. Neither reaches the tree.
 //! The nonce is secret, random, and new with every checkpoint: bytes that an earlier round or a
 //! client's value left in the file never verify.
 
@@ -26,7 +26,7 @@ use super::KvError;
 const HEADER_BYTES: usize = 24;
 const OPERATION_HEADER_BYTES: usize = 9;
 /// A log that grew beyond this is cut back to it.
-const SHRINK_BYTES: u64 = 16 << 20;
+const SHRINK_BYTES: u64 = 64 << 20;
 /// A log that is too short for a record grows by this at most.
 const EXTEND_STEP_MAX: u64 = 1 << 20;
 const EXTEND_PIECE: usize = 1 << 18;
@@ -57,6 +57,7 @@ fn checksum(nonce: &Nonce, record: &[u8]) -> u64 {
 pub(super) struct Record {
     buffer: Vec<u8>,
     operations: u64,
+    notes: u64,
 }
 
 /// How far a record was filled, to cut it back to.
@@ -64,11 +65,12 @@ pub(super) struct Record {
 pub(super) struct RecordFill {
     bytes: usize,
     operations: u64,
+    notes: u64,
 }
 
 impl Record {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; HEADER_BYTES], operations: 0 }
+        Self { buffer: vec![0; HEADER_BYTES], operations: 0, notes: 0 }
     }
 
     /// Starts a new record in the same memory.
@@ -76,6 +78,7 @@ impl Record {
         self.buffer.truncate(HEADER_BYTES);
         self.buffer.shrink_to(4 << 20);
         self.operations = 0;
+        self.notes = 0;
     }
 
     /// Bytes so far.
@@ -88,13 +91,19 @@ impl Record {
         self.operations
     }
 
+    /// Attachments named so far.
+    pub(super) fn notes(&self) -> u64 {
+        self.notes
+    }
+
     pub(super) fn fill(&self) -> RecordFill {
-        RecordFill { bytes: self.buffer.len(), operations: self.operations }
+        RecordFill { bytes: self.buffer.len(), operations: self.operations, notes: self.notes }
     }
 
     pub(super) fn truncate(&mut self, fill: RecordFill) {
         self.buffer.truncate(fill.bytes);
         self.operations = fill.operations;
+        self.notes = fill.notes;
     }
 
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
@@ -107,9 +116,10 @@ impl Record {
         self.push(DELETE, key, &[]);
     }
 
-    /// Names an attachment of what is put in this record.
-    pub(super) fn note(&mut self, attachment: &[u8]) {
-        self.push(NOTE, attachment, &[]);
+    /// Names an attachment of what is put in this record, with its contents or without.
+    pub(super) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
+        self.notes += 1;
+        self.push(NOTE, attachment, contents);
     }
 
     /// Says that the attachments of all records up to `number` are durable.
@@ -142,7 +152,7 @@ impl Record {
 pub(super) enum Operation<'a> {
     Put { key: &'a [u8], value: &'a [u8] },
     Delete { key: &'a [u8] },
-    Note { attachment: &'a [u8] },
+    Note { attachment: &'a [u8], contents: &'a [u8] },
     Mark { number: u64 },
 }
 
@@ -161,7 +171,7 @@ fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, Kv
             match header[0] {
                 PUT => Some((Operation::Put { key, value }, rest)),
                 DELETE if value.is_empty() => Some((Operation::Delete { key }, rest)),
-                NOTE if value.is_empty() => Some((Operation::Note { attachment: key }, rest)),
+                NOTE => Some((Operation::Note { attachment: key, contents: value }, rest)),
                 MARK if value.is_empty() => {
                     let number = u64::from_le_bytes(key.try_into().ok()?);
                     Some((Operation::Mark { number }, rest))

@@ -1,4 +1,5 @@
-//! Making durable, now and then, what [`Durability::Os`](crate::Durability::Os) has only written.
+//! Making durable, now and then, what was only written: at [`Durability::Os`](crate::Durability::Os)
+//! every update with its attachments, else attachments whose contents the log holds meanwhile.
 //!
 //! A sync takes the number of the newest log record, syncs the attachments of everything up to it, and
 //! then has the committer append a mark with that number and sync the log. Commits go on beside
@@ -30,7 +31,7 @@ pub(super) struct Syncs {
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// Number of the newest record with updates.
+    /// Number of the newest record that needs a sync.
     appended: u64,
     /// Number of the newest record that is durable with its attachments.
     synced: u64,
@@ -46,7 +47,7 @@ struct Progress {
 }
 
 impl Syncs {
-    /// A record with updates is in the log.
+    /// A record that needs a sync is in the log.
     pub(super) fn appended(&self, number: u64, attachments: Option<&dyn Attachments>) {
         let is_pressing = attachments.is_some_and(|it| it.unsynced_bytes() >= PRESSING_BYTES);
         let mut progress = self.progress.lock();
@@ -99,15 +100,18 @@ impl Syncs {
     }
 }
 
-/// Makes everything durable that was acknowledged before the call.
-pub(super) fn sync(shared: &Shared, attachments: Option<&dyn Attachments>) -> Result<(), KvError> {
+/// Makes everything durable that was acknowledged before the call. `false` when it was.
+pub(super) fn sync(
+    shared: &Shared,
+    attachments: Option<&dyn Attachments>,
+) -> Result<bool, KvError> {
     let syncs = &shared.syncs;
     let _alone = syncs.running.lock();
     let begun = Instant::now();
     let number = {
         let progress = syncs.progress.lock();
         if progress.synced >= progress.appended {
-            return Ok(());
+            return Ok(false);
         }
         progress.appended
     };
@@ -133,7 +137,7 @@ pub(super) fn sync(shared: &Shared, attachments: Option<&dyn Attachments>) -> Re
     if outcome.is_ok() {
         syncs.synced(number, begun);
     }
-    outcome
+    outcome.map(|()| true)
 }
 
 /// Syncs every `interval` while there is something to sync, until [`Syncs::stop`].
@@ -165,7 +169,7 @@ pub(super) fn run(
             }
         }
         retry_at = match sync(shared, attachments.as_deref()) {
-            Ok(()) => None,
+            Ok(_) => None,
             // Nothing can be written any more; health says so.
             Err(KvError::Poisoned { .. } | KvError::Closed) => return,
             Err(_) => Instant::now().checked_add(interval),

@@ -35,11 +35,11 @@ impl<'a> Transaction<'a> {
         Self { table, record, undo, failure: OnceCell::new() }
     }
 
-    /// Says that what this update puts is worth nothing without an attachment, whose contents are not
-    /// durable yet: see [`Attachments`](super::Attachments). Whoever makes it durable first need not
-    /// say so.
-    pub fn note(&mut self, attachment: &[u8]) {
-        self.record.note(attachment);
+    /// Says that what this update puts is worth nothing without an attachment, which is not durable
+    /// yet: see [`Attachments`](super::Attachments). Whoever makes it durable first need not say so.
+    /// With its `contents` (else empty) the update is as durable as any other.
+    pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
+        self.record.note(attachment, contents);
     }
 
     /// Starts an update; what it returns is for [`Transaction::roll_back`].

@@ -217,11 +217,10 @@ impl BodySink {
                 Ok(StoredBytes { bytes, content: Content::Inline(Bytes::from(buffer)), blob: None })
             }
             Target::Blob { writer, blob } => {
-                let sealed = writer.seal()?;
-                blob.sealed(sealed.bytes);
-                assert_eq!(sealed.bytes, bytes, "what was appended is what was sealed");
-                let extent =
-                    Extent { blob: sealed.id.0, blob_bytes: bytes, offset: 0, bytes: sealed.bytes };
+                let sealed = writer.seal(blob.is_one_of_few())?;
+                assert_eq!(sealed.blob.bytes, bytes, "what was appended is what was sealed");
+                let extent = Extent { blob: sealed.blob.id.0, blob_bytes: bytes, offset: 0, bytes };
+                blob.sealed(sealed);
                 Ok(StoredBytes { bytes, content: Content::Extents(vec![extent]), blob: Some(blob) })
             }
         }

@@ -136,7 +136,7 @@ impl Attachments for Behind {
     fn unsynced_bytes(&self) -> u64 {
         64 << 20
     }
-    fn recover(&self, _: &[u8]) -> std::io::Result<bool> {
+    fn recover(&self, _: &[u8], _: &[u8]) -> std::io::Result<bool> {
         Ok(true)
     }
 }

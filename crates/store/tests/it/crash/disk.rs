@@ -30,6 +30,8 @@ pub(super) fn open(
         clock: Arc::clone(clock) as _,
         random: Arc::new(SeededRandom::new(seed)),
         inline_bytes_max: INLINE_BYTES_MAX,
+        // Blobs of some runs are synced at once, those of others left to the log, some of each of others.
+        logged_bytes_max: [0, 3_000, usize::MAX][(seed % 3) as usize],
         part_bytes_min: PART_BYTES_MIN,
         ..StoreConfig::memory()
     };
