@@ -12,11 +12,14 @@ use super::{KvError, Read};
 /// What redb stores: bytes to bytes.
 pub(super) type Bytes = &'static [u8];
 type EngineCursor<'a> = redb::Cursor<'a, Bytes, Bytes>;
+/// A key and its value.
+type Guards<'a> = (AccessGuard<'a, Bytes>, AccessGuard<'a, Bytes>);
 
-/// A key or a value, borrowed from the page it lies in.
+/// A value, borrowed from the page it lies in.
 pub struct Value<'a>(AccessGuard<'a, Bytes>);
 
 impl<'a> Value<'a> {
+    #[inline]
     pub(super) fn new(guard: AccessGuard<'a, Bytes>) -> Self {
         Self(guard)
     }
@@ -25,6 +28,7 @@ impl<'a> Value<'a> {
 impl Deref for Value<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.0.value()
     }
@@ -70,14 +74,20 @@ impl Tree for Table<'_, Bytes, Bytes> {
 
 /// A place between two keys of a range. It starts before the first key.
 ///
-/// [`next`](Cursor::next) steps over the key after that place and returns it,
-/// [`previous`](Cursor::previous) the key before, so that one after the other return the same key.
+/// [`next`](Cursor::next) steps over the key after that place and shows it,
+/// [`previous`](Cursor::previous) the key before, so that one after the other show the same key.
 /// At an end of the range they return `None` and do not move.
+///
+/// A pair is shown until the next step. The guards that keep its page are some 200 bytes, so they stay
+/// here: handed out, they would be copied by every call in between, which takes as long as the step.
 pub struct Cursor<'a> {
     tree: &'a dyn Tree,
+    /// Not behind `upper`: see [`in_order`].
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
+    /// Never outside of the bounds, so that a step looks at the bound before it only.
     place: EngineCursor<'a>,
+    shown: Option<Guards<'a>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -86,35 +96,43 @@ impl<'a> Cursor<'a> {
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Result<Self, KvError> {
+        let (lower, upper) = in_order(lower, upper);
         let place = tree.lower_bound(lower)?;
-        Ok(Self { tree, lower: lower.map(<[u8]>::to_vec), upper: upper.map(<[u8]>::to_vec), place })
+        let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+        Ok(Self { tree, lower, upper, place, shown: None })
     }
 
     /// Steps forward: the next key with its value.
     ///
     /// # Errors
     /// When the engine cannot read.
-    #[expect(clippy::should_implement_trait, reason = "every step can fail, so it is no iterator")]
-    pub fn next(&mut self) -> Result<Option<(Value<'a>, Value<'a>)>, KvError> {
-        let Some((key, value)) = self.place.next()? else { return Ok(None) };
-        if is_above(key.value(), &self.upper) || is_below(key.value(), &self.lower) {
+    #[expect(clippy::should_implement_trait, reason = "what it shows is borrowed from it")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, KvError> {
+        self.shown = None;
+        self.shown = self.place.next()?;
+        let Some((key, value)) = &self.shown else { return Ok(None) };
+        if is_above(key.value(), &self.upper) {
             self.place.prev()?;
             return Ok(None);
         }
-        Ok(Some((Value::new(key), Value::new(value))))
+        Ok(Some((key.value(), value.value())))
     }
 
     /// Steps backward: the previous key with its value.
     ///
     /// # Errors
     /// When the engine cannot read.
-    pub fn previous(&mut self) -> Result<Option<(Value<'a>, Value<'a>)>, KvError> {
-        let Some((key, value)) = self.place.prev()? else { return Ok(None) };
-        if is_below(key.value(), &self.lower) || is_above(key.value(), &self.upper) {
+    #[inline]
+    pub fn previous(&mut self) -> Result<Option<(&[u8], &[u8])>, KvError> {
+        self.shown = None;
+        self.shown = self.place.prev()?;
+        let Some((key, value)) = &self.shown else { return Ok(None) };
+        if is_below(key.value(), &self.lower) {
             self.place.next()?;
             return Ok(None);
         }
-        Ok(Some((Value::new(key), Value::new(value))))
+        Ok(Some((key.value(), value.value())))
     }
 
     /// Moves before the first key that is not less than `key`, within the range.
@@ -158,6 +176,21 @@ impl fmt::Debug for Cursor<'_> {
     }
 }
 
+/// The same range; one that ends before it begins as an empty one at its beginning.
+fn in_order<'k>(
+    lower: Bound<&'k [u8]>,
+    upper: Bound<&'k [u8]>,
+) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+    use Bound::{Excluded, Included};
+    let begin = match (lower, upper) {
+        (Excluded(begin), Excluded(end)) if begin >= end => begin,
+        (Included(begin) | Excluded(begin), Included(end) | Excluded(end)) if begin > end => begin,
+        _ => return (lower, upper),
+    };
+    (Included(begin), Excluded(begin))
+}
+
+#[inline]
 fn is_below(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
     match lower {
         Bound::Included(bound) => key < bound.as_slice(),
@@ -166,6 +199,7 @@ fn is_below(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
     }
 }
 
+#[inline]
 fn is_above(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
     match upper {
         Bound::Included(bound) => key > bound.as_slice(),

@@ -189,9 +189,10 @@ fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPag
             .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
         let key = key_text(key)?;
         if let Some(common) = grouping.common_prefix(key) {
-            cursor.seek(&behind_prefix(bucket, common))?;
             page.entries.push(ListEntry::Prefix(common.to_owned()));
             place = Some(Place::Prefix(common.to_owned()));
+            let behind = behind_prefix(bucket, common);
+            cursor.seek(&behind)?;
         } else {
             let object = ListedObject::new(key, &Listed::decode(&record)?);
             page.entries.push(ListEntry::Object(object));

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use super::ListedObject;
 use super::list::walk::{Grouping, Place, key_text};
 use crate::error::StoreError;
-use crate::kv::{Cursor, Read, Value};
+use crate::kv::{Cursor, Read};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
@@ -187,10 +187,10 @@ fn stamp_of(
 }
 
 /// A version on its way into a page.
-struct Version<'a> {
+struct Version {
     key: String,
     stamp: [u8; 16],
-    record: Value<'a>,
+    record: Vec<u8>,
 }
 
 /// Goes through the current and the older versions at once, by key and then by stamp, which is from
@@ -199,8 +199,8 @@ struct Walk<'a> {
     bucket: BucketId,
     current: Cursor<'a>,
     history: Cursor<'a>,
-    next_current: Option<Version<'a>>,
-    next_history: Option<Version<'a>>,
+    next_current: Option<Version>,
+    next_history: Option<Version>,
 }
 
 impl<'a> Walk<'a> {
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn take(&mut self) -> Result<Option<Version<'a>>, StoreError> {
+    fn take(&mut self) -> Result<Option<Version>, StoreError> {
         let is_current = match (&self.next_current, &self.next_history) {
             (Some(current), Some(history)) => {
                 (&current.key, current.stamp) <= (&history.key, history.stamp)
@@ -259,7 +259,7 @@ impl<'a> Walk<'a> {
         self.current.seek(&space::current(self.bucket, key))?;
         self.history.seek(&space::history(self.bucket, key, stamp))?;
         self.fill()?;
-        let is_behind = |version: &Version<'_>| version.key != key || version.stamp > *stamp;
+        let is_behind = |version: &Version| version.key != key || version.stamp > *stamp;
         if !self.next_current.as_ref().is_none_or(is_behind) {
             self.next_current = read_current(&mut self.current)?;
         }
@@ -276,19 +276,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn read_current<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Version<'a>>, StoreError> {
+fn read_current(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
     let Some((key, record)) = cursor.next()? else { return Ok(None) };
     let (_, key) = space::split_current(&key)
         .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
     let stamp = Listed::decode(&record)?.stamp;
-    Ok(Some(Version { key: key_text(key)?.to_owned(), stamp, record }))
+    Ok(Some(Version { key: key_text(key)?.to_owned(), stamp, record: record.to_vec() }))
 }
 
-fn read_history<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Version<'a>>, StoreError> {
+fn read_history(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
     let Some((key, record)) = cursor.next()? else { return Ok(None) };
     let (_, key, stamp) = space::split_history(&key)
         .ok_or_else(|| StoreError::corrupt("the key of a version's record"))?;
-    Ok(Some(Version { key: key_text(&key)?.to_owned(), stamp, record }))
+    Ok(Some(Version { key: key_text(&key)?.to_owned(), stamp, record: record.to_vec() }))
 }
 
 fn next_prefix(prefix: &[u8]) -> Vec<u8> {
