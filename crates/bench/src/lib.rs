@@ -32,5 +32,6 @@ pub mod report;
 pub mod s3;
 pub mod samples;
 pub mod statistics;
+pub mod vector;
 pub mod worker;
 pub mod workplace;

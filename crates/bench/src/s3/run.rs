@@ -14,7 +14,7 @@ use super::drive::{Limit, drive};
 use super::empty::EmptyServer;
 use super::options::Options;
 use super::record::{RATE, add_resources, add_round, metrics};
-use super::server::Server;
+use super::server::{Server, known_cpu};
 use super::session::Stock;
 use super::sign::PayloadMode;
 use super::work::{Pace, measure};
@@ -22,7 +22,6 @@ use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::filter::RowFilter;
 use crate::machine::Machine;
-use crate::process::usage::own_cpu;
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Unit};
 use crate::workplace::{Workplace, sync_file_system};
@@ -217,12 +216,12 @@ impl Bench<'_> {
             time: self.options.time,
             deletions: if self.options.extent.quick { 200 } else { 600 },
         };
-        let (moment, known) = (Moment::now(), known_cpu(servers));
+        let (moment, known) = (Moment::now(), known_cpu(&*servers));
         let before = servers[place].usage();
         let Some(session) = &mut servers[place].session else { return };
         let driven = measure(session, case, round, pace).await;
         let used = servers[place].usage().cpu.saturating_sub(before.cpu);
-        let known = known_cpu(servers).saturating_sub(known);
+        let known = known_cpu(&*servers).saturating_sub(known);
         let disturbance = moment.disturbance_since(Moment::now(), known);
         cell.disturbance = cell.disturbance.max(disturbance);
         let cpu = servers[place].is_ours().then_some(used.as_secs_f64());
@@ -232,11 +231,6 @@ impl Bench<'_> {
             sync_file_system(self.data);
         }
     }
-}
-
-/// Processor time of this program and of all servers: what is used beyond it is used by others.
-fn known_cpu(servers: &[Server]) -> Duration {
-    servers.iter().map(|server| server.usage().cpu).sum::<Duration>() + own_cpu()
 }
 
 fn notes(report: &mut Report, options: &Options) {

@@ -1,0 +1,1 @@
+//! Engines do the work of their tasks.
