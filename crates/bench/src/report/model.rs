@@ -222,6 +222,17 @@ impl Report {
         self.targets.iter().filter(|target| target.absent.is_none())
     }
 
+    /// The targets that belong into a table of these rows, in order: all but those whose figures are
+    /// only in other rows.
+    pub fn taking_part(&self, rows: &[&Row]) -> Vec<&Target> {
+        let is_in = |row: &Row, target: &Target| row.cells.contains_key(&target.name);
+        let belongs = |target: &&Target| {
+            rows.iter().any(|row| is_in(row, target))
+                || !self.rows.iter().any(|row| is_in(row, target))
+        };
+        self.targets.iter().filter(belongs).collect()
+    }
+
     /// How many times as good as the baseline a target is in a row: above 1 is better, whatever the
     /// metric. `None` without a baseline, for the baseline itself, or if either has no figure.
     pub fn ratio(&self, row: &Row, target: &str) -> Option<Ratio> {
