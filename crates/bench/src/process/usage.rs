@@ -55,7 +55,8 @@ impl Usage {
         let status = read("status");
         self.memory_peak_bytes += number_after(&status, "VmHWM:") * 1024;
         self.memory_bytes += number_after(&status, "VmRSS:") * 1024;
-        self.memory_own_bytes += number_after(&status, "RssAnon:") * 1024;
+        let own = number_after(&status, "RssAnon:") + number_after(&status, "RssShmem:");
+        self.memory_own_bytes += own * 1024;
         self.disk_written_bytes += number_after(&read("io"), "write_bytes:");
     }
 }

@@ -48,6 +48,8 @@ pub const CHASSIS: &str = "chassis";
 pub const EXACT: &str = "exact";
 /// Where the published figures come from.
 pub const SOURCE: &str = "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
+/// The workspace of rivals in Rust, and where they are built.
+const WORKSPACE: &str = "rust-vector";
 /// Why Chassis has no figures.
 const NOT_GIVEN: &str = "not given: --chassis PATH";
 
@@ -154,12 +156,12 @@ impl Entry {
         match self.home {
             Home::Own => Ok(own.clone()),
             Home::Rust => {
-                let target = built_place(own).join("rust-vector");
-                cargo_build(&sources.join("rust-vector"), "usearch", "vector-usearch", &target)
+                let target = built_place(own).join(WORKSPACE);
+                cargo_build(&sources.join(WORKSPACE), "usearch", "vector-usearch", &target)
             }
             Home::Chassis => {
                 let checkout = chassis.ok_or(NOT_GIVEN)?;
-                build_chassis(&sources.join("chassis"), checkout, &built_place(own).join("chassis"))
+                build_chassis(sources, checkout, &built_place(own))
             }
         }
     }
@@ -182,18 +184,22 @@ const PUBLISHED: [(&str, f64, Option<f64>); 11] = [
 
 /// Writes a package that uses the checkout, and builds it. Nothing of it is kept here: Chassis is in no
 /// registry.
-fn build_chassis(sources: &Path, checkout: &Path, place: &Path) -> Result<Program, String> {
+fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Program, String> {
     let failed = |error: std::io::Error| format!("not built: {error}");
     let package = chassis_package(checkout)
         .ok_or_else(|| format!("not built: no chassis-core in {}", checkout.display()))?;
-    let manifest = fs::read_to_string(sources.join("Cargo.toml.in")).map_err(failed)?;
+    let (own, place) = (sources.join("chassis"), built.join("chassis"));
+    let manifest = fs::read_to_string(own.join("Cargo.toml.in")).map_err(failed)?;
     let manifest = manifest
         .replace("@CHASSIS@", &toml_text(&package))
         .replace("@LITEIO_BENCH@", &toml_text(Path::new(env!("CARGO_MANIFEST_DIR"))));
     fs::create_dir_all(place.join("src")).map_err(failed)?;
     fs::write(place.join("Cargo.toml"), manifest).map_err(failed)?;
-    fs::copy(sources.join("main.rs"), place.join("src/main.rs")).map_err(failed)?;
-    cargo_build_written(place, "vector-chassis", &place.join("target"))
+    fs::copy(own.join("main.rs"), place.join("src/main.rs")).map_err(failed)?;
+    // What the other rivals are built of needs no second build; Cargo adds what is missing.
+    let lock = sources.join(WORKSPACE).join("Cargo.lock");
+    fs::copy(lock, place.join("Cargo.lock")).map_err(failed)?;
+    cargo_build_written(&place, "vector-chassis", &built.join(WORKSPACE))
 }
 
 /// The package in a checkout: below it, or below a folder of it.

@@ -193,7 +193,7 @@ pub fn metrics() -> Vec<Metric> {
     metrics.extend(Metric::percentiles());
     for (id, title, unit) in [
         (MEMORY_OWN, "Memory of its own", Unit::Bytes),
-        (MEMORY_MAPPED, "Pages of files in its memory", Unit::Bytes),
+        (MEMORY_MAPPED, "Mapped pages of files", Unit::Bytes),
         ("server_cpu", "Server's processor time per request", Unit::Nanoseconds),
         ("memory_idle", "Memory at the start", Unit::Bytes),
         ("memory_peak", "Memory at the most", Unit::Bytes),
