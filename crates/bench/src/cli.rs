@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use liteio_bench::error::BenchError;
-use liteio_bench::{kv, vector};
 use liteio_bench::kv::rows::Sizes;
 use liteio_bench::s3::case::Extent;
 use liteio_bench::s3::options::{Options, Planned};
 use liteio_bench::s3::sign::PayloadMode;
+use liteio_bench::{kv, vector};
 
 /// Measures LiteIO and its rivals on this machine.
 #[derive(Debug, Parser)]

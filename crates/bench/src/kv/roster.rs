@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::report::{Durability, Level, Published};
-use crate::worker::build::{built_place, cargo_build, go_build};
 use crate::worker::Program;
+use crate::worker::build::{built_place, cargo_build, go_build};
 
 /// An engine that can be measured.
 #[derive(Clone, Copy, Debug)]

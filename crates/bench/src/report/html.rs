@@ -288,13 +288,7 @@ fn curve_card(page: &mut String, report: &Report, rows: &[&Row], title: &str) {
     page.push_str("</p></article>");
 }
 
-fn row_card(
-    page: &mut String,
-    report: &Report,
-    row: &Row,
-    targets: &[&Target],
-    summary: &Summary,
-) {
+fn row_card(page: &mut String, report: &Report, row: &Row, targets: &[&Target], summary: &Summary) {
     let Some(metric) = report.metric(&row.metric) else { return };
     let drawn: Vec<Bar<'_>> = targets
         .iter()

@@ -98,7 +98,9 @@ mod tests {
 
     #[test]
     fn hard_vectors_are_unrelated_and_clustered_ones_have_near_neighbours() {
-        for (distribution, related) in [(Distribution::Clustered, true), (Distribution::Hard, false)] {
+        for (distribution, related) in
+            [(Distribution::Clustered, true), (Distribution::Hard, false)]
+        {
             let stored = Vectors::stored(distribution, SEED).take(2_000);
             let asked = Vectors::asked(distribution, SEED).take(1);
             let cosine = |vector: &[f32]| {

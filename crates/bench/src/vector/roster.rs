@@ -47,7 +47,8 @@ pub const CHASSIS: &str = "chassis";
 /// What ours is compared with in searching.
 pub const EXACT: &str = "exact";
 /// Where the published figures come from.
-pub const SOURCE: &str = "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
+pub const SOURCE: &str =
+    "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
 /// The workspace of rivals in Rust, and where they are built.
 const WORKSPACE: &str = "rust-vector";
 /// Why Chassis has no figures.

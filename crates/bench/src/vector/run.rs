@@ -61,8 +61,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     for job in &jobs {
         bench.job(&mut report, job)?;
     }
-    report.targets =
-        bench.contestants.drain(..).map(|contestant| contestant.target).collect();
+    report.targets = bench.contestants.drain(..).map(|contestant| contestant.target).collect();
     if !cases.is_empty() {
         served::run::run(&mut report, options, &cases, workplace.path(), &bench.progress)?;
     }
@@ -120,8 +119,9 @@ impl Bench<'_> {
             row.note.clone_from(&plan.note);
         }
         let questions = self.questions(job)?;
-        let taking_part: Vec<usize> =
-            (0..self.contestants.len()).filter(|it| self.contestants[*it].entry.does(job)).collect();
+        let taking_part: Vec<usize> = (0..self.contestants.len())
+            .filter(|it| self.contestants[*it].entry.does(job))
+            .collect();
         for round in 0..self.options.rounds {
             for place in 0..taking_part.len() {
                 let place = taking_part[(place + round) % taking_part.len()];

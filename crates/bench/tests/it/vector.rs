@@ -85,7 +85,10 @@ fn files_searches_and_servers_are_measured_and_every_report_shows_them() {
     }
     let row = |name: &str| report.rows.iter().find(|row| row.name == name).expect("there is one");
     assert_eq!(row("Recall@10, 1,500 hard").median("exact"), Some(1.0));
-    assert_eq!(row("QueryVectors in 1,500, 16 clients").cells["served"].median("recall"), Some(1.0));
+    assert_eq!(
+        row("QueryVectors in 1,500, 16 clients").cells["served"].median("recall"),
+        Some(1.0)
+    );
     assert!(row("Build, 1,500 hard").cells["liteio"].median("memory_own").is_some());
     let raw = &row("Raw insert, tmpfs").cells["chassis"];
     assert!(raw.published.as_ref().is_some_and(|published| published.value == 12_100.0));
@@ -172,7 +175,8 @@ fn the_command_line_measures_what_it_is_told() {
         command.env_remove("LITEIO_BENCH_CHASSIS");
         command.output().expect("the program can be started")
     };
-    let tiny = ["--quick", "--rounds", "1", "--time", "1", "--filter", "read, copied", "--name", "cli"];
+    let tiny =
+        ["--quick", "--rounds", "1", "--time", "1", "--filter", "read, copied", "--name", "cli"];
     let output = bench(&tiny);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);

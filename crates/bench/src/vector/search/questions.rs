@@ -162,7 +162,11 @@ impl<'a> ExactSearch<'a> {
             length: length(vector),
             found: ANSWERED
                 .iter()
-                .map(|(every, wanted)| Found { every: *every, wanted: *wanted, nearest: Vec::new() })
+                .map(|(every, wanted)| Found {
+                    every: *every,
+                    wanted: *wanted,
+                    nearest: Vec::new(),
+                })
                 .collect(),
         };
         ExactSearch { queries: queries.chunks_exact(DIMENSION).map(query).collect() }
@@ -173,10 +177,10 @@ impl<'a> ExactSearch<'a> {
         for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
             let length = length(vector);
             for query in &mut self.queries {
-                let rough = 1.0 - f64::from(rough_dot(query.vector, vector)) / (query.length * length);
-                let wanted = |found: &&mut Found| {
-                    number.is_multiple_of(found.every) && found.takes(rough)
-                };
+                let rough =
+                    1.0 - f64::from(rough_dot(query.vector, vector)) / (query.length * length);
+                let wanted =
+                    |found: &&mut Found| number.is_multiple_of(found.every) && found.takes(rough);
                 let mut exact = None;
                 for found in query.found.iter_mut().filter(wanted) {
                     let distance = *exact.get_or_insert_with(|| {
@@ -217,10 +221,8 @@ impl Found {
     }
 
     fn best(&self) -> Vec<Near> {
-        let near = |(distance, number): &(f64, u32)| Near {
-            number: *number,
-            distance: *distance as f32,
-        };
+        let near =
+            |(distance, number): &(f64, u32)| Near { number: *number, distance: *distance as f32 };
         self.nearest.iter().take(self.wanted).map(near).collect()
     }
 }

@@ -200,7 +200,10 @@ mod tests {
     use super::*;
 
     fn near(pairs: &[(u32, f32)]) -> Vec<Near> {
-        pairs.iter().map(|(number, distance)| Near { number: *number, distance: *distance }).collect()
+        pairs
+            .iter()
+            .map(|(number, distance)| Near { number: *number, distance: *distance })
+            .collect()
     }
 
     #[test]

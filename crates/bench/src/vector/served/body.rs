@@ -149,14 +149,15 @@ mod tests {
     fn bodies_are_json_with_the_elements_that_were_meant() {
         let vectors: Vec<f32> = (0..2 * DIMENSION).map(|place| (place as f32).sin()).collect();
         let body = put(7, &vectors);
-        let parsed: serde_json::Value =
-            serde_json::from_slice(&body.bytes).expect("it is JSON");
+        let parsed: serde_json::Value = serde_json::from_slice(&body.bytes).expect("it is JSON");
         let second = &parsed["vectors"][1];
         assert_eq!(second["key"], "film-0000008");
         let element = second["data"]["float32"][5].as_f64().map(|element| element as f32);
         assert_eq!(element, Some(vectors[DIMENSION + 5]));
         assert_eq!(second["metadata"]["genre"], "documentary");
-        assert!(body.bytes.starts_with(b"{\"vectorBucketName\": \"bench-vectors\", \"indexName\": "));
+        assert!(
+            body.bytes.starts_with(b"{\"vectorBucketName\": \"bench-vectors\", \"indexName\": ")
+        );
         let (_, numbers) = get(3, 1_000);
         assert_eq!((numbers.len(), numbers[1], number(&key(numbers[99]))), (100, 13, Some(993)));
         let parsed: serde_json::Value =

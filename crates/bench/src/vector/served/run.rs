@@ -11,7 +11,7 @@ use super::work::{self, Clients};
 use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::progress::Progress;
-use crate::report::{Cell, Report, progress_line};
+use crate::report::{Cell, Report, Unit, progress_line};
 use crate::s3::client::Failure;
 use crate::s3::data::Payload;
 use crate::s3::server::{Server, known_cpu};
@@ -118,9 +118,18 @@ impl Bench<'_> {
         let Work::Put { requests, vectors } = case.work else { return };
         self.progress.now(format!("making the bodies, {}", case.name));
         let mut filling = Filling::new(self.options.seed, requests * vectors, vectors);
-        let bodies: Vec<Payload> =
-            std::iter::from_fn(|| filling.next(|_, _| ())).collect();
+        let bodies: Vec<Payload> = std::iter::from_fn(|| filling.next(|_, _| ())).collect();
         let gets = filling.gets();
+        let bytes = bodies.first().map_or(0, |body| body.bytes.len());
+        if let Ok(driven) = work::put_to_nobody(case, &bodies).await {
+            let count = driven.samples.len() as f64 * f64::from(vectors);
+            report.notes.push(format!(
+                "The client alone, {}: at most {} vectors per second, in bodies of {}.",
+                case.name,
+                Unit::Count.format((count / driven.elapsed.as_secs_f64()).round()),
+                Unit::Bytes.format(bytes as f64)
+            ));
+        }
         self.row(report, case, async |clients| {
             work::put(clients, case, &bodies, &gets).await.map(|driven| (driven, None))
         })
@@ -137,8 +146,7 @@ impl Bench<'_> {
                     work::get(clients, case, &index.gets, time).await.map(|driven| (driven, None))
                 }
                 _ => {
-                    let (driven, recall) =
-                        work::query(clients, case, &index.queries, time).await?;
+                    let (driven, recall) = work::query(clients, case, &index.queries, time).await?;
                     Ok((driven, Some(recall)))
                 }
             })
@@ -176,9 +184,7 @@ impl Bench<'_> {
         &mut self,
         report: &mut Report,
         case: &Case,
-        measure: impl AsyncFn(
-            &mut Clients,
-        ) -> Result<(crate::s3::drive::Driven, Option<f64>), Failure>,
+        measure: impl AsyncFn(&mut Clients) -> Result<(crate::s3::drive::Driven, Option<f64>), Failure>,
     ) {
         let row = report.row(&case.group, &case.name, case.work.metric());
         row.curve = case.curve();
@@ -202,9 +208,7 @@ impl Bench<'_> {
         place: usize,
         case: &Case,
         cell: &mut Cell,
-        measure: impl AsyncFn(
-            &mut Clients,
-        ) -> Result<(crate::s3::drive::Driven, Option<f64>), Failure>,
+        measure: impl AsyncFn(&mut Clients) -> Result<(crate::s3::drive::Driven, Option<f64>), Failure>,
     ) {
         let servers = || self.served.iter().map(|served| &served.server);
         let (moment, known) = (Moment::now(), known_cpu(servers()));

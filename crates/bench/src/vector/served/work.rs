@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::api::{call, found, got, tell};
 use super::body;
 use super::fill::{Get, Query};
@@ -11,6 +13,8 @@ use super::rows::Case;
 use crate::s3::client::{Connection, Endpoint, Expect, Failure};
 use crate::s3::data::Payload;
 use crate::s3::drive::{Driven, Limit, drive};
+use crate::s3::empty::EmptyServer;
+use crate::s3::rival::{ACCESS_KEY, SECRET_KEY};
 use crate::vector::search::work::{hits, judge};
 
 /// How far a distance may be from the exact one.
@@ -43,6 +47,26 @@ impl Clients {
     pub(super) async fn tell(&mut self, operation: &str, body: &Payload) -> Result<(), Failure> {
         tell(&mut self.connections(1)[0], operation, body).await
     }
+}
+
+/// Puts all bodies to a server that does nothing: faster than this nobody can be measured.
+pub(super) async fn put_to_nobody(
+    case: &Case,
+    bodies: &[Payload],
+) -> Result<Driven, std::io::Error> {
+    let server = EmptyServer::start(Bytes::new())?;
+    let endpoint = Endpoint {
+        host: server.address.to_string(),
+        access_key: ACCESS_KEY.to_owned(),
+        secret_key: SECRET_KEY.to_owned(),
+        region: "us-east-1".to_owned(),
+    };
+    let mut clients = Clients::new(Arc::new(endpoint));
+    let limit = Limit::count(bodies.len() as u64);
+    let driven = drive(clients.connections(case.clients), limit, async |connection, number| {
+        tell(connection, "PutVectors", &bodies[number as usize]).await
+    });
+    Ok(driven.await)
 }
 
 /// Puts all bodies into a new index, and removes it.
@@ -81,8 +105,7 @@ pub(super) async fn query(
         clients.tell("QueryVectors", &query.body).await?;
     }
     let (hit, wanted) = (Cell::new(0_u64), Cell::new(0_u64));
-    let limit =
-        Limit { time, operations_min: REQUESTS_MIN, operations_max: u64::MAX };
+    let limit = Limit { time, operations_min: REQUESTS_MIN, operations_max: u64::MAX };
     let driven = drive(clients.connections(case.clients), limit, async |connection, number| {
         let query = &queries[number as usize % queries.len()];
         let answer = call(connection, "QueryVectors", &query.body, Expect::Text).await?;
@@ -108,8 +131,7 @@ pub(super) async fn get(
     for get in gets {
         answers.push(check(&mut clients.connections(1)[0], get).await?);
     }
-    let limit =
-        Limit { time, operations_min: REQUESTS_MIN, operations_max: u64::MAX };
+    let limit = Limit { time, operations_min: REQUESTS_MIN, operations_max: u64::MAX };
     let driven = drive(clients.connections(case.clients), limit, async |connection, number| {
         let place = number as usize % gets.len();
         let expect = Expect::Exactly(answers[place].as_bytes());
@@ -128,7 +150,9 @@ async fn check(connection: &mut Connection, get: &Get) -> Result<String, Failure
     }
     for (number, vector) in vectors {
         if get.expected.get(&number) != Some(&vector) {
-            return Err(Failure(format!("GetVectors: vector {number} is not the one that was put")));
+            return Err(Failure(format!(
+                "GetVectors: vector {number} is not the one that was put"
+            )));
         }
     }
     Ok(answer)
