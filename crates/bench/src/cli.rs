@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use liteio_bench::error::BenchError;
-use liteio_bench::kv;
 use liteio_bench::kv::rows::Sizes;
 use liteio_bench::s3::case::Extent;
 use liteio_bench::s3::options::{Options, Planned};
 use liteio_bench::s3::sign::PayloadMode;
+use liteio_bench::{kv, vector};
 
 /// Measures LiteIO and its rivals on this machine.
 #[derive(Debug, Parser)]
@@ -26,9 +26,14 @@ pub(crate) enum Command {
     S3(S3Arguments),
     /// Key-value engines: LiteIO's own, redb, and rivals that can be built.
     Kv(KvArguments),
+    /// Vectors: files of them beside Chassis, searching beside others, and S3 Vectors served.
+    Vector(VectorArguments),
     /// The process of a key-value engine.
     #[command(hide = true)]
-    KvEngine(KvEngineArguments),
+    KvEngine(EngineArguments),
+    /// The process of a vector engine.
+    #[command(hide = true)]
+    VectorEngine(EngineArguments),
     /// What changed between two reports, and whether it is more than noise.
     Compare(CompareArguments),
     /// Writes the other formats of a report again from its JSON.
@@ -157,7 +162,67 @@ impl KvArguments {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct KvEngineArguments {
+pub(crate) struct VectorArguments {
+    /// A checkout of Chassis, which is in no registry: it is built and measured in the same run.
+    #[arg(long, value_name = "PATH", env = "LITEIO_BENCH_CHASSIS")]
+    chassis: Option<PathBuf>,
+    /// Build and measure this search too: usearch, or "all". Repeatable.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    rival: Vec<String>,
+    /// Compare with this target [default: chassis if it is measured, else exact].
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Without 100,000 vectors, less time: some minutes.
+    #[arg(long)]
+    quick: bool,
+    /// Only rows whose name or group contains this, such as "commit" or "search". Repeatable.
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// How often every row is measured for every target.
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: usize,
+    /// Milliseconds that a row runs for a target in a round [default: 1000, quick: 200].
+    #[arg(long, value_name = "MS")]
+    time: Option<u64>,
+    /// Where files are kept meanwhile: on the disk to be measured.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    data: PathBuf,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "bench-results")]
+    pub(crate) output: PathBuf,
+    /// The name of the report's files [default: vector and the time].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+impl VectorArguments {
+    /// What is to be run.
+    ///
+    /// # Errors
+    /// [`BenchError::Usage`], and when this program cannot find itself.
+    pub(crate) fn options(&self) -> Result<vector::options::Options, BenchError> {
+        use vector::rows::Sizes;
+        let memory = PathBuf::from("/dev/shm");
+        Ok(vector::options::Options {
+            engines: vector::options::Options::engines(&self.rival)?,
+            servers: Planned::started("liteio")?,
+            baseline: self.baseline.clone(),
+            chassis: self.chassis.clone(),
+            sizes: if self.quick { Sizes::quick() } else { Sizes::full() },
+            filters: self.filter.clone(),
+            rounds: self.rounds,
+            time: Duration::from_millis(self.time.unwrap_or(if self.quick { 200 } else { 1000 })),
+            seed: vector::data::SEED,
+            data: self.data.clone(),
+            memory: memory.is_dir().then_some(memory),
+            own_program: std::env::current_exe()?,
+            rivals: kv::roster::RIVALS.into(),
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EngineArguments {
     /// The task, as JSON.
     pub(crate) task: String,
 }

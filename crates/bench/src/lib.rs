@@ -23,6 +23,7 @@
 pub mod busy;
 pub mod counting_allocator;
 pub mod error;
+pub mod filter;
 pub mod kv;
 pub mod machine;
 pub mod process;
@@ -31,3 +32,6 @@ pub mod report;
 pub mod s3;
 pub mod samples;
 pub mod statistics;
+pub mod vector;
+pub mod worker;
+pub mod workplace;

@@ -9,7 +9,7 @@ use clap::Parser as _;
 use liteio_bench::counting_allocator::CountingAllocator;
 use liteio_bench::error::BenchError;
 use liteio_bench::report::Report;
-use liteio_bench::{kv, report, s3};
+use liteio_bench::{kv, report, s3, vector};
 
 use crate::cli::{Cli, Command};
 
@@ -36,6 +36,13 @@ fn run(command: Command) -> Result<(), BenchError> {
         Command::Kv(arguments) => {
             let report = kv::run::run(&arguments.options()?)?;
             show(&report, "kv", &arguments.output, arguments.name)
+        }
+        Command::Vector(arguments) => {
+            let report = vector::run::run(&arguments.options()?)?;
+            show(&report, "vector", &arguments.output, arguments.name)
+        }
+        Command::VectorEngine(arguments) => {
+            Ok(vector::worker::run(&vector::roster::OWN, &arguments.task)?)
         }
         Command::KvEngine(arguments) => {
             Ok(kv::worker::run(&[kv::LITEIO, kv::LITEIO_MEMORY, kv::REDB], &arguments.task)?)

@@ -15,10 +15,9 @@ pub mod task;
 pub mod worker;
 
 mod liteio;
-mod measured;
 mod plain_redb;
-mod process;
 mod record;
+mod seen;
 mod work;
 
 pub use liteio::{LITEIO, LITEIO_MEMORY};

@@ -1,12 +1,11 @@
 //! The engines: where each is, what it does before a put returns, and what was published about it.
 //! To add one, add an entry to [`ENGINES`] and its program below `crates/bench/rivals`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
-use super::process::Program;
-use crate::process::find_program;
 use crate::report::{Durability, Level, Published};
+use crate::worker::Program;
+use crate::worker::build::{built_place, cargo_build, go_build};
 
 /// An engine that can be measured.
 #[derive(Clone, Copy, Debug)]
@@ -180,54 +179,15 @@ impl Entry {
     pub(super) fn program(&self, own: &Program, sources: &Path) -> Result<Program, String> {
         match self.home {
             Home::Own => Ok(own.clone()),
-            Home::Rust => build_rust(self.name, &sources.join("rust-kv"), &built_place(own)),
-            Home::Go => build_go(self.name, &sources.join("go-kv"), &built_place(own)),
+            Home::Rust => {
+                let target = built_place(own).join("rust-kv");
+                let binary = format!("kv-{}", self.name);
+                cargo_build(&sources.join("rust-kv"), self.name, &binary, &target)
+            }
+            Home::Go => {
+                let path = built_place(own).join(format!("go-kv/kv-{}", self.name));
+                go_build(&sources.join("go-kv").join(self.name), path)
+            }
         }
     }
-}
-
-/// Beside this program, where everything else that was built lies, too.
-fn built_place(own: &Program) -> PathBuf {
-    own.path.parent().unwrap_or(Path::new(".")).join("rivals")
-}
-
-fn build_rust(name: &str, sources: &Path, place: &Path) -> Result<Program, String> {
-    let mut cargo = Command::new(tool("cargo")?);
-    let binary = format!("kv-{name}");
-    cargo
-        .args(["build", "--release", "--locked", "--no-default-features"])
-        .args(["--features", name, "--bin", &binary, "--target-dir"])
-        .arg(place.join("rust-kv"));
-    build(cargo, sources)?;
-    let path = place.join("rust-kv/release").join(binary);
-    Ok(Program { path, arguments: Vec::new() })
-}
-
-fn build_go(name: &str, sources: &Path, place: &Path) -> Result<Program, String> {
-    let mut go = Command::new(tool("go")?);
-    let path = place.join(format!("go-kv/kv-{name}"));
-    go.arg("build").arg("-o").arg(&path).arg(".");
-    build(go, &sources.join(name))?;
-    Ok(Program { path, arguments: Vec::new() })
-}
-
-fn tool(name: &str) -> Result<PathBuf, String> {
-    find_program(name).ok_or_else(|| format!("not built: {name} is not on PATH"))
-}
-
-fn build(mut command: Command, sources: &Path) -> Result<(), String> {
-    if !sources.is_dir() {
-        return Err("not built: its sources are not there".to_owned());
-    }
-    let output = command.current_dir(sources).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("not built: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let first = lines.iter().position(|line| line.starts_with("error"));
-    let shown = first.map_or(&lines[lines.len().saturating_sub(2)..], |place| &lines[place..]);
-    let reason: String = shown.join(" / ").chars().take(200).collect();
-    Err(format!("not built: {reason}"))
 }

@@ -1,12 +1,10 @@
 //! What is measured: jobs, each in a process of its own, and the rows that they fill.
 
 use super::engine::Synced;
+use crate::filter::RowFilter;
 use crate::report::{Better, Curve, Metric, Unit};
+use crate::worker::{RATE, RowPlan, TIME};
 
-/// The metric of rows that count time.
-pub const TIME: &str = "time";
-/// The metric of rows that count throughput.
-pub const RATE: &str = "operations_per_second";
 /// The metric of rows that count what is gone.
 pub const LOST: &str = "lost";
 
@@ -109,34 +107,12 @@ pub enum Kind {
     },
 }
 
-/// A row.
-#[derive(Clone, Debug)]
-pub struct RowPlan {
-    /// Its heading.
-    pub group: &'static str,
-    /// Its name.
-    pub name: String,
-    /// The phase that measures it.
-    pub phase: &'static str,
-    /// The metric that decides it.
-    pub metric: &'static str,
-    /// Its place in a chart.
-    pub curve: Option<Curve>,
-    /// What a reader must know.
-    pub note: Option<String>,
-}
-
 /// All jobs that fill a row whose name or group contains one of `filters`, with those rows only.
 pub fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job> {
-    let filters: Vec<String> = filters.iter().map(|filter| filter.to_lowercase()).collect();
-    let chosen = |row: &RowPlan| {
-        let (group, name) = (row.group.to_lowercase(), row.name.to_lowercase());
-        let matches = |filter: &String| group.contains(filter) || name.contains(filter);
-        filters.is_empty() || filters.iter().any(matches)
-    };
+    let filter = RowFilter::new(filters);
     let mut jobs = all(sizes);
     for job in &mut jobs {
-        job.rows.retain(chosen);
+        job.rows.retain(|row| filter.lets(&row.group, &row.name));
     }
     jobs.retain(|job| !job.rows.is_empty());
     jobs
@@ -222,24 +198,12 @@ fn all(sizes: &Sizes) -> Vec<Job> {
     jobs
 }
 
-fn row(group: &'static str, name: &str, phase: &'static str, metric: &'static str) -> RowPlan {
-    RowPlan { group, name: name.to_owned(), phase, metric, curve: None, note: None }
+fn row(group: &str, name: &str, phase: &str, metric: &'static str) -> RowPlan {
+    RowPlan::new(group, name, phase, metric)
 }
 
 fn curve(title: &str, axis: &str, x: u64) -> Curve {
     Curve { title: title.to_owned(), axis: axis.to_owned(), x: x as f64 }
-}
-
-impl RowPlan {
-    fn note(mut self, note: String) -> RowPlan {
-        self.note = Some(note);
-        self
-    }
-
-    fn curve(mut self, curve: Curve) -> RowPlan {
-        self.curve = Some(curve);
-        self
-    }
 }
 
 /// The metrics of rows and of targets.

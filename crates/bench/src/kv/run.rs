@@ -1,24 +1,25 @@
 //! A whole run: build, measure in rounds, report.
 
 use std::fs;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::data::{KEY_BYTES, VALUE_BYTES};
 use super::engine::{CACHE_BYTES, Synced};
 use super::options::Options;
-use super::process::{Ended, Program};
-use super::record::{add_outcome, add_resources};
+use super::record::{add_resources, shows};
 use super::roster::{Entry, MEMORY};
 use super::rows::{Job, Kind, SCAN_ENTRIES, Sizes, WINDOW, jobs, metrics};
-use super::task::{Outcome, Task, Work};
-use crate::busy::{DISTURBED, Moment};
+use super::task::{Task, Work};
+use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::machine::Machine;
 use crate::process::usage::own_cpu;
 use crate::progress::Progress;
-use crate::report::{Cell, Report, Row, Target};
+use crate::report::{Cell, Report, Target, progress_line};
+use crate::worker::record::add_outcome;
+use crate::worker::{Ended, Outcome, Program};
+use crate::workplace::{Workplace, sync_file_system};
 
 /// How much longer a process may take than its measured phases may: it also loads and checks.
 const TIME_FACTOR: f64 = 6.0;
@@ -33,10 +34,8 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     if jobs.is_empty() {
         return Err(BenchError::Usage("the filter leaves no row".to_owned()));
     }
-    let data = options.data.join(format!("liteio-bench-{}", std::process::id()));
-    fs::create_dir_all(&data).map_err(BenchError::file(&data))?;
-    let data = data.canonicalize().map_err(BenchError::file(&data))?;
-    let _removed = RemovedAtTheEnd(data.clone());
+    let workplace = Workplace::below(&options.data)?;
+    let data = workplace.path().to_owned();
 
     let began = Instant::now();
     let mut report = Report::new("LiteIO and its rivals: key-value engines");
@@ -97,7 +96,7 @@ impl Bench<'_> {
     /// Does one job with every engine, round by round, beginning with another engine each time.
     fn job(&mut self, report: &mut Report, job: &Job) {
         for plan in &job.rows {
-            let row = report.row(plan.group, &plan.name, plan.metric);
+            let row = report.row(&plan.group, &plan.name, plan.metric);
             row.curve.clone_from(&plan.curve);
             row.note.clone_from(&plan.note);
         }
@@ -109,9 +108,9 @@ impl Bench<'_> {
             }
         }
         for plan in &job.rows {
-            let row = report.row(plan.group, &plan.name, plan.metric);
+            let row = report.row(&plan.group, &plan.name, plan.metric);
             let row = row.clone();
-            self.progress.line(&line(report, &row));
+            self.progress.line(&progress_line(report, &row));
         }
     }
 
@@ -121,14 +120,14 @@ impl Bench<'_> {
         let Some(program) = contestant.program.clone() else { return };
         if let Some(reason) = why_not(name, job) {
             for plan in &job.rows {
-                let row = report.row(plan.group, &plan.name, plan.metric);
+                let row = report.row(&plan.group, &plan.name, plan.metric);
                 row.cells.insert(name.to_owned(), Cell::absent(reason));
             }
             return;
         }
         // Whoever failed once would fail again, after as long a time.
         let failed = job.rows.iter().any(|plan| {
-            let cell = report.row(plan.group, &plan.name, plan.metric).cells.get(name);
+            let cell = report.row(&plan.group, &plan.name, plan.metric).cells.get(name);
             cell.is_some_and(|cell| cell.operations == 0)
         });
         if failed {
@@ -144,13 +143,13 @@ impl Bench<'_> {
             .outcome
             .unwrap_or_else(|reason| Outcome { failure: Some(reason), ..Outcome::default() });
         let entry = contestant.entry;
-        add_outcome(&outcome, job, |plan, add| {
-            let row = report.row(plan.group, &plan.name, plan.metric);
+        for plan in &job.rows {
+            let row = report.row(&plan.group, &plan.name, plan.metric);
             let cell = row.cells.entry(name.to_owned()).or_default();
             cell.disturbance = cell.disturbance.max(disturbance);
             cell.published = entry.published(&plan.name);
-            add(cell);
-        });
+            add_outcome(cell, plan, &outcome, shows);
+        }
         let target = &mut self.contestants[place].target;
         if !outcome.version.is_empty() {
             target.version = Some(outcome.version.clone());
@@ -279,19 +278,6 @@ fn judge(ended: &mut Ended, sync: Synced, puts: u64) {
     }
 }
 
-/// A finished row, for whoever waits.
-fn line(report: &Report, row: &Row) -> String {
-    let metric = report.metric(&row.metric);
-    let figures = row.cells.iter().map(|(name, cell)| {
-        let median = metric.and_then(|metric| Some(metric.unit.format(cell.median(&metric.id)?)));
-        let absent = cell.absent.as_ref().or(cell.first_error.as_ref());
-        let errors = if cell.errors > 0 { format!(" ✗{}", cell.errors) } else { String::new() };
-        let shown = median.or_else(|| absent.cloned()).unwrap_or_else(|| "–".to_owned());
-        format!("{name} {shown}{errors}")
-    });
-    format!("{}: {}", row.name, figures.collect::<Vec<_>>().join(", "))
-}
-
 fn notes(report: &mut Report, options: &Options) {
     report.setting("entries", format!("{KEY_BYTES}-byte keys, {VALUE_BYTES}-byte values"));
     report.setting("rounds", options.rounds);
@@ -311,34 +297,6 @@ fn notes(report: &mut Report, options: &Options) {
          of its pages, mapped ones too; disk used is after closing."
             .to_owned(),
     );
-    if report.machine.file_system.starts_with("tmpfs") {
-        report.notes.push(
-            "The data lies in memory: no figure of this run says anything about a disk.".to_owned(),
-        );
-    }
-    let cells = || report.rows.iter().flat_map(|row| row.cells.values());
-    let disturbed = cells().filter(|cell| cell.disturbance > DISTURBED).count();
-    if disturbed > 0 {
-        let note = format!(
-            "The machine was busy: in {disturbed} of {} figures, others used more than {:.0} % of it \
-             at some time. They are marked with ~.",
-            cells().count(),
-            DISTURBED * 100.0
-        );
-        report.notes.push(note);
-    }
-}
-
-fn sync_file_system(directory: &Path) {
-    if let Ok(folder) = fs::File::open(directory) {
-        let _ = rustix::fs::syncfs(folder.as_fd());
-    }
-}
-
-struct RemovedAtTheEnd(PathBuf);
-
-impl Drop for RemovedAtTheEnd {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    report.note_memory_file_system();
+    report.note_disturbances();
 }

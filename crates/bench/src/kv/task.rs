@@ -1,7 +1,6 @@
 //! What the benchmark asks of the process of an engine, and what that answers: one JSON object in its
 //! only argument, one on its last line of output. Rivals in other languages speak the same.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -80,49 +79,4 @@ pub enum Work {
         /// Entries that must be there.
         entries: u64,
     },
-}
-
-/// What a process answers.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Outcome {
-    /// The engine's version.
-    pub version: String,
-    /// What was measured.
-    pub phases: Vec<Phase>,
-    /// Why it could not go on, if it could not.
-    #[serde(default)]
-    pub failure: Option<String>,
-    /// Whether that is because the engine has no such operation.
-    #[serde(default)]
-    pub unsupported: bool,
-}
-
-/// One thing that was measured.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Phase {
-    /// Which.
-    pub id: String,
-    /// Operations that succeeded.
-    pub operations: u64,
-    /// How long all of them took together.
-    pub nanoseconds: u64,
-    /// Operations that failed, or did the wrong thing.
-    #[serde(default)]
-    pub errors: u64,
-    /// The first of them.
-    #[serde(default)]
-    pub first_error: Option<String>,
-    /// Why the engine was not asked to do it, or could not.
-    #[serde(default)]
-    pub absent: Option<String>,
-    /// Everything else, by the identifier of its metric.
-    #[serde(default)]
-    pub values: BTreeMap<String, f64>,
-}
-
-impl Phase {
-    /// Whether nothing was done, and nothing is to be said about it.
-    pub fn is_empty(&self) -> bool {
-        self.operations == 0 && self.errors == 0 && self.absent.is_none()
-    }
 }

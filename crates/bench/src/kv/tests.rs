@@ -6,8 +6,9 @@ use std::sync::Mutex;
 
 use super::data::{Key, SEED, Value};
 use super::engine::{Candidate, Engine, Failure, NoSuchThing, Synced};
-use super::task::{Phase, Task, Work};
+use super::task::{Task, Work};
 use super::{LITEIO, LITEIO_MEMORY, REDB, work};
+use crate::worker::Phase;
 
 fn phases(candidate: &Candidate, directory: &Path, work: Work) -> Result<Vec<Phase>, Failure> {
     let task = Task {

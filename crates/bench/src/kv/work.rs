@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use super::data::{Data, Key, Value};
 use super::engine::{Candidate, Engine, Failure, NoSuchThing, Synced};
-use super::measured::{Measured, Seen};
-use super::task::{Phase, Task, Work};
+use super::seen::Seen;
+use super::task::{Task, Work};
 use crate::counting_allocator::Allocations;
 use crate::process::disk_used;
 use crate::process::usage::of_this_process;
 use crate::samples::Samples;
+use crate::worker::Phase;
+use crate::worker::measured::Measured;
 
 /// Operations that are prepared, then measured together, then checked.
 const BLOCK: u64 = 1_000;

@@ -1,10 +1,9 @@
 //! The process of an engine.
 
-use std::io::Write as _;
-
-use super::engine::{Candidate, NoSuchThing};
-use super::task::{Outcome, Task};
+use super::engine::Candidate;
+use super::task::Task;
 use super::work;
+use crate::worker::Outcome;
 
 /// Does the task in `argument` with the one of `candidates` that it names, and prints the outcome.
 /// An engine that fails says so in its outcome.
@@ -17,14 +16,5 @@ pub fn run(candidates: &[Candidate], argument: &str) -> std::io::Result<()> {
     let Some(candidate) = candidate else {
         return Err(std::io::Error::other(format!("no engine is called {}", task.engine)));
     };
-    let mut outcome = Outcome { version: (candidate.version)().to_owned(), ..Outcome::default() };
-    match work::run(candidate, &task) {
-        Ok(phases) => outcome.phases = phases,
-        Err(failure) => {
-            outcome.unsupported = failure.is::<NoSuchThing>();
-            outcome.failure = Some(failure.to_string());
-        }
-    }
-    let line = serde_json::to_string(&outcome)?;
-    writeln!(std::io::stdout(), "{line}")
+    Outcome::of((candidate.version)(), work::run(candidate, &task)).print()
 }

@@ -15,6 +15,8 @@ pub struct Usage {
     pub memory_peak_bytes: u64,
     /// Bytes resident now.
     pub memory_bytes: u64,
+    /// Those of them that are no pages of files.
+    pub memory_own_bytes: u64,
     /// Bytes that went to the disk.
     pub disk_written_bytes: u64,
 }
@@ -53,6 +55,8 @@ impl Usage {
         let status = read("status");
         self.memory_peak_bytes += number_after(&status, "VmHWM:") * 1024;
         self.memory_bytes += number_after(&status, "VmRSS:") * 1024;
+        let own = number_after(&status, "RssAnon:") + number_after(&status, "RssShmem:");
+        self.memory_own_bytes += own * 1024;
         self.disk_written_bytes += number_after(&read("io"), "write_bytes:");
     }
 }
@@ -126,5 +130,6 @@ mod tests {
         let group = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
         let usage = of_group(group);
         assert!(usage.memory_bytes > 0 && usage.memory_peak_bytes >= usage.memory_bytes);
+        assert!(usage.memory_own_bytes > 0 && usage.memory_own_bytes < usage.memory_bytes);
     }
 }

@@ -235,8 +235,9 @@ fn group_section(page: &mut String, report: &Report, group: &str, summary: &Summ
     for title in titles {
         curve_card(page, report, &rows, title);
     }
+    let targets = report.taking_part(&rows);
     for row in rows {
-        row_card(page, report, row, summary);
+        row_card(page, report, row, &targets, summary);
     }
     page.push_str("</div></section>");
 }
@@ -287,10 +288,9 @@ fn curve_card(page: &mut String, report: &Report, rows: &[&Row], title: &str) {
     page.push_str("</p></article>");
 }
 
-fn row_card(page: &mut String, report: &Report, row: &Row, summary: &Summary) {
+fn row_card(page: &mut String, report: &Report, row: &Row, targets: &[&Target], summary: &Summary) {
     let Some(metric) = report.metric(&row.metric) else { return };
-    let drawn: Vec<Bar<'_>> = report
-        .targets
+    let drawn: Vec<Bar<'_>> = targets
         .iter()
         .map(|target| {
             let cell = row.cells.get(&target.name);

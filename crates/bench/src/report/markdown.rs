@@ -151,17 +151,18 @@ fn targets(text: &mut String, report: &Report) {
 fn deciding(text: &mut String, report: &Report, rows: &[&Row]) {
     let mut lines = Vec::new();
     let summary = summary(report);
+    let targets = report.taking_part(rows);
     for row in rows {
         let winner = summary.winners.iter().find(|winner| winner.row == row.name);
         let mut line = vec![escaped(&row.name)];
-        for target in &report.targets {
+        for target in &targets {
             let shown = figure(report, row, target);
             let won = winner.is_some_and(|winner| winner.target == target.name);
             line.push(if won { format!("**{shown}**") } else { shown });
         }
         lines.push(line);
     }
-    target_table(text, report, "row", &lines);
+    target_table(text, &targets, "row", &lines);
     for row in rows {
         if let Some(note) = &row.note {
             let _ = writeln!(text, "- {}: {note}", escaped(&row.name));
@@ -213,6 +214,7 @@ fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
         .filter(|metric| metric.percentile.is_some())
         .map(|metric| metric.id.as_str())
         .collect();
+    let targets = report.taking_part(rows);
     let has = |row: &&&Row| {
         row.cells.values().any(|cell| ids.iter().any(|id| cell.values.contains_key(*id)))
     };
@@ -225,7 +227,7 @@ fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
     let mut lines = Vec::new();
     for row in rows {
         let mut line = vec![escaped(&row.name)];
-        for target in &report.targets {
+        for target in &targets {
             let times: Option<Vec<String>> = ids
                 .iter()
                 .map(|id| {
@@ -237,12 +239,13 @@ fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
         }
         lines.push(line);
     }
-    target_table(text, report, &titles.join(" / "), &lines);
+    target_table(text, &targets, &titles.join(" / "), &lines);
 }
 
 /// Metrics that neither decide nor are percentiles.
 fn others(text: &mut String, report: &Report, rows: &[&Row]) {
     let mut lines = Vec::new();
+    let targets = report.taking_part(rows);
     for row in rows {
         let ids: BTreeSet<&String> =
             row.cells.values().flat_map(|cell| cell.values.keys()).collect();
@@ -252,7 +255,7 @@ fn others(text: &mut String, report: &Report, rows: &[&Row]) {
                 continue;
             }
             let mut line = vec![format!("{}: {}", escaped(&row.name), metric.title)];
-            line.extend(report.targets.iter().map(|target| {
+            line.extend(targets.iter().map(|target| {
                 let median = row.cells.get(&target.name).and_then(|cell| cell.median(id));
                 median.map_or("–".to_owned(), |median| metric.unit.format(median))
             }));
@@ -260,7 +263,7 @@ fn others(text: &mut String, report: &Report, rows: &[&Row]) {
         }
     }
     if !lines.is_empty() {
-        target_table(text, report, "beside it", &lines);
+        target_table(text, &targets, "beside it", &lines);
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use super::unit::{Better, Unit};
+use crate::busy::DISTURBED;
 use crate::machine::Machine;
 use crate::statistics::{self, Ratio};
 
@@ -152,6 +153,32 @@ impl Report {
         self.settings.push(Fact { name: name.to_owned(), value: value.to_string() });
     }
 
+    /// Notes how many figures were disturbed by others.
+    pub fn note_disturbances(&mut self) {
+        let cells = || self.rows.iter().flat_map(|row| row.cells.values());
+        let disturbed = cells().filter(|cell| cell.disturbance > DISTURBED).count();
+        if disturbed > 0 {
+            let note = format!(
+                "The machine was busy: in {disturbed} of {} figures, others used more than {:.0} % of \
+                 it at some time. They are marked with ~.",
+                cells().count(),
+                DISTURBED * 100.0
+            );
+            self.notes.push(note);
+        }
+    }
+
+    /// Notes that there was no disk, if there was none.
+    pub fn note_memory_file_system(&mut self) {
+        let is = |kind: &&str| self.machine.file_system.starts_with(*kind);
+        if ["tmpfs", "ramfs"].iter().any(|kind| is(&kind)) {
+            self.notes.push(
+                "The data lies in memory: no figure of this run says anything about a disk."
+                    .to_owned(),
+            );
+        }
+    }
+
     /// The row of this name, added under `group` if there is none; `metric` decides who wins it.
     pub fn row(&mut self, group: &str, name: &str, metric: &str) -> &mut Row {
         let found = self.rows.iter().position(|row| row.name == name);
@@ -193,6 +220,17 @@ impl Report {
     /// The targets that were measured, in order.
     pub fn measured(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| target.absent.is_none())
+    }
+
+    /// The targets that belong into a table of these rows, in order: all but those whose figures are
+    /// only in other rows.
+    pub fn taking_part(&self, rows: &[&Row]) -> Vec<&Target> {
+        let is_in = |row: &Row, target: &Target| row.cells.contains_key(&target.name);
+        let belongs = |target: &&Target| {
+            rows.iter().any(|row| is_in(row, target))
+                || !self.rows.iter().any(|row| is_in(row, target))
+        };
+        self.targets.iter().filter(belongs).collect()
     }
 
     /// How many times as good as the baseline a target is in a row: above 1 is better, whatever the

@@ -1,20 +1,24 @@
 //! Tables with a figure for each row and target, laid so that they are not wider than need be.
 
 use super::markdown::{escaped, table_head, table_line};
-use super::model::Report;
+use super::target::Target;
 
 /// More targets than this stand one below the other.
 const COLUMNS_MAX: usize = 8;
 
 /// Writes a table. Each of `lines` is the name of a row and its cell for each target, in order.
-pub(super) fn target_table(text: &mut String, report: &Report, first: &str, lines: &[Vec<String>]) {
-    let heads = report
-        .targets
+pub(super) fn target_table(
+    text: &mut String,
+    targets: &[&Target],
+    first: &str,
+    lines: &[Vec<String>],
+) {
+    let heads = targets
         .iter()
         .map(|target| format!("{} ({})", escaped(&target.name), target.durability.level.label()));
     let mut grid: Vec<Vec<String>> = vec![std::iter::once(first.to_owned()).chain(heads).collect()];
     grid.extend_from_slice(lines);
-    if report.targets.len() > lines.len().max(COLUMNS_MAX) {
+    if targets.len() > lines.len().max(COLUMNS_MAX) {
         grid = transposed(&grid);
     }
     let grid: Vec<Vec<&str>> =
@@ -35,19 +39,19 @@ fn transposed(grid: &[Vec<String>]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Durability, Target};
+    use crate::report::Durability;
 
     fn table(targets: usize) -> String {
-        let mut report = Report::new("Puts");
         let names = (0..targets).map(|place| format!("t{place}"));
-        report.targets =
+        let all: Vec<Target> =
             names.map(|name| Target::new(name, Durability::unknown("not stated"))).collect();
+        let all: Vec<&Target> = all.iter().collect();
         let line = |name: &str| {
             let cells = (0..targets).map(|place| format!("{name}{place}"));
             std::iter::once(name.to_owned()).chain(cells).collect()
         };
         let mut text = String::new();
-        target_table(&mut text, &report, "row", &[line("put"), line("get")]);
+        target_table(&mut text, &all, "row", &[line("put"), line("get")]);
         text
     }
 

@@ -199,3 +199,17 @@ fn a_comparison_tells_change_from_noise() {
     assert_eq!(comparison.alone.len(), 4, "both cells, from either side: {:?}", comparison.alone);
     assert!(comparison.doubts.iter().any(|doubt| doubt.contains("processor")));
 }
+
+#[test]
+fn a_table_leaves_out_whoever_has_figures_only_elsewhere() {
+    let mut report = sample();
+    let nobody = Target::new("nobody", Durability::unknown("not stated"));
+    report.targets.push(nobody);
+    let names = |group: &str| {
+        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.group == group).collect();
+        let targets = report.taking_part(&rows);
+        targets.into_iter().map(|target| target.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("Write"), ["ours", "theirs", "nobody"]);
+    assert_eq!(names("Open"), ["ours", "theirs", "gone", "nobody"]);
+}

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use super::body::Pieces;
 use super::data::Payload;
-use super::sign::{EMPTY_SHA256, PayloadMode, Signer, ToSign};
+use super::sign::{EMPTY_SHA256, PayloadMode, Service, Signer, ToSign};
 
 /// A request that takes longer has failed.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -54,7 +54,7 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// The query, encoded and sorted, every name with a `=`.
     pub query: &'a str,
-    /// Headers that begin with `x-amz-`, in lower case: they are signed.
+    /// Headers that are signed, in lower case.
     pub signed: Vec<(String, String)>,
     /// Other headers.
     pub plain: Vec<(&'static str, String)>,
@@ -106,6 +106,13 @@ impl Connection {
         let Endpoint { host, access_key, secret_key, region } = &*endpoint;
         let signer = Signer::new(access_key, secret_key, region, host);
         Connection { endpoint, signer, mode, sender: None }
+    }
+
+    /// A client of S3 Vectors that is not connected yet.
+    pub fn of_vectors(endpoint: Arc<Endpoint>) -> Connection {
+        let connection = Connection::new(endpoint, PayloadMode::Signed);
+        let signer = connection.signer.for_service(Service::S3Vectors);
+        Connection { signer, ..connection }
     }
 
     /// Sends a request and reads the whole answer.
@@ -215,8 +222,10 @@ impl Connection {
             .uri(target)
             .header("host", &self.endpoint.host)
             .header("authorization", signature.authorization)
-            .header("x-amz-date", signature.date)
-            .header("x-amz-content-sha256", signature.content_sha256);
+            .header("x-amz-date", signature.date);
+        if let Some(hash) = signature.content_sha256 {
+            built = built.header("x-amz-content-sha256", hash);
+        }
         for (name, value) in request.signed {
             built = built.header(name, value);
         }

@@ -1,8 +1,6 @@
 //! A whole run: start, measure in rounds, stop, report.
 
-use std::fs;
-use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,16 +14,17 @@ use super::drive::{Limit, drive};
 use super::empty::EmptyServer;
 use super::options::Options;
 use super::record::{RATE, add_resources, add_round, metrics};
-use super::server::Server;
+use super::server::{Server, known_cpu};
 use super::session::Stock;
 use super::sign::PayloadMode;
 use super::work::{Pace, measure};
-use crate::busy::{DISTURBED, Moment};
+use crate::busy::Moment;
 use crate::error::BenchError;
+use crate::filter::RowFilter;
 use crate::machine::Machine;
-use crate::process::usage::own_cpu;
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Unit};
+use crate::workplace::{Workplace, sync_file_system};
 
 /// Runs the benchmark on this thread and returns its report.
 ///
@@ -44,21 +43,15 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 
 /// The rows that the filters leave.
 fn chosen(options: &Options) -> Vec<Case> {
-    let filters: Vec<String> = options.filters.iter().map(|filter| filter.to_lowercase()).collect();
+    let filter = RowFilter::new(&options.filters);
     let mut cases = cases(options.extent);
-    cases.retain(|case| {
-        let (group, name) = (case.group.to_lowercase(), case.name.to_lowercase());
-        let matches = |filter: &String| group.contains(filter) || name.contains(filter);
-        filters.is_empty() || filters.iter().any(matches)
-    });
+    cases.retain(|case| filter.lets(case.group, &case.name));
     cases
 }
 
 async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError> {
-    let data = options.data.join(format!("liteio-bench-{}", std::process::id()));
-    fs::create_dir_all(&data).map_err(BenchError::file(&data))?;
-    let data = data.canonicalize().map_err(BenchError::file(&data))?;
-    let _removed = RemovedAtTheEnd(data.clone());
+    let workplace = Workplace::below(&options.data)?;
+    let data = workplace.path().to_owned();
     let mut report = Report::new("LiteIO and its rivals: S3");
     report.machine = Machine::here(&data);
     report.metrics = metrics();
@@ -90,7 +83,7 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
         server.stop().await;
     }
     progress.finish();
-    busy_note(&mut report);
+    report.note_disturbances();
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }
@@ -105,14 +98,6 @@ fn on_interrupt() -> Arc<AtomicBool> {
         }
     });
     interrupted
-}
-
-struct RemovedAtTheEnd(PathBuf);
-
-impl Drop for RemovedAtTheEnd {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 async fn start(
@@ -231,12 +216,12 @@ impl Bench<'_> {
             time: self.options.time,
             deletions: if self.options.extent.quick { 200 } else { 600 },
         };
-        let (moment, known) = (Moment::now(), known_cpu(servers));
+        let (moment, known) = (Moment::now(), known_cpu(&*servers));
         let before = servers[place].usage();
         let Some(session) = &mut servers[place].session else { return };
         let driven = measure(session, case, round, pace).await;
         let used = servers[place].usage().cpu.saturating_sub(before.cpu);
-        let known = known_cpu(servers).saturating_sub(known);
+        let known = known_cpu(&*servers).saturating_sub(known);
         let disturbance = moment.disturbance_since(Moment::now(), known);
         cell.disturbance = cell.disturbance.max(disturbance);
         let cpu = servers[place].is_ours().then_some(used.as_secs_f64());
@@ -245,17 +230,6 @@ impl Bench<'_> {
             // What this target has left to the kernel is not to be written in the next one's time.
             sync_file_system(self.data);
         }
-    }
-}
-
-/// Processor time of this program and of all servers: what is used beyond it is used by others.
-fn known_cpu(servers: &[Server]) -> Duration {
-    servers.iter().map(|server| server.usage().cpu).sum::<Duration>() + own_cpu()
-}
-
-fn sync_file_system(directory: &Path) {
-    if let Ok(folder) = fs::File::open(directory) {
-        let _ = rustix::fs::syncfs(folder.as_fd());
     }
 }
 
@@ -271,11 +245,7 @@ fn notes(report: &mut Report, options: &Options) {
         },
     );
     report.setting("seed", super::data::SEED);
-    if ["tmpfs", "ramfs"].iter().any(|kind| report.machine.file_system.starts_with(kind)) {
-        report.notes.push(
-            "The data lies in memory: no figure of this run says anything about a disk.".to_owned(),
-        );
-    }
+    report.note_memory_file_system();
     report.notes.push(
         "Client and servers share the machine. All clients run on one thread, with a connection \
          each; bodies are compared byte by byte as they arrive, and the first, middle and last \
@@ -361,17 +331,4 @@ fn hash_floor(body: &[u8]) -> String {
 fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-fn busy_note(report: &mut Report) {
-    let cells = || report.rows.iter().flat_map(|row| row.cells.values());
-    let disturbed = cells().filter(|cell| cell.disturbance > DISTURBED).count();
-    if disturbed > 0 {
-        report.notes.push(format!(
-            "The machine was busy: in {disturbed} of {} figures, others used more than {:.0} % of it \
-             at some time. They are marked with ~.",
-            cells().count(),
-            DISTURBED * 100.0
-        ));
-    }
 }

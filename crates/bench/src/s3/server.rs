@@ -12,7 +12,7 @@ use super::rival::{ACCESS_KEY, PORTS, Rival, SECRET_KEY, Site};
 use super::session::{Session, Stock};
 use super::sign::PayloadMode;
 use crate::error::BenchError;
-use crate::process::usage::Usage;
+use crate::process::usage::{Usage, own_cpu};
 use crate::process::{self, ServerProcess};
 use crate::report::{Durability, Target};
 
@@ -162,4 +162,9 @@ impl Server {
             let _ = fs::remove_dir_all(directory);
         }
     }
+}
+
+/// Processor time of this program and of all servers: what is used beyond it is used by others.
+pub fn known_cpu<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Duration {
+    servers.into_iter().map(|server| server.usage().cpu).sum::<Duration>() + own_cpu()
 }

@@ -78,6 +78,11 @@ impl Session {
         }
     }
 
+    /// How the target is spoken to.
+    pub fn endpoint(&self) -> Arc<Endpoint> {
+        Arc::clone(&self.endpoint)
+    }
+
     /// The bodies of a size.
     pub fn payloads(&self, bytes: usize) -> Rc<Payloads> {
         self.stock.of(bytes)

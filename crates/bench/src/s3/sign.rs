@@ -26,6 +26,16 @@ pub enum PayloadMode {
     Streaming,
 }
 
+/// What requests are signed for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Service {
+    /// S3: the hash of the body is a header of its own.
+    #[default]
+    S3,
+    /// S3 Vectors: the hash of the body is signed, but not sent.
+    S3Vectors,
+}
+
 /// The hash of no bytes.
 pub const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -38,6 +48,7 @@ pub struct Signer {
     secret_key: String,
     region: String,
     host: String,
+    service: Service,
     second: u64,
     time: String,
     key: Vec<u8>,
@@ -52,7 +63,7 @@ pub struct ToSign<'a> {
     pub path: &'a str,
     /// The query, encoded and sorted as it is signed: `uploads=`, not `uploads`.
     pub query: &'a str,
-    /// Further headers that begin with `x-amz-`, in lower case, sorted.
+    /// Further headers that are signed, in lower case.
     pub headers: &'a [(String, String)],
 }
 
@@ -63,23 +74,38 @@ pub struct Signature {
     pub authorization: String,
     /// `x-amz-date`.
     pub date: String,
-    /// `x-amz-content-sha256`.
-    pub content_sha256: String,
+    /// `x-amz-content-sha256`, if it is sent.
+    pub content_sha256: Option<String>,
     signature: String,
 }
 
+impl Service {
+    fn name(self) -> &'static str {
+        match self {
+            Service::S3 => "s3",
+            Service::S3Vectors => "s3vectors",
+        }
+    }
+}
+
 impl Signer {
-    /// A signer for `host` (with its port).
+    /// A signer for S3 at `host` (with its port).
     pub fn new(access_key: &str, secret_key: &str, region: &str, host: &str) -> Signer {
         Signer {
             access_key: access_key.to_owned(),
             secret_key: secret_key.to_owned(),
             region: region.to_owned(),
             host: host.to_owned(),
+            service: Service::S3,
             second: u64::MAX,
             time: String::new(),
             key: Vec::new(),
         }
+    }
+
+    /// The same signer for another service.
+    pub fn for_service(self, service: Service) -> Signer {
+        Signer { service, key: Vec::new(), second: u64::MAX, ..self }
     }
 
     /// Signs a request without a body, or with one that is vouched for by `content_sha256`.
@@ -97,18 +123,18 @@ impl Signer {
         self.set_time(time);
         let mut canonical = String::with_capacity(512);
         let ToSign { method, path, query, headers } = request;
-        let _ = write!(canonical, "{method}\n{path}\n{query}\nhost:{}\n", self.host);
-        let mut names = String::from("host");
-        // Names in order: content-sha256 and date stand among the others.
-        let own = [("x-amz-content-sha256", content_sha256), ("x-amz-date", self.time.as_str())];
-        let others = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let mut all: Vec<(&str, &str)> = own.into_iter().chain(others).collect();
-        all.sort_unstable();
-        for (name, value) in all {
-            let _ = writeln!(canonical, "{name}:{value}");
-            names.push(';');
-            names.push_str(name);
+        let _ = write!(canonical, "{method}\n{path}\n{query}\n");
+        let mut all = vec![("host", self.host.as_str()), ("x-amz-date", self.time.as_str())];
+        if self.service == Service::S3 {
+            all.push(("x-amz-content-sha256", content_sha256));
         }
+        all.extend(headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        all.sort_unstable();
+        for (name, value) in &all {
+            let _ = writeln!(canonical, "{name}:{value}");
+        }
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        let names = names.join(";");
         let _ = write!(canonical, "\n{names}\n{content_sha256}");
         let hash = hex(&Sha256::digest(canonical.as_bytes()));
         let scope = self.scope();
@@ -117,7 +143,8 @@ impl Signer {
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
             self.access_key
         );
-        let content_sha256 = content_sha256.to_owned();
+        let is_sent = self.service == Service::S3;
+        let content_sha256 = is_sent.then(|| content_sha256.to_owned());
         Signature { authorization, date: self.time.clone(), content_sha256, signature }
     }
 
@@ -144,7 +171,7 @@ impl Signer {
     }
 
     fn scope(&self) -> String {
-        format!("{}/{}/s3/aws4_request", &self.time[..8], self.region)
+        format!("{}/{}/{}/aws4_request", &self.time[..8], self.region, self.service.name())
     }
 
     fn seal(&self, text: &str) -> String {
@@ -161,7 +188,7 @@ impl Signer {
         let text = stamp.strftime("%Y%m%dT%H%M%SZ").to_string();
         if self.key.is_empty() || self.time[..8] != text[..8] {
             self.key = hmac(format!("AWS4{}", self.secret_key).as_bytes(), &text[..8]);
-            for step in [self.region.as_str(), "s3", "aws4_request"] {
+            for step in [self.region.as_str(), self.service.name(), "aws4_request"] {
                 self.key = hmac(&self.key, step);
             }
         }

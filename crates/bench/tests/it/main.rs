@@ -2,3 +2,4 @@
 
 mod kv;
 mod s3;
+mod vector;

@@ -12,7 +12,7 @@ use liteio::Server;
 use liteio_bench::report::{self, Report, summary};
 use liteio_bench::s3::case::Extent;
 use liteio_bench::s3::options::{Options, Planned};
-use liteio_bench::s3::sign::{EMPTY_SHA256, PayloadMode, Signer, ToSign};
+use liteio_bench::s3::sign::{EMPTY_SHA256, PayloadMode, Service, Signer, ToSign};
 
 const KEYS: &str = "bench-key,bench-secret";
 
@@ -198,4 +198,34 @@ fn signatures_are_those_of_the_sdk() {
         let signature = format!("Signature={}", theirs.signature());
         assert!(ours.authorization.ends_with(&signature), "{method} {path}?{query}");
     }
+}
+
+/// S3 Vectors is signed as boto3 signs it: with the type of the body, without its hash in a header.
+#[test]
+fn signatures_for_vectors_are_those_of_the_sdk() {
+    let time = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+    let headers = [("content-type".to_owned(), "application/json".to_owned())];
+    let host = "127.0.0.1:9000";
+    let signer = Signer::new("KEY", "secret", "eu-west-1", host);
+    let to_sign = ToSign { method: "POST", path: "/PutVectors", query: "", headers: &headers };
+    let ours = signer.for_service(Service::S3Vectors).sign_at(to_sign, EMPTY_SHA256, time);
+    assert_eq!(ours.content_sha256, None);
+    assert!(ours.authorization.contains("SignedHeaders=content-type;host;x-amz-date, "));
+
+    let identity =
+        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region("eu-west-1")
+        .name("s3vectors")
+        .time(time)
+        .settings(SigningSettings::default())
+        .build()
+        .expect("all parameters are there");
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let uri = format!("http://{host}/PutVectors");
+    let body = SignableBody::Precomputed(EMPTY_SHA256.to_owned());
+    let request = SignableRequest::new("POST", uri, headers, body).expect("it can be signed");
+    let theirs = sign(request, &SigningParams::V4(params)).expect("it is signed");
+    assert!(ours.authorization.ends_with(&format!("Signature={}", theirs.signature())));
 }

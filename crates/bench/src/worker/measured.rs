@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::Failure;
-use super::task::Phase;
+use super::{Failure, Phase};
 use crate::counting_allocator::Allocations;
 use crate::process::usage::of_this_process;
 use crate::samples::{PERCENTILES, Samples};
 
 /// A phase that is going on: operations and what they have used.
-pub(super) struct Measured {
+pub(crate) struct Measured {
     phase: Phase,
     allocations: Allocations,
     written_before: u64,
@@ -17,7 +16,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    pub(super) fn begin(id: &str) -> Measured {
+    pub(crate) fn begin(id: &str) -> Measured {
         Measured {
             phase: Phase { id: id.to_owned(), ..Phase::default() },
             allocations: Allocations::default(),
@@ -27,7 +26,7 @@ impl Measured {
     }
 
     /// Does some operations and adds them. What is prepared for them outside is not counted.
-    pub(super) fn time(
+    pub(crate) fn time(
         &mut self,
         operations: usize,
         work: impl FnOnce() -> Result<(), Failure>,
@@ -41,7 +40,7 @@ impl Measured {
     }
 
     /// Adds operations that took `time`, and what was allocated since `before`.
-    pub(super) fn add(&mut self, operations: u64, time: Duration, before: Allocations) {
+    pub(crate) fn add(&mut self, operations: u64, time: Duration, before: Allocations) {
         let now = Allocations::now();
         self.allocations.count += now.count - before.count;
         self.allocations.bytes += now.bytes - before.bytes;
@@ -49,31 +48,31 @@ impl Measured {
         self.phase.nanoseconds += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     }
 
-    pub(super) fn operations(&self) -> u64 {
+    pub(crate) fn operations(&self) -> u64 {
         self.phase.operations
     }
 
     /// The measured time.
-    pub(super) fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.phase.nanoseconds)
     }
 
     /// Counts an operation that did not do what it should.
-    pub(super) fn fail(&mut self, reason: String) {
+    pub(crate) fn fail(&mut self, reason: String) {
         self.phase.errors += 1;
         self.phase.first_error.get_or_insert(reason);
     }
 
     /// The engine cannot do it.
-    pub(super) fn lack(&mut self, reason: String) {
+    pub(crate) fn lack(&mut self, reason: String) {
         self.phase.absent = Some(reason);
     }
 
-    pub(super) fn value(&mut self, id: &str, value: f64) {
+    pub(crate) fn value(&mut self, id: &str, value: f64) {
         self.phase.values.insert(id.to_owned(), value);
     }
 
-    pub(super) fn percentiles(&mut self, mut samples: Samples) {
+    pub(crate) fn percentiles(&mut self, mut samples: Samples) {
         for (id, share) in PERCENTILES {
             if let Some(time) = samples.percentile(share) {
                 self.value(id, time);
@@ -82,7 +81,7 @@ impl Measured {
     }
 
     /// The measured part is over: what is used from here on, for checks, does not count.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if std::mem::replace(&mut self.stopped, true) || self.phase.operations == 0 {
             return;
         }
@@ -96,48 +95,15 @@ impl Measured {
         }
     }
 
-    pub(super) fn end(mut self) -> Phase {
+    pub(crate) fn end(mut self) -> Phase {
         self.stop();
         self.phase
-    }
-}
-
-/// What of a scan can be compared cheaply: it reads every byte.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Seen {
-    /// Entries.
-    pub(super) count: u64,
-    sum: u64,
-}
-
-impl Seen {
-    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
-        self.count += 1;
-        for piece in key.chunks(8).chain(value.chunks(8)) {
-            let mut word = [0; 8];
-            word[..piece.len()].copy_from_slice(piece);
-            self.sum = self.sum.rotate_left(1).wrapping_add(u64::from_le_bytes(word));
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_scan_in_another_order_or_with_another_byte_is_seen() {
-        let seen = |pairs: &[(&str, &str)]| {
-            let mut seen = Seen::default();
-            pairs.iter().for_each(|(key, value)| seen.add(key.as_bytes(), value.as_bytes()));
-            seen
-        };
-        let right = seen(&[("a", "1"), ("b", "2")]);
-        assert_eq!(right, seen(&[("a", "1"), ("b", "2")]));
-        assert_ne!(right, seen(&[("b", "2"), ("a", "1")]));
-        assert_ne!(right, seen(&[("a", "1"), ("b", "3")]));
-        assert_ne!(right, seen(&[("a", "1")]));
-    }
 
     #[test]
     fn failures_are_counted_and_the_first_is_kept() {

@@ -1,4 +1,4 @@
-//! Processes of engines: asked, waited for, and killed.
+//! Programs that are asked, waited for, and killed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,18 +9,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::task::{Outcome, Task};
+use serde::Serialize;
+
+use super::Outcome;
 use crate::process::usage::of_process;
 
 /// How often the number of acknowledged puts is looked at.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// A program that has engines.
+/// A program that measures engines: a task is its last argument, an outcome its last line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Program {
-    pub(super) path: PathBuf,
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
     /// What stands before the task.
-    pub(super) arguments: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// A process at its work.
@@ -32,16 +34,16 @@ struct Running {
 }
 
 /// What came of a process.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// What it answered, or why it did not.
-    pub(super) outcome: Result<Outcome, String>,
+    pub(crate) outcome: Result<Outcome, String>,
     /// Its processor time.
-    pub(super) cpu: Duration,
+    pub(crate) cpu: Duration,
 }
 
 impl Program {
     /// Lets it do a task.
-    pub(super) fn ask(&self, task: &Task, log: &Path, time_max: Duration) -> Ended {
+    pub(crate) fn ask(&self, task: &impl Serialize, log: &Path, time_max: Duration) -> Ended {
         match Running::start(self, task, log) {
             Ok(running) => running.answer(time_max),
             Err(reason) => Ended { outcome: Err(reason), cpu: Duration::ZERO },
@@ -50,9 +52,9 @@ impl Program {
 
     /// Lets it put until `acknowledged` names at least `puts`, and kills it in the middle of it.
     /// Returns how many puts had returned.
-    pub(super) fn kill_after(
+    pub(crate) fn kill_after(
         &self,
-        task: &Task,
+        task: &impl Serialize,
         log: &Path,
         acknowledged: &Path,
         puts: u64,
@@ -66,7 +68,7 @@ impl Program {
 }
 
 impl Running {
-    fn start(program: &Program, task: &Task, log: &Path) -> Result<Running, String> {
+    fn start(program: &Program, task: &impl Serialize, log: &Path) -> Result<Running, String> {
         let text = |error: &dyn std::fmt::Display| format!("it cannot be started: {error}");
         let task = serde_json::to_string(task).map_err(|error| text(&error))?;
         let errors = File::create(log).map_err(|error| text(&error))?;
@@ -159,7 +161,7 @@ fn count(acknowledged: &Path) -> u64 {
 }
 
 /// What a program said in the end: for a panic that is where it began.
-pub(super) fn last_words(log: &Path) -> String {
+pub(crate) fn last_words(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,0 +1,251 @@
+//! Who is measured: where each engine is, what it promises, and what was published about it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::rows::{Job, Kind, Place};
+use super::search::{ExactScan, LiteIoSearch};
+use super::slots::LiteIoSlots;
+use super::worker::Candidate;
+use super::{search, slots};
+use crate::report::{Durability, Level, Published};
+use crate::worker::Program;
+use crate::worker::build::{built_place, cargo_build, cargo_build_written};
+
+/// An engine that can be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is.
+    pub home: Home,
+    /// Whether files of vectors are measured.
+    pub slots: bool,
+    /// Whether searching is measured.
+    pub search: bool,
+    /// What survives what.
+    pub level: Level,
+    /// What exactly.
+    pub durability: &'static str,
+}
+
+/// Where an engine is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Home {
+    /// In this program.
+    Own,
+    /// In `rivals/rust-vector`, a workspace of its own.
+    Rust,
+    /// In a checkout of Chassis that the user has; `rivals/chassis` has what uses it.
+    Chassis,
+}
+
+/// Ours.
+pub const LITEIO: &str = "liteio";
+/// What ours is compared with in files of vectors.
+pub const CHASSIS: &str = "chassis";
+/// What ours is compared with in searching.
+pub const EXACT: &str = "exact";
+/// Where the published figures come from.
+pub const SOURCE: &str =
+    "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
+/// The workspace of rivals in Rust, and where they are built.
+const WORKSPACE: &str = "rust-vector";
+/// Why Chassis has no figures.
+const NOT_GIVEN: &str = "not given: --chassis PATH";
+
+/// All of them, in the order of reports.
+pub static ENGINES: [Entry; 5] = [
+    Entry {
+        name: LITEIO,
+        home: Home::Own,
+        slots: true,
+        search: true,
+        level: Level::ByRow,
+        durability: "a commit waits for one fdatasync; raw inserts wait in memory for a commit",
+    },
+    Entry {
+        name: CHASSIS,
+        home: Home::Chassis,
+        slots: true,
+        search: false,
+        level: Level::ByRow,
+        durability: "a commit waits for msync, fdatasync and fsync; raw inserts are in a shared map",
+    },
+    Entry {
+        name: EXACT,
+        home: Home::Own,
+        slots: false,
+        search: true,
+        level: Level::ByRow,
+        durability: "the files of liteio, all vectors compared",
+    },
+    Entry {
+        name: "usearch-64",
+        home: Home::Rust,
+        slots: false,
+        search: true,
+        level: Level::Memory,
+        durability: "HNSW with bf16 in memory, expansion 64 when searching, built by all cores",
+    },
+    Entry {
+        name: "usearch-256",
+        home: Home::Rust,
+        slots: false,
+        search: true,
+        level: Level::Memory,
+        durability: "HNSW with bf16 in memory, expansion 256 when searching, built by all cores",
+    },
+];
+
+/// The engines that are in this program.
+pub const OWN: [Candidate; 2] = [
+    Candidate {
+        name: LITEIO,
+        version,
+        slots: Some(slots::work::run::<LiteIoSlots>),
+        search: Some(search::work::run::<LiteIoSearch>),
+    },
+    Candidate { name: EXACT, version, slots: None, search: Some(search::work::run::<ExactScan>) },
+];
+
+fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+impl Entry {
+    /// The engine of this name.
+    pub fn named(name: &str) -> Option<&'static Entry> {
+        ENGINES.iter().find(|entry| entry.name == name)
+    }
+
+    /// What a commit survives.
+    pub fn durability(&self) -> Durability {
+        Durability::new(self.level, self.durability)
+    }
+
+    /// Whether it takes part in a job.
+    pub fn does(&self, job: &Job) -> bool {
+        match job.kind {
+            Kind::Slots(_) => self.slots,
+            Kind::Search { .. } => self.search,
+        }
+    }
+
+    /// What was published for a phase of a job.
+    pub fn published(&self, job: &Job, phase: &str) -> Option<Published> {
+        let Kind::Slots(place) = job.kind else { return None };
+        let (_, disk, memory) =
+            PUBLISHED.iter().find(|(id, ..)| *id == phase && self.name == CHASSIS)?;
+        let (value, file_system) = match place {
+            Place::Disk => (*disk, "ext4"),
+            Place::Memory => ((*memory)?, "tmpfs"),
+        };
+        Some(Published { value, source: format!("{SOURCE}, {file_system}") })
+    }
+
+    /// Its program, built if need be.
+    ///
+    /// # Errors
+    /// Why there is none, in words for the report.
+    pub(super) fn program(
+        &self,
+        own: &Program,
+        sources: &Path,
+        chassis: Option<&Path>,
+    ) -> Result<Program, String> {
+        match self.home {
+            Home::Own => Ok(own.clone()),
+            Home::Rust => {
+                let target = built_place(own).join(WORKSPACE);
+                cargo_build(&sources.join(WORKSPACE), "usearch", "vector-usearch", &target)
+            }
+            Home::Chassis => {
+                let checkout = chassis.ok_or(NOT_GIVEN)?;
+                build_chassis(sources, checkout, &built_place(own))
+            }
+        }
+    }
+}
+
+/// Medians in nanoseconds by phase, on ext4 and on tmpfs.
+const PUBLISHED: [(&str, f64, Option<f64>); 11] = [
+    ("raw_insert", 144e3, Some(12.1e3)),
+    ("insert_commit", 259e3, Some(13.1e3)),
+    ("batch_10", 1.66e6, None),
+    ("batch_100", 13.8e6, None),
+    ("batch_1000", 158e6, None),
+    ("hot_copied", 54.8, None),
+    ("hot_borrowed", 7.5, None),
+    ("cold_read", 25.6e3, None),
+    ("sequential_copied", 67e3, None),
+    ("sequential_borrowed", 3.28e3, None),
+    ("growth", 149e6, Some(12.2e6)),
+];
+
+/// Writes a package that uses the checkout, and builds it. Nothing of it is kept here: Chassis is in no
+/// registry.
+fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Program, String> {
+    let failed = |error: std::io::Error| format!("not built: {error}");
+    let package = chassis_package(checkout)
+        .ok_or_else(|| format!("not built: no chassis-core in {}", checkout.display()))?;
+    let (own, place) = (sources.join("chassis"), built.join("chassis"));
+    let manifest = fs::read_to_string(own.join("Cargo.toml.in")).map_err(failed)?;
+    let manifest = manifest
+        .replace("@CHASSIS@", &toml_text(&package))
+        .replace("@LITEIO_BENCH@", &toml_text(Path::new(env!("CARGO_MANIFEST_DIR"))));
+    fs::create_dir_all(place.join("src")).map_err(failed)?;
+    fs::write(place.join("Cargo.toml"), manifest).map_err(failed)?;
+    fs::copy(own.join("main.rs"), place.join("src/main.rs")).map_err(failed)?;
+    // What the other rivals are built of needs no second build; Cargo adds what is missing.
+    let lock = sources.join(WORKSPACE).join("Cargo.lock");
+    fs::copy(lock, place.join("Cargo.lock")).map_err(failed)?;
+    cargo_build_written(&place, "vector-chassis", &built.join(WORKSPACE))
+}
+
+/// The package in a checkout: below it, or below a folder of it.
+fn chassis_package(checkout: &Path) -> Option<PathBuf> {
+    let checkout = checkout.canonicalize().ok()?;
+    let folders = fs::read_dir(&checkout).ok()?.flatten().map(|entry| entry.path());
+    let mut places = vec![checkout];
+    places.extend(folders);
+    let package = |place: PathBuf| place.join("chassis-core");
+    places.into_iter().map(package).find(|path| path.join("Cargo.toml").is_file())
+}
+
+/// A path between the quotation marks of TOML.
+fn toml_text(path: &Path) -> String {
+    path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::RowFilter;
+    use crate::vector::rows::{Sizes, jobs};
+
+    #[test]
+    fn what_was_published_stands_beside_chassis_only() {
+        let jobs = jobs(&Sizes::quick(), &RowFilter::new(&[]), true);
+        let value = |entry: &str, job: &Job, phase: &str| {
+            let entry = Entry::named(entry).expect("it is one of them");
+            entry.published(job, phase).map(|published| published.value)
+        };
+        assert_eq!(value(CHASSIS, &jobs[0], "raw_insert"), Some(144e3));
+        assert_eq!(value(CHASSIS, &jobs[1], "raw_insert"), Some(12.1e3));
+        assert_eq!(value(CHASSIS, &jobs[1], "cold_read"), None);
+        assert_eq!(value(LITEIO, &jobs[0], "raw_insert"), None);
+    }
+
+    #[test]
+    fn a_checkout_is_found_below_what_is_given() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        assert_eq!(chassis_package(directory.path()), None);
+        let package = directory.path().join("src/chassis-core");
+        fs::create_dir_all(&package).expect("folders can be made");
+        fs::write(package.join("Cargo.toml"), "").expect("a file can be written");
+        let found = package.canonicalize().ok();
+        assert_eq!(chassis_package(directory.path()), found);
+        assert_eq!(chassis_package(&directory.path().join("src")), found);
+    }
+}

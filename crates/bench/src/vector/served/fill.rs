@@ -1,0 +1,88 @@
+//! What is put into indexes, and what is asked of them.
+
+use std::collections::BTreeMap;
+
+use super::body;
+use super::rows::TOP_K;
+use crate::s3::data::Payload;
+use crate::vector::data::{DIMENSION, Distribution, Vectors};
+use crate::vector::search::questions::{ExactSearch, Near};
+
+/// Different GetVectors requests.
+const GETS: u32 = 8;
+
+/// A GetVectors request, and the vectors that must come back.
+#[derive(Debug)]
+pub(super) struct Get {
+    pub(super) body: Payload,
+    pub(super) expected: BTreeMap<u32, Vec<f32>>,
+}
+
+/// A QueryVectors request, and its exact answer.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) body: Payload,
+    pub(super) nearest: Vec<Near>,
+}
+
+/// The vectors of an index while its PutVectors requests are made, one after the other.
+#[derive(Debug)]
+pub(super) struct Filling {
+    vectors: Vectors,
+    count: u32,
+    made: u32,
+    each: u32,
+    gets: Vec<Get>,
+}
+
+impl Filling {
+    /// `count` vectors, `each` in a request.
+    pub(super) fn new(seed: u64, count: u32, each: u32) -> Filling {
+        let get = |first| {
+            let (body, numbers) = body::get(first, count);
+            Get { body, expected: numbers.into_iter().map(|it| (it, Vec::new())).collect() }
+        };
+        Filling {
+            vectors: Vectors::stored(Distribution::Clustered, seed),
+            count,
+            made: 0,
+            each: each.max(1),
+            gets: (0..GETS.min(count)).map(get).collect(),
+        }
+    }
+
+    /// The next request; `None` when all vectors are put. `look` is shown its vectors with the number
+    /// of the first.
+    pub(super) fn next(&mut self, look: impl FnOnce(u32, &[f32])) -> Option<Payload> {
+        let (first, count) = (self.made, self.each.min(self.count - self.made));
+        if count == 0 {
+            return None;
+        }
+        let vectors = self.vectors.take(count as usize);
+        for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
+            for get in &mut self.gets {
+                if let Some(expected) = get.expected.get_mut(&number) {
+                    expected.extend_from_slice(vector);
+                }
+            }
+        }
+        look(first, &vectors);
+        self.made += count;
+        Some(body::put(first, &vectors))
+    }
+
+    /// The GetVectors requests, when all are put.
+    pub(super) fn gets(self) -> Vec<Get> {
+        self.gets
+    }
+}
+
+/// The QueryVectors requests for what `exact` has looked at.
+pub(super) fn queries(asked: &[f32], exact: &ExactSearch<'_>) -> Vec<Query> {
+    let query = |(place, vector): (usize, &[f32])| {
+        let mut nearest = exact.nearest(place);
+        nearest.truncate(TOP_K);
+        Query { body: body::query(vector), nearest }
+    };
+    asked.chunks_exact(DIMENSION).enumerate().map(query).collect()
+}

@@ -1,0 +1,197 @@
+//! Engines do the work of their tasks, and what they do wrong is seen.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::data::{DIMENSION, Distribution, SEED};
+use super::roster::{EXACT, OWN};
+use super::search::engine::SearchEngine;
+use super::search::phase::SearchPhase;
+use super::search::questions::{Near, Questions};
+use super::search::work::RECALL;
+use super::search::{self, ExactScan};
+use super::slots;
+use super::slots::engine::{SlotEngine, SlotReader};
+use super::slots::phase::SlotPhase;
+use super::task::{Task, Work};
+use super::worker::Measure;
+use crate::worker::{Failure, Phase};
+
+fn task(directory: &Path, work: Work) -> Task {
+    let engine = "any".to_owned();
+    Task { engine, directory: directory.to_owned(), seed: SEED, milliseconds: 1, work }
+}
+
+fn measure_files(measure: Measure) -> Vec<Phase> {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let phases = SlotPhase::ALL.to_vec();
+    let work = Work::Slots { file_vectors: 2_000, cold_vectors: 1_500, phases };
+    measure(&task(directory.path(), work)).expect("the work goes on")
+}
+
+fn measure_search(measure: Measure, distribution: Distribution, vectors: u32) -> Vec<Phase> {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let questions = Questions::make(directory.path(), distribution, SEED, vectors, 10)
+        .expect("the questions can be written");
+    let folder = directory.path().join("engine");
+    std::fs::create_dir(&folder).expect("a folder can be made");
+    let work = Work::Search { questions, phases: SearchPhase::ALL.to_vec() };
+    measure(&task(&folder, work)).expect("the work goes on")
+}
+
+#[test]
+fn our_files_do_all_work_without_an_error() {
+    let phases = measure_files(slots::work::run::<slots::LiteIoSlots>);
+    assert_eq!(phases.len(), SlotPhase::ALL.len());
+    for phase in phases {
+        assert_eq!(phase.errors, 0, "{phase:?}");
+        assert!(phase.operations >= 3 && phase.nanoseconds > 0, "{phase:?}");
+    }
+}
+
+#[test]
+fn our_searches_find_the_exact_neighbours() {
+    for candidate in OWN {
+        let measure = candidate.search.expect("both can search");
+        for distribution in [Distribution::Clustered, Distribution::Hard] {
+            let phases = measure_search(measure, distribution, 2_500);
+            assert_eq!(phases.len(), SearchPhase::ALL.len());
+            for phase in &phases {
+                let about = format!("{} {distribution:?}: {phase:?}", candidate.name);
+                assert_eq!(phase.errors, 0, "{about}");
+                assert!(phase.operations > 0 && phase.nanoseconds > 0, "{about}");
+                let least = if candidate.name == EXACT { 1.0 } else { 0.97 };
+                let recall = phase.values.get(RECALL);
+                assert!(phase.id == "build" || recall.is_some_and(|it| *it >= least), "{about}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fewer_vectors_than_are_wanted_are_all_found() {
+    let phases = measure_search(search::work::run::<ExactScan>, Distribution::Hard, 60);
+    assert!(phases.iter().all(|phase| phase.errors == 0), "{phases:?}");
+}
+
+/// A file that mixes up one vector. What is in it outlives it, as a file does.
+struct Confused {
+    vectors: Rc<RefCell<Vec<f32>>>,
+}
+
+struct Copied(Vec<f32>);
+
+impl SlotEngine for Confused {
+    type Home = Rc<RefCell<Vec<f32>>>;
+    type Reader<'file> = Copied;
+
+    fn home(_: &Path) -> Result<Self::Home, Failure> {
+        Ok(Rc::default())
+    }
+
+    fn create(home: &Self::Home, _: &str) -> Result<Self, Failure> {
+        home.borrow_mut().clear();
+        Ok(Confused { vectors: Rc::clone(home) })
+    }
+
+    fn open(home: &Self::Home, _: &str) -> Result<Self, Failure> {
+        Ok(Confused { vectors: Rc::clone(home) })
+    }
+
+    fn append(&mut self, vector: &[f32]) -> Result<(), Failure> {
+        self.vectors.borrow_mut().extend_from_slice(vector);
+        Ok(())
+    }
+
+    fn append_all(&mut self, vectors: &[f32]) -> Result<(), Failure> {
+        self.append(vectors)
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        let mut vectors = self.vectors.borrow_mut();
+        for number in [0, 50, 750] {
+            if let Some(element) = vectors.get_mut(number * DIMENSION) {
+                *element = 7.5;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_one(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure> {
+        let vectors = self.vectors.borrow();
+        let vector = vectors.chunks_exact(DIMENSION).nth(number as usize);
+        *buffer = vector.ok_or("there is no such vector")?.to_vec();
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<Copied, Failure> {
+        Ok(Copied(self.vectors.borrow().clone()))
+    }
+}
+
+impl SlotReader for Copied {
+    fn copy(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure> {
+        *buffer = self.borrow(number).ok_or("there is no such vector")?.to_vec();
+        Ok(())
+    }
+
+    fn borrow(&self, number: u32) -> Option<&[f32]> {
+        self.0.chunks_exact(DIMENSION).nth(number as usize)
+    }
+
+    fn borrow_all(&self, count: u32, each: impl FnMut(&[f32])) {
+        (0..count).map_while(|number| self.borrow(number)).for_each(each);
+    }
+}
+
+#[test]
+fn a_vector_that_is_not_the_one_that_was_written_is_an_error_in_every_phase() {
+    for phase in measure_files(slots::work::run::<Confused>) {
+        assert!(phase.errors > 0 && phase.first_error.is_some(), "{phase:?}");
+    }
+}
+
+/// Finds the first vectors instead of the nearest, at distances that it makes up.
+struct Guess;
+
+impl SearchEngine for Guess {
+    type Filter = u32;
+    const DISTANCE_TOLERANCE: f32 = 1e-5;
+
+    fn create(_: &Path, _: u32) -> Result<Self, Failure> {
+        Ok(Guess)
+    }
+
+    fn add(&mut self, _: u32, _: &[f32]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn filter(&self, every: u32) -> u32 {
+        every
+    }
+
+    fn search(
+        &self,
+        _: &[f32],
+        neighbours: usize,
+        filter: Option<&u32>,
+    ) -> Result<Vec<Near>, Failure> {
+        let numbers = (0..).step_by(*filter.unwrap_or(&1) as usize).take(neighbours);
+        Ok(numbers.map(|number| Near { number, distance: 0.001 }).collect())
+    }
+}
+
+#[test]
+fn guessed_neighbours_are_errors_without_recall() {
+    for phase in measure_search(search::work::run::<Guess>, Distribution::Hard, 2_500) {
+        if phase.id != "build" {
+            assert_eq!(phase.errors, 10, "{phase:?}");
+            assert!(phase.values[RECALL] < 0.5, "{phase:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Where targets keep their data while they are measured.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::BenchError;
+
+/// A directory that is removed with all that is in it when the run ends.
+#[derive(Debug)]
+pub struct Workplace {
+    path: PathBuf,
+}
+
+impl Workplace {
+    /// A new one below `directory`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`BenchError::File`].
+    pub fn below(directory: &Path) -> Result<Workplace, BenchError> {
+        let path = directory.join(format!("liteio-bench-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(BenchError::file(&path))?;
+        // Servers run in directories of their own.
+        let path = path.canonicalize().map_err(BenchError::file(&path))?;
+        Ok(Workplace { path })
+    }
+
+    /// Its path, absolute.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Writes what the kernel still has for the file system that `directory` is on: nobody else is to pay
+/// for it.
+pub fn sync_file_system(directory: &Path) {
+    if let Ok(folder) = fs::File::open(directory) {
+        let _ = rustix::fs::syncfs(folder.as_fd());
+    }
+}
