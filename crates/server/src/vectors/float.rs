@@ -102,7 +102,22 @@ impl Scan<'_> {
     }
 
     fn fraction(&mut self) -> Option<()> {
-        let mut digit = self.digit()?;
+        let start = self.at;
+        while self.digits + 8 <= DIGITS_MAX
+            && let Some(digits) = self.text[self.at..].first_chunk().and_then(eight_digits)
+        {
+            let is_first = self.mantissa == 0;
+            self.mantissa = self.mantissa * 100_000_000 + digits;
+            self.digits = match is_first {
+                true => self.mantissa.checked_ilog10().map_or(0, |power| power + 1),
+                false => self.digits + 8,
+            };
+            self.exponent = self.exponent.saturating_sub(8);
+            self.at += 8;
+        }
+        let Some(mut digit) = self.digit() else {
+            return (self.at > start).then_some(());
+        };
         loop {
             if self.push(digit) {
                 self.exponent = self.exponent.saturating_sub(1);
@@ -129,9 +144,39 @@ impl Scan<'_> {
     }
 }
 
+/// The number that eight digits are, all at once: pairs, then fours, then the whole.
+fn eight_digits(text: &[u8; 8]) -> Option<u64> {
+    let digits = u64::from_le_bytes(*text) ^ u64::from_le_bytes([b'0'; 8]);
+    // In each byte the upper half is 0 for a digit, and adding 6 to the lower one leaves it so.
+    let ends = digits | digits.wrapping_add(u64::from_le_bytes([6; 8]));
+    if ends & u64::from_le_bytes([0xf0; 8]) != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eight_digits_are_read_at_once_and_nothing_else() {
+        let mut state = 1_u64;
+        for _ in 0..10_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = (state >> 32) % 100_000_000;
+            let text = format!("{number:08}");
+            let mut bytes: [u8; 8] = text.as_bytes().try_into().expect("eight bytes");
+            assert_eq!(eight_digits(&bytes), Some(number), "{text}");
+            let (place, other) = (state as usize >> 20 & 7, (state >> 24) as u8);
+            bytes[place] = other;
+            let expected = std::str::from_utf8(&bytes).ok().filter(|_| other.is_ascii_digit());
+            let expected = expected.map(|text| text.parse().expect("digits"));
+            assert_eq!(eight_digits(&bytes), expected, "{bytes:?}");
+        }
+    }
 
     fn check(text: &str) {
         let expected: f32 = text.parse().expect("a number");
@@ -162,6 +207,8 @@ mod tests {
             }
             check(&format!("{}", f64::from(bits) / 4_294_967_296.0 - 0.5));
             check(&format!("0.{seed}{seed}"));
+            check(&format!("0.{}{seed}", "0".repeat(bits as usize % 12)));
+            check(&format!("{}.{seed}", bits % 10_000));
             check(&format!("{seed}{bits}.{bits}e-{}", bits % 50));
         }
         for text in ["0", "-0", "0.0e99", "1e39", "-1e999999999999", "1e-999999999999", "1e-46"] {

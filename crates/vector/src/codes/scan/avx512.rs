@@ -2,10 +2,10 @@
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
-    _MM_HINT_T0, __m256, __m512i, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_load_ps,
-    _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_slli_epi64, _mm_prefetch,
+    __m256, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+    _mm256_load_ps, _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
 };
 
 use super::super::chunk::{BLOCK, Chunk, Factors, Words};
