@@ -10,6 +10,10 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// The same as whole numbers.
+const WHOLE_POWERS: [u64; 9] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
 /// Digits that fit into 64 bits. Later ones are less than a unit in the last place of an `f64`.
 const DIGITS_MAX: u32 = 19;
 
@@ -21,6 +25,37 @@ const DOUBT: u64 = 8;
 
 /// The number that `text` begins with, and its length; `None` when it begins with none.
 pub(super) fn parse(text: &[u8]) -> Option<(f32, usize)> {
+    plain(text).or_else(|| any(text))
+}
+
+/// A number like most: a digit, a point, and up to 24 digits that fit into 64 bits. The 32 bytes of it
+/// and what follows it are looked at eight at a time. `None` for any other number, and whenever its
+/// value is in doubt.
+#[inline]
+fn plain(text: &[u8]) -> Option<(f32, usize)> {
+    let is_negative = *text.first()? == b'-';
+    let text: &[u8; 32] = text.get(usize::from(is_negative)..)?.first_chunk()?;
+    let whole = text[0].wrapping_sub(b'0');
+    if whole > 9 || text[1] != b'.' {
+        return None;
+    }
+    let (mut mantissa, mut at) = (u64::from(whole), 2);
+    let (groups, _) = text[2..].as_chunks::<8>();
+    for group in groups {
+        let (digits, count) = leading_digits(group);
+        at += count;
+        mantissa = mantissa.checked_mul(WHOLE_POWERS[count])?.checked_add(digits)?;
+        if count < 8 {
+            break;
+        }
+    }
+    let is_whole = at > 2 && !matches!(text[at], b'e' | b'E' | b'0'..=b'9');
+    let value = quick(mantissa, 2 - at as i32).filter(|_| is_whole)?;
+    Some((if is_negative { -value } else { value }, at + usize::from(is_negative)))
+}
+
+/// Any number.
+fn any(text: &[u8]) -> Option<(f32, usize)> {
     let mut scan = Scan { text, at: 0, mantissa: 0, digits: 0, exponent: 0 };
     let is_negative = scan.skip(b'-');
     scan.whole()?;
@@ -129,14 +164,49 @@ impl Scan<'_> {
     }
 }
 
+/// The number that the digits in front are, and how many they are. It is computed for all at once:
+/// pairs, then fours, then the whole.
+#[inline]
+fn leading_digits(text: &[u8; 8]) -> (u64, usize) {
+    let digits = u64::from_le_bytes(*text) ^ u64::from_le_bytes([b'0'; 8]);
+    // In each byte the upper half is 0 for a digit, and adding 6 to the lower one leaves it so. A
+    // carry into the next byte comes from one that is no digit.
+    let others =
+        (digits | digits.wrapping_add(u64::from_le_bytes([6; 8]))) & u64::from_le_bytes([0xf0; 8]);
+    let count = others.trailing_zeros() / 8;
+    // Zeros in front in place of what follows.
+    let digits = digits.checked_shl(64 - 8 * count).unwrap_or(0);
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    ((fours * 10_000 + (fours >> 32)) & 0xffff_ffff, count as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn digits_in_front_are_read_at_once_and_nothing_else() {
+        let mut state = 1_u64;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let text = format!("{:08}", (state >> 32) % 100_000_000);
+            let mut bytes: [u8; 8] = text.as_bytes().try_into().expect("eight bytes");
+            bytes[state as usize >> 20 & 7] = (state >> 24) as u8;
+            let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let digits = bytes[..count].iter().map(|byte| u64::from(byte - b'0'));
+            let expected = digits.fold(0, |number, digit| number * 10 + digit);
+            assert_eq!(leading_digits(&bytes), (expected, count), "{bytes:?}");
+        }
+    }
+
     fn check(text: &str) {
         let expected: f32 = text.parse().expect("a number");
-        let (found, length) = parse(text.as_bytes()).expect("a number");
-        assert_eq!((found.to_bits(), length), (expected.to_bits(), text.len()), "{text}");
+        // At the end of a text and far before it numbers are read in different ways.
+        for after in ["", ", 0.25, 0.125, 0.0625, 0.03125, 0.015625]"] {
+            let (found, length) = parse(format!("{text}{after}").as_bytes()).expect("a number");
+            assert_eq!((found.to_bits(), length), (expected.to_bits(), text.len()), "{text}");
+        }
     }
 
     #[test]
@@ -162,6 +232,8 @@ mod tests {
             }
             check(&format!("{}", f64::from(bits) / 4_294_967_296.0 - 0.5));
             check(&format!("0.{seed}{seed}"));
+            check(&format!("0.{}{seed}", "0".repeat(bits as usize % 12)));
+            check(&format!("{}.{seed}", bits % 10_000));
             check(&format!("{seed}{bits}.{bits}e-{}", bits % 50));
         }
         for text in ["0", "-0", "0.0e99", "1e39", "-1e999999999999", "1e-999999999999", "1e-46"] {
@@ -172,7 +244,9 @@ mod tests {
     #[test]
     fn what_is_no_number_is_left() {
         for text in ["", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "x", "-x", "\"1\""] {
-            assert_eq!(parse(text.as_bytes()), None, "{text}");
+            for after in ["", ", 0.25, 0.125, 0.0625, 0.03125, 0.015625]"] {
+                assert_eq!(parse(format!("{text}{after}").as_bytes()), None, "{text}");
+            }
         }
         assert_eq!(parse(b"1.5]"), Some((1.5, 3)));
     }

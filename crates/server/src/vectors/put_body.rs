@@ -28,7 +28,7 @@ impl PutBody {
                 vectors = Some(parse_vectors(reader)?);
                 return Ok(());
             }
-            let value = serde_json::from_slice(reader.skip()?);
+            let value = serde_json::from_slice(reader.skip(|| name.to_owned())?);
             let value: Value = value.map_err(|error| malformed(&error.to_string()))?;
             others.insert(name.to_owned(), value);
             Ok(())
@@ -77,7 +77,7 @@ fn parse_vector(
             }
             ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
             ("metadata", _) => {
-                let text = reader.skip()?;
+                let text = reader.skip(|| path(".metadata"))?;
                 let value: Value = serde_json::from_slice(text)
                     .map_err(|error| ApiError::field(path(".metadata"), error.to_string()))?;
                 metadata = match value {
@@ -86,7 +86,7 @@ fn parse_vector(
                     _ => return Err(ApiError::field(path(".metadata"), "it is not an object")),
                 };
             }
-            _ => drop(reader.skip()?),
+            _ => drop(reader.skip(|| path(&format!(".{name}")))?),
         }
         Ok(())
     })?;
@@ -110,7 +110,7 @@ fn parse_elements(
     let path = || format!("vectors[{position}].data.float32");
     reader.object(|reader, name| {
         if name != "float32" {
-            reader.skip()?;
+            reader.skip(|| format!("vectors[{position}].data.{name}"))?;
             return Ok(());
         }
         if reader.value()? != b'[' {

@@ -104,7 +104,7 @@ impl<'text> Reader<'text> {
         if self.peek() != Some(b'"') {
             return Err(self.wrong("a string"));
         }
-        let text = self.skip()?;
+        let text = self.skip(String::new)?;
         serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
     }
 
@@ -129,7 +129,8 @@ impl<'text> Reader<'text> {
     }
 
     /// Passes over a value, and returns its text. Whether that is valid inside is for its reader.
-    pub(super) fn skip(&mut self) -> ApiResult<&'text [u8]> {
+    /// `path` names it, should it be nested too deep.
+    pub(super) fn skip(&mut self, path: impl FnOnce() -> String) -> ApiResult<&'text [u8]> {
         self.value()?;
         let start = self.at;
         let mut depth = 0_usize;
@@ -141,7 +142,8 @@ impl<'text> Reader<'text> {
                     self.at += 1;
                     depth += 1;
                     if depth > DEPTH_MAX {
-                        return Err(malformed(&format!("a value is nested {depth} deep")));
+                        let message = format!("it is nested more than {DEPTH_MAX} deep");
+                        return Err(ApiError::field(path(), message));
                     }
                     continue;
                 }
@@ -221,11 +223,14 @@ mod tests {
     fn values_are_passed_over_whole() {
         for text in ["1", "\"a\\\"]\"", "{\"a\":[1,{\"b\":\"}\"}],\"c\":null}", "[]", "true"] {
             let whole = format!(" {text} ,");
-            assert_eq!(Reader::new(whole.as_bytes()).skip().expect("a value"), text.as_bytes());
+            assert_eq!(
+                Reader::new(whole.as_bytes()).skip(String::new).expect("a value"),
+                text.as_bytes()
+            );
         }
         let deep = "[".repeat(1000);
         for text in ["", "{", "[1,", "\"a", "\"\\", ",", "}", &deep] {
-            assert!(Reader::new(text.as_bytes()).skip().is_err(), "{text}");
+            assert!(Reader::new(text.as_bytes()).skip(String::new).is_err(), "{text}");
         }
     }
 }

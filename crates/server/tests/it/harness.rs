@@ -107,14 +107,12 @@ impl TestServer {
 
     /// A request by Alice, to be signed and sent.
     pub(crate) fn request(&self, method: &'static str, path_and_query: &str) -> RawRequest<'_> {
-        RawRequest {
-            server: self,
-            user: Some(ALICE),
-            method,
-            path_and_query: path_and_query.to_owned(),
-            headers: BTreeMap::new(),
-            body: Vec::new(),
-        }
+        RawRequest::new(self.handle.address(), self.region, method, path_and_query)
+    }
+
+    /// An operation of S3 Vectors by Alice, to be signed and sent.
+    pub(crate) fn vectors(&self, operation: &str, body: impl AsRef<[u8]>) -> RawRequest<'_> {
+        RawRequest::of_vectors(self.handle.address(), self.region, operation, body)
     }
 
     pub(crate) async fn get(&self, path_and_query: &str) -> RawResponse {
@@ -148,7 +146,7 @@ impl TestServer {
              {{\"x-amz-credential\": \"{credential}\"}}, {{\"x-amz-date\": \"{time}\"}}]}}"
         );
         let policy = base64(policy.as_bytes());
-        let signature = hex(&hmac(&signing_key(ALICE, date, self.region), policy.as_bytes()));
+        let signature = hex(&hmac(&signing_key(ALICE, date, self.region, "s3"), policy.as_bytes()));
         (time.clone(), signature, policy)
     }
 
@@ -161,7 +159,9 @@ impl TestServer {
 /// A request made by hand.
 #[must_use = "a request is only made when it is sent"]
 pub(crate) struct RawRequest<'a> {
-    server: &'a TestServer,
+    address: SocketAddr,
+    region: &'a str,
+    service: &'static str,
     user: Option<User>,
     method: &'static str,
     path_and_query: String,
@@ -169,7 +169,37 @@ pub(crate) struct RawRequest<'a> {
     body: Vec<u8>,
 }
 
-impl RawRequest<'_> {
+impl<'a> RawRequest<'a> {
+    fn new(
+        address: SocketAddr,
+        region: &'a str,
+        method: &'static str,
+        path_and_query: &str,
+    ) -> RawRequest<'a> {
+        RawRequest {
+            address,
+            region,
+            service: "s3",
+            user: Some(ALICE),
+            method,
+            path_and_query: path_and_query.to_owned(),
+            headers: BTreeMap::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// An operation of S3 Vectors, as boto3 sends it: the signature covers the hash of the body, no
+    /// header tells it.
+    pub(crate) fn of_vectors(
+        address: SocketAddr,
+        region: &'a str,
+        operation: &str,
+        body: impl AsRef<[u8]>,
+    ) -> RawRequest<'a> {
+        let request = RawRequest::new(address, region, "POST", &format!("/{operation}"));
+        RawRequest { service: "s3vectors", ..request.body(body) }
+    }
+
     pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.insert(name.to_ascii_lowercase(), value.as_ref().to_vec());
         self
@@ -204,6 +234,25 @@ impl RawRequest<'_> {
         exchange(address, method, &message).await
     }
 
+    /// Signs and sends it to a server that may be killed meanwhile: `None` when no whole answer came.
+    pub(crate) async fn try_send(self) -> Option<RawResponse> {
+        let (method, length) = (self.method, self.body.len());
+        let (address, mut message, body) = self.message();
+        let end = format!("content-length: {length}\r\nconnection: close\r\n\r\n");
+        message.extend_from_slice(end.as_bytes());
+        message.extend_from_slice(&body);
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        stream.write_all(&message).await.ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.ok()?;
+        let text = String::from_utf8_lossy(&answer);
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let head = head.to_ascii_lowercase();
+        let (_, declared) = head.split_once("content-length: ")?;
+        let declared: usize = declared.lines().next()?.parse().ok()?;
+        (declared == body.len()).then(|| RawResponse::parse(method, &answer))
+    }
+
     /// Sends these bytes behind a head that says nothing about their number.
     pub(crate) async fn send_without_length(self, body: &[u8]) -> RawResponse {
         let method = self.method;
@@ -228,7 +277,7 @@ impl RawRequest<'_> {
 
     /// Where to send it, its head without an end, and its body.
     fn message(mut self) -> (SocketAddr, Vec<u8>, Vec<u8>) {
-        let address = self.server.handle.address();
+        let address = self.address;
         let host = address.to_string();
         self.headers.entry("host".to_owned()).or_insert_with(|| host.into_bytes());
         if let Some(user) = self.user {
@@ -249,8 +298,13 @@ impl RawRequest<'_> {
         let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let date = &time[..8];
         self.headers.insert("x-amz-date".to_owned(), time.clone().into_bytes());
-        let hash = b"UNSIGNED-PAYLOAD".to_vec();
-        let hash = self.headers.entry("x-amz-content-sha256".to_owned()).or_insert(hash).clone();
+        let hash = match self.service {
+            "s3" => {
+                let hash = b"UNSIGNED-PAYLOAD".to_vec();
+                self.headers.entry("x-amz-content-sha256".to_owned()).or_insert(hash).clone()
+            }
+            _ => hex(&Sha256::digest(&self.body)).into_bytes(),
+        };
         let (path, query) =
             self.path_and_query.split_once('?').unwrap_or((&self.path_and_query, ""));
         let mut pairs: Vec<String> =
@@ -266,10 +320,10 @@ impl RawRequest<'_> {
         }
         canonical.extend_from_slice(format!("\n{names}\n").as_bytes());
         canonical.extend_from_slice(&hash);
-        let scope = format!("{date}/{}/s3/aws4_request", self.server.region);
+        let scope = format!("{date}/{}/{}/aws4_request", self.region, self.service);
         let string =
             format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
-        let key = signing_key(user, date, self.server.region);
+        let key = signing_key(user, date, self.region, self.service);
         let signature = hex(&hmac(&key, string.as_bytes()));
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
@@ -300,9 +354,9 @@ fn canonical_pair(pair: &str) -> String {
     format!("{}={}", encode(name), encode(value))
 }
 
-fn signing_key(user: User, date: &str, region: &str) -> Vec<u8> {
+fn signing_key(user: User, date: &str, region: &str, service: &str) -> Vec<u8> {
     let key = hmac(format!("AWS4{}", user.secret_key).as_bytes(), date.as_bytes());
-    [region, "s3", "aws4_request"].iter().fold(key, |key, part| hmac(&key, part.as_bytes()))
+    [region, service, "aws4_request"].iter().fold(key, |key, part| hmac(&key, part.as_bytes()))
 }
 
 fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {

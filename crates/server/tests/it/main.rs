@@ -17,3 +17,4 @@ mod object_store;
 mod range;
 mod raw;
 mod sources;
+mod vectors;

@@ -94,6 +94,7 @@ impl Chunk {
     pub(crate) fn prefetch(&self, index: usize) {
         if let Some((code, _)) = self.refined(index) {
             crate::map::prefetch(code);
+            crate::map::prefetch(bytemuck::cast_slice(&self.factors[index / BLOCK].square));
         }
     }
 

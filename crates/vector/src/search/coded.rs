@@ -143,6 +143,9 @@ impl Scan<'_> {
         {
             let chunk = chunk.read();
             let threshold = self.bound_of(top.threshold());
+            for candidate in candidates.iter().take(PREFETCH_AHEAD) {
+                chunk.prefetch(candidate.slot as usize % CHUNK_SLOTS);
+            }
             for (index, candidate) in candidates.iter().enumerate() {
                 if let Some(later) = candidates.get(index + PREFETCH_AHEAD) {
                     chunk.prefetch(later.slot as usize % CHUNK_SLOTS);

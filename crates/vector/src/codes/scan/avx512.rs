@@ -2,15 +2,18 @@
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
-    __m256, __m512i, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_load_ps,
-    _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_slli_epi64,
+    __m256, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+    _mm256_load_ps, _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
 };
 
 use super::super::chunk::{BLOCK, Chunk, Factors, Words};
 use super::super::encode::{PLANES, QueryCode};
 use super::{Bounds, Formula, Masks};
+
+/// How far ahead words are fetched: 8 KiB.
+const PREFETCH_WORDS: usize = 128;
 
 /// Only for a processor with AVX-512F, DQ, VL and VPOPCNTDQ.
 pub(super) fn scan(
@@ -42,6 +45,8 @@ fn scan_avx512(
             bounds.fill(f32::INFINITY);
             continue;
         }
+        // The processor fetches ahead by itself, but not beyond the end of a page.
+        prefetch(words);
         // Two blocks at once share the broadcast words of the query.
         let (left, right) = words.split_at(chunk.words);
         let (left, right) = level_sums(left, right, query);
@@ -103,6 +108,16 @@ fn store(found: __m256, mask: u8, bounds: &mut [f32; BLOCK]) {
     unsafe {
         _mm256_storeu_ps(bounds.as_mut_ptr(), _mm256_set1_ps(f32::INFINITY));
         _mm256_mask_storeu_ps(bounds.as_mut_ptr(), mask, found);
+    }
+}
+
+/// Asks for as many words as these, [`PREFETCH_WORDS`] later.
+#[inline]
+fn prefetch(words: &[Words]) {
+    for words in words {
+        let later = std::ptr::from_ref(words).wrapping_add(PREFETCH_WORDS);
+        // SAFETY: a hint, which reads nothing, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(later.cast()) };
     }
 }
 

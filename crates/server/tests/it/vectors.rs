@@ -1,0 +1,388 @@
+//! S3 Vectors as its users see it: what is refused and how, restarts, kills.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::command::Running;
+use crate::harness::{ALICE, RawRequest, RawResponse, TestServer, both};
+
+const REGION: &str = "us-east-1";
+
+/// A vector that may be put into the index `films`.
+const GOOD: &str = r#"{"key":"good","data":{"float32":[1,2,3]},"metadata":{"n":1}}"#;
+
+/// The bucket `media` with the index `films`, of three elements, by cosine, without filters on `text`.
+async fn make_index(server: &TestServer) {
+    let bucket = json!({"vectorBucketName": "media"});
+    server.vectors("CreateVectorBucket", bucket.to_string()).send().await.expect_status(200);
+    let index = json!({
+        "vectorBucketName": "media", "indexName": "films", "dataType": "float32", "dimension": 3,
+        "distanceMetric": "cosine",
+        "metadataConfiguration": {"nonFilterableMetadataKeys": ["text"]},
+    });
+    server.vectors("CreateIndex", index.to_string()).send().await.expect_status(200);
+}
+
+/// A body of PutVectors.
+fn put_body(vectors: &str) -> String {
+    format!(r#"{{"vectorBucketName":"media","indexName":"films","vectors":{vectors}}}"#)
+}
+
+/// A body of QueryVectors with these fields, too.
+fn query_body(fields: &str) -> String {
+    format!(r#"{{"vectorBucketName":"media","indexName":"films",{fields}}}"#)
+}
+
+/// What is wrong with a request: the path of the field, or nothing if it is the request as a whole,
+/// and a part of the message.
+type Wrong<'a> = (&'a str, &'a str);
+
+#[track_caller]
+fn expect_exception(response: &RawResponse, status: u16, exception: &str, wrong: Wrong<'_>) {
+    let text = response.text();
+    let (path, part) = wrong;
+    assert_eq!(response.status, status, "{part}: {text}");
+    assert_eq!(response.header("x-amzn-errortype"), Some(exception), "{part}: {text}");
+    let body: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(body["__type"], exception, "{text}");
+    let message = body["message"].as_str().expect("a message");
+    assert!(message.contains(part) && message.contains(path), "{path}, {part}: {text}");
+    match path {
+        "" => assert_eq!(body.get("fieldList"), None, "{text}"),
+        path => assert_eq!(body["fieldList"][0]["path"], path, "{text}"),
+    }
+}
+
+async fn expect_nothing_stored(server: &TestServer, after: &str) {
+    let names = json!({"vectorBucketName": "media", "indexName": "films"});
+    let list = server.vectors("ListVectors", names.to_string()).send().await;
+    assert_eq!(list.expect_status(200).text(), r#"{"vectors":[]}"#, "after {after}");
+}
+
+#[tokio::test]
+async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
+    let long_key = format!(r#"{{"key":"{}","data":{{"float32":[1,2,3]}}}}"#, "x".repeat(1_025));
+    let with = |metadata: &str| {
+        format!(r#"{{"key":"x","data":{{"float32":[1,2,3]}},"metadata":{metadata}}}"#)
+    };
+    let keys: Vec<String> = (0..51).map(|number| format!(r#""k{number}":1"#)).collect();
+    let many_keys = with(&format!("{{{}}}", keys.join(",")));
+    let large = with(&format!(r#"{{"text":"{}"}}"#, "x".repeat(41_000)));
+    let filterable = with(&format!(r#"{{"n":"{}"}}"#, "x".repeat(2_100)));
+    let nested =
+        |depth| with(&format!(r#"{{"text":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth)));
+    let (deep, deeper) = (nested(127), nested(300));
+    let data = |elements: &str| format!(r#"{{"key":"x","data":{{"float32":{elements}}}}}"#);
+    let rows: [(&str, Wrong<'_>); 30] = [
+        (&data("[1,2]"), ("vectors[1].data.float32", "2 elements")),
+        (&data("[1,2,3,4]"), ("vectors[1].data.float32", "4 elements")),
+        (&data("[]"), ("vectors[1].data.float32", "0 elements")),
+        (&data("[1,2,NaN]"), ("vectors[1].data.float32[2]", "not a finite")),
+        (&data("[1,Infinity,3]"), ("vectors[1].data.float32[1]", "not a finite")),
+        (&data("[-Infinity,2,3]"), ("vectors[1].data.float32[0]", "not a finite")),
+        (&data("[1,2,1e39]"), ("vectors[1].data.float32[2]", "not a finite")),
+        (&data("[0,-0.0,0]"), ("vectors[1].data.float32", "zeros")),
+        (&data(r#"[1,"2",3]"#), ("vectors[1].data.float32[1]", "not a number")),
+        (&data("[1,2,null]"), ("vectors[1].data.float32[2]", "not a number")),
+        (&data("[1,[2],3]"), ("vectors[1].data.float32[1]", "not a number")),
+        (&data("{}"), ("vectors[1].data.float32", "not a list")),
+        (&data("null"), ("vectors[1].data.float32", "not a list")),
+        (r#"{"key":"x","data":[1,2,3]}"#, ("vectors[1].data", "not an object")),
+        (r#"{"key":"x","data":{}}"#, ("vectors[1].data.float32", "required")),
+        (r#"{"key":"x"}"#, ("vectors[1].data.float32", "required")),
+        (r#"{"data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "required")),
+        (r#"{"key":7,"data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "not a string")),
+        (r#"{"key":"","data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "1 to 1024 bytes")),
+        (&long_key, ("vectors[1].key", "this one has 1025")),
+        (GOOD, ("vectors[1].key", "there twice")),
+        ("7", ("vectors[1]", "not an object")),
+        (&with("[]"), ("vectors[1].metadata", "not an object")),
+        (&with(r#"{"n":{"a":1}}"#), ("vectors[1].metadata.n", "a filterable value")),
+        (&with(r#"{"n":null}"#), ("vectors[1].metadata.n", "a filterable value")),
+        (&many_keys, ("vectors[1].metadata", "at most 50 keys")),
+        (&large, ("vectors[1].metadata", "40960 are allowed")),
+        (&filterable, ("vectors[1].metadata", "2048 are allowed")),
+        (&deep, ("vectors[1].metadata", "recursion limit")),
+        (&deeper, ("vectors[1].metadata", "nested more than")),
+    ];
+    for server in both().await {
+        make_index(&server).await;
+        for (bad, wrong) in rows {
+            let body = put_body(&format!("[{GOOD},{bad}]"));
+            let response = server.vectors("PutVectors", body).send().await;
+            expect_exception(&response, 400, "ValidationException", wrong);
+            expect_nothing_stored(&server, wrong.0).await;
+        }
+        let body = put_body(&format!("[{GOOD}]"));
+        server.vectors("PutVectors", body).send().await.expect_status(200);
+    }
+}
+
+#[tokio::test]
+async fn bad_requests_to_put_are_refused_and_nothing_is_stored() {
+    let vector = |number: usize| GOOD.replace("good", &number.to_string());
+    let too_many: Vec<String> = (0..501).map(vector).collect();
+    let too_many = put_body(&format!("[{}]", too_many.join(",")));
+    let whole = put_body(&format!("[{GOOD}]"));
+    let of = |names: &str| format!(r#"{{{names},"vectors":[{GOOD}]}}"#);
+    let (invalid, missing) = ((400, "ValidationException"), (404, "NotFoundException"));
+    let rows: [(&str, (u16, &str), Wrong<'_>); 15] = [
+        (&too_many, invalid, ("vectors", "1 to 500")),
+        (&put_body("[]"), invalid, ("vectors", "1 to 500")),
+        (&put_body("{}"), invalid, ("vectors", "not a list")),
+        (r#"{"vectorBucketName":"media","indexName":"films"}"#, invalid, ("vectors", "required")),
+        (&whole[..whole.len() - 1], invalid, ("", "not valid JSON")),
+        (&whole[..whole.len() / 2], invalid, ("", "not valid JSON")),
+        (&format!("{whole}x"), invalid, ("", "not valid JSON")),
+        ("[]", invalid, ("", "not valid JSON")),
+        ("", invalid, ("", "not valid JSON")),
+        (
+            &of(r#""vectorBucketName":"media","indexName":5"#),
+            invalid,
+            ("indexName", "not a string"),
+        ),
+        (
+            &of(r#""vectorBucketName":["media"],"indexName":"films""#),
+            invalid,
+            ("vectorBucketName", "not a string"),
+        ),
+        (&of(r#""indexArn":"nonsense""#), invalid, ("indexArn", "")),
+        (&of(r#""vectorBucketName":"media""#), invalid, ("", "indexName")),
+        (&of(r#""vectorBucketName":"media","indexName":"nobody""#), missing, ("", "'nobody'")),
+        (&of(r#""vectorBucketName":"nowhere","indexName":"films""#), missing, ("", "'nowhere'")),
+    ];
+    for server in both().await {
+        make_index(&server).await;
+        for (body, (status, exception), wrong) in rows {
+            let response = server.vectors("PutVectors", body).send().await;
+            expect_exception(&response, status, exception, wrong);
+            expect_nothing_stored(&server, wrong.1).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn bad_queries_are_refused_by_field() {
+    let near = r#""topK":3,"queryVector":{"float32":[1,2,3]}"#;
+    let with = |filter: &str| query_body(&format!(r#"{near},"filter":{filter}"#));
+    let of = |vector: &str| query_body(&format!(r#""topK":3,"queryVector":{vector}"#));
+    let top =
+        |top: &str| query_body(&format!(r#""topK":{top},"queryVector":{{"float32":[1,2,3]}}"#));
+    let rows: [(&str, Wrong<'_>); 24] = [
+        (&with(r#"{"text":"x"}"#), ("filter", "\"text\" is non-filterable")),
+        (&with(r#"{"$and":[{"n":1},{"text":{"$ne":"x"}}]}"#), ("filter", "non-filterable")),
+        (&with(r#"{"n":{"$like":1}}"#), ("filter.n.$like", "unknown")),
+        (&with(r#"{"$xor":[{"n":1}]}"#), ("filter.$xor", "unknown")),
+        (&with(r#"{"n":{"$gt":"x"}}"#), ("filter.n.$gt", "needs a number")),
+        (&with(r#"{"n":{"$in":[]}}"#), ("filter.n.$in", "list with elements")),
+        (&with(r#"{"n":{"$in":[1,{}]}}"#), ("filter.n.$in[1]", "not a string")),
+        (&with(r#"{"$or":[{"n":1},7]}"#), ("filter.$or[1]", "is an object")),
+        (&with("[]"), ("filter", "is an object")),
+        (&with("{}"), ("filter", "empty")),
+        (&of(r#"{"float32":[1,2]}"#), ("queryVector.float32", "2 elements")),
+        (&of(r#"{"float32":[0,0,0]}"#), ("queryVector.float32", "zeros")),
+        (&of(r#"{"float32":[1,1e39,3]}"#), ("queryVector.float32[1]", "not a finite")),
+        (&of(r#"{"float32":[1,"2",3]}"#), ("queryVector.float32[1]", "not a number")),
+        (&of(r#"{"float32":[1,2,NaN]}"#), ("", "not valid JSON")),
+        (&of(r#"{"float32":7}"#), ("queryVector.float32", "not a list")),
+        (&of("[1,2,3]"), ("queryVector", "not an object")),
+        (&top("0"), ("topK", "from 1 to 100")),
+        (&top("101"), ("topK", "from 1 to 100")),
+        (&top("1.5"), ("topK", "whole number")),
+        (&top(r#""3""#), ("topK", "not a number")),
+        (&query_body(r#""queryVector":{"float32":[1,2,3]}"#), ("topK", "required")),
+        (&query_body(r#""topK":3"#), ("queryVector", "queryTexts")),
+        (&query_body(&format!(r#"{near},"nextToken":"bm9uc2Vuc2U""#)), ("nextToken", "")),
+    ];
+    for server in both().await {
+        make_index(&server).await;
+        for (body, wrong) in rows {
+            let response = server.vectors("QueryVectors", body).send().await;
+            expect_exception(&response, 400, "ValidationException", wrong);
+        }
+        let unknown = server.vectors("PutVector", "{}").send().await;
+        expect_exception(&unknown, 404, "UnknownOperationException", ("", "operation"));
+    }
+}
+
+/// A server in a process of its own.
+struct Process {
+    running: Running,
+    address: SocketAddr,
+}
+
+impl Process {
+    fn start(directory: &tempfile::TempDir) -> Process {
+        let arguments = ["--data-dir", "data", "--address", "127.0.0.1:0", "--log", "error"];
+        let keys =
+            [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
+        let running = Running::start_with(directory, &arguments, &keys);
+        let address = running.endpoint().strip_prefix("http://").expect("a URL");
+        let address = address.parse().expect("an address");
+        Process { running, address }
+    }
+
+    async fn call(&self, operation: &str, input: Value) -> Value {
+        let request = RawRequest::of_vectors(self.address, REGION, operation, input.to_string());
+        let response = request.send().await.expect_status(200);
+        serde_json::from_str(&response.text()).expect("JSON")
+    }
+
+    async fn make_index(&self) {
+        self.call("CreateVectorBucket", json!({"vectorBucketName": "media"})).await;
+        let index = json!({
+            "vectorBucketName": "media", "indexName": "films", "dataType": "float32",
+            "dimension": DIMENSION, "distanceMetric": "euclidean",
+        });
+        self.call("CreateIndex", index).await;
+    }
+
+    /// All vectors with their versions. Key, metadata and elements of each agree.
+    async fn versions(&self) -> BTreeMap<String, u64> {
+        let mut versions = BTreeMap::new();
+        let mut token = Value::Null;
+        loop {
+            let input = json!({
+                "vectorBucketName": "media", "indexName": "films", "maxResults": 70,
+                "returnData": true, "returnMetadata": true, "nextToken": token,
+            });
+            let page = self.call("ListVectors", input).await;
+            for vector in page["vectors"].as_array().expect("a list") {
+                let key = vector["key"].as_str().expect("a key");
+                let version = vector["metadata"]["version"].as_u64().expect("a version");
+                assert_eq!(vector["metadata"]["key"], key, "the metadata of another key");
+                assert_eq!(vector["data"], elements(key, version), "{key}, {version}");
+                assert_eq!(versions.insert(key.to_owned(), version), None, "{key} twice");
+            }
+            token = page["nextToken"].clone();
+            if token.is_null() {
+                return versions;
+            }
+        }
+    }
+}
+
+/// So many that searches go by codes.
+const DIMENSION: usize = 256;
+
+/// The elements that a key has in a version: whole numbers, which come back as they are.
+fn elements(key: &str, version: u64) -> Value {
+    let number: u64 = key.strip_prefix("key-").and_then(|key| key.parse().ok()).expect("a key");
+    let element = |index: u64| ((number * 31 + version * 17 + index * 7) % 1_000) as f64;
+    json!({ "float32": (0..DIMENSION as u64).map(element).collect::<Vec<f64>>() })
+}
+
+fn put_input(keys: &[String], version: u64) -> Value {
+    let vector = |key: &String| {
+        let metadata = json!({"version": version, "key": key});
+        json!({"key": key, "data": elements(key, version), "metadata": metadata})
+    };
+    let vectors: Vec<Value> = keys.iter().map(vector).collect();
+    json!({"vectorBucketName": "media", "indexName": "films", "vectors": vectors})
+}
+
+fn key(number: u64) -> String {
+    format!("key-{number:03}")
+}
+
+#[tokio::test]
+async fn a_restart_keeps_buckets_indexes_vectors_and_what_is_found() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let process = Process::start(&directory);
+    process.make_index().await;
+    for start in (0..1_500).step_by(500) {
+        let keys: Vec<String> = (start..start + 500).map(key).collect();
+        process.call("PutVectors", put_input(&keys, 1)).await;
+    }
+    let query = json!({
+        "vectorBucketName": "media", "indexName": "films", "topK": 100, "returnDistance": true,
+        "returnMetadata": true, "queryVector": elements("key-900", 3),
+    });
+    let names = json!({"vectorBucketName": "media", "indexName": "films"});
+    let versions = process.versions().await;
+    assert_eq!(versions.len(), 1_500);
+    let found = process.call("QueryVectors", query.clone()).await;
+    let index = process.call("GetIndex", names.clone()).await;
+    let (code, log) = process.running.signal("TERM");
+    assert_eq!(code, Some(0), "{log}");
+    let process = Process::start(&directory);
+    assert_eq!(process.versions().await, versions);
+    assert_eq!(process.call("QueryVectors", query).await, found);
+    assert_eq!(process.call("GetIndex", names).await, index);
+}
+
+/// What is known of the vectors: those that were acknowledged, and a put that perhaps was not.
+#[derive(Default)]
+struct Known {
+    versions: BTreeMap<String, u64>,
+    in_doubt: Vec<String>,
+    version: u64,
+}
+
+#[tokio::test]
+async fn puts_are_whole_or_not_there_after_each_kill() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut known = Known::default();
+    for round in 0..5 {
+        let process = Process::start(&directory);
+        if round == 0 {
+            process.make_index().await;
+        }
+        check(&process, &mut known).await;
+        let address = process.address;
+        let (answers, mut answered) = mpsc::unbounded_channel();
+        let load = tokio::spawn(put_until_killed(address, round, known, answers));
+        // Killed while it works, after a number of answers and not after a time.
+        for _ in 0..5 + 4 * round {
+            answered.recv().await.expect("it answers until it is killed");
+        }
+        process.running.signal("KILL");
+        known = load.await.expect("no panic");
+    }
+    let process = Process::start(&directory);
+    check(&process, &mut known).await;
+}
+
+async fn put_until_killed(
+    address: SocketAddr,
+    round: u64,
+    mut known: Known,
+    answers: mpsc::UnboundedSender<()>,
+) -> Known {
+    loop {
+        known.version += 1;
+        let (count, first) = ([1, 7, 60][known.version as usize % 3], known.version * 13 + round);
+        known.in_doubt = (first..first + count).map(|number| key(number % 200)).collect();
+        let input = put_input(&known.in_doubt, known.version).to_string();
+        let request = RawRequest::of_vectors(address, REGION, "PutVectors", input);
+        let Some(response) = request.try_send().await else { return known };
+        response.expect_status(200);
+        let version = known.version;
+        let put = std::mem::take(&mut known.in_doubt).into_iter().map(|key| (key, version));
+        known.versions.extend(put);
+        // Nobody listens any more once the server is being killed.
+        let _ = answers.send(());
+    }
+}
+
+/// What was acknowledged is there, what was not is there whole or not at all, and all is found.
+async fn check(process: &Process, known: &mut Known) {
+    let found = process.versions().await;
+    let version = known.version;
+    let mut with = known.versions.clone();
+    with.extend(known.in_doubt.drain(..).map(|key| (key, version)));
+    let is_right = found == known.versions || found == with;
+    assert!(is_right, "found {found:?}, acknowledged {:?}, or {with:?}", known.versions);
+    for (key, version) in found.iter().step_by(17) {
+        let query = json!({
+            "vectorBucketName": "media", "indexName": "films", "topK": 1,
+            "returnDistance": true, "returnMetadata": true, "queryVector": elements(key, *version),
+        });
+        let nearest = process.call("QueryVectors", query).await;
+        assert_eq!(nearest["vectors"][0]["distance"], 0.0, "{key}: {nearest}");
+    }
+    known.versions = found;
+}
