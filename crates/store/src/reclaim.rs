@@ -148,7 +148,7 @@ impl Store {
         while batch.len() < RECLAIM_BATCH
             && let Some((entry, _)) = cursor.next()?
         {
-            let id = space::split_deletion(&entry);
+            let id = space::split_deletion(entry);
             batch.push(id.ok_or_else(|| StoreError::corrupt("an entry of the deletion queue"))?);
         }
         Ok(batch)
@@ -185,7 +185,7 @@ fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bo
         && let Some((place, _)) = cursor.next()?
         && place.starts_with(&prefix)
     {
-        let id = space::split_upload_by_key(&place).map(|(_, _, id)| id);
+        let id = space::split_upload_by_key(place).map(|(_, _, id)| id);
         batch.push(id.ok_or_else(|| StoreError::corrupt("the key of an upload"))?);
     }
     drop(cursor);
@@ -209,7 +209,7 @@ fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool
         && let Some((place, value)) = cursor.next()?
         && place.starts_with(&prefix)
     {
-        batch.push((place.to_vec(), PartRecord::decode(&value)?));
+        batch.push((place.to_vec(), PartRecord::decode(value)?));
     }
     drop(cursor);
     let is_gone = batch.len() < RECLAIM_BATCH;

@@ -152,7 +152,7 @@ impl Store {
             if self.shared().work.is_stopped() {
                 return Err(StoreError::Closed);
             }
-            visit(&key, &value)?;
+            visit(key, value)?;
         }
         Ok(())
     }

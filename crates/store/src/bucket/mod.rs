@@ -134,9 +134,9 @@ impl Store {
         let max = query.max.min(LIST_BUCKETS_MAX);
         let mut page = BucketPage { buckets: Vec::new(), next: None };
         while let Some((key, value)) = cursor.next()? {
-            let name = space::bucket_name(&key).and_then(|name| BucketName::new(name).ok());
+            let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
             let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
-            let record = BucketRecord::decode(&value)?;
+            let record = BucketRecord::decode(value)?;
             if query.owner_id.as_ref().is_some_and(|owner| *owner != record.owner.id) {
                 continue;
             }

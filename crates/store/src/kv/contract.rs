@@ -38,7 +38,7 @@ pub fn pairs(from: &impl Read) -> Vec<(Vec<u8>, Vec<u8>)> {
     }
     for (key, value) in found.iter().rev() {
         let (back_key, back_value) = cursor.previous().expect("readable").expect("as many back");
-        assert_eq!((&*back_key, &*back_value), (&key[..], &value[..]), "backward is forward");
+        assert_eq!((back_key, back_value), (&key[..], &value[..]), "backward is forward");
     }
     assert!(cursor.previous().expect("readable").is_none());
     found
@@ -235,7 +235,7 @@ fn cursors_turn_around(kv: &Kv) {
             match pair.expect("readable") {
                 Some((key, value)) => {
                     assert_eq!(key.to_ascii_uppercase(), *value);
-                    seen += std::str::from_utf8(&key).expect("text");
+                    seen += std::str::from_utf8(key).expect("text");
                 }
                 None => seen += "-",
             }
@@ -262,7 +262,7 @@ fn cursors_seek(kv: &Kv) {
         }
         cursor.seek(b"z").expect("readable");
         let (key, _) = cursor.previous().expect("readable").expect("the last of the range");
-        assert_eq!(&*key, "d\u{ff}".as_bytes());
+        assert_eq!(key, "d\u{ff}".as_bytes());
         cursor.seek_start().expect("readable");
         assert_eq!(keys(&mut cursor), "d d/1 d/2 d\u{ff}");
     });

@@ -49,7 +49,7 @@ pub use commit::Kv;
 pub use config::KvConfig;
 pub use pending::Pending;
 pub use transaction::Transaction;
-pub use view::{Cursor, Snapshot, Value};
+pub use view::{Cursor, Pair, Snapshot, Value};
 
 /// Why the key space could not answer.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -72,6 +72,9 @@ impl Tree for Table<'_, Bytes, Bytes> {
     }
 }
 
+/// A key and its value, in the page they lie in.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
+
 /// A place between two keys of a range. It starts before the first key.
 ///
 /// [`next`](Cursor::next) steps over the key after that place and shows it,
@@ -108,7 +111,7 @@ impl<'a> Cursor<'a> {
     /// When the engine cannot read.
     #[expect(clippy::should_implement_trait, reason = "what it shows is borrowed from it")]
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, KvError> {
+    pub fn next(&mut self) -> Result<Option<Pair<'_>>, KvError> {
         self.shown = None;
         self.shown = self.place.next()?;
         let Some((key, value)) = &self.shown else { return Ok(None) };
@@ -124,7 +127,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// When the engine cannot read.
     #[inline]
-    pub fn previous(&mut self) -> Result<Option<(&[u8], &[u8])>, KvError> {
+    pub fn previous(&mut self) -> Result<Option<Pair<'_>>, KvError> {
         self.shown = None;
         self.shown = self.place.prev()?;
         let Some((key, value)) = &self.shown else { return Ok(None) };

@@ -243,7 +243,7 @@ fn uploaded_numbers(from: &impl Read, id: &UploadId) -> Result<Vec<u16>, StoreEr
     let mut cursor = from.cursor(Bound::Included(&lower), Bound::Included(&upper))?;
     let mut numbers = Vec::new();
     while let Some((key, _)) = cursor.next()? {
-        let number = space::split_part(&key).map(|(_, number)| number);
+        let number = space::split_part(key).map(|(_, number)| number);
         numbers.push(number.ok_or_else(|| StoreError::corrupt("a part's key"))?);
     }
     Ok(numbers)

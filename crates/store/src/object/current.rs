@@ -80,7 +80,7 @@ fn find_null(
         if !place.starts_with(&prefix) {
             break;
         }
-        if Listed::decode(&value)?.is_null {
+        if Listed::decode(value)?.is_null {
             return Ok(Some(place.to_vec()));
         }
     }

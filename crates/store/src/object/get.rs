@@ -146,9 +146,9 @@ impl Store {
         while parts.len() < max.min(LIST_KEYS_MAX)
             && let Some((key, value)) = cursor.next()?
         {
-            let number = space::split_part(&key).and_then(|(_, it)| PartNumber::new(it).ok());
+            let number = space::split_part(key).and_then(|(_, it)| PartNumber::new(it).ok());
             let number = number.ok_or_else(|| StoreError::corrupt("a part's key"))?;
-            parts.push(part_info(number, &PartFacts::decode(&value)?));
+            parts.push(part_info(number, &PartFacts::decode(value)?));
         }
         Ok(parts)
     }

@@ -137,7 +137,7 @@ impl Store {
         let max = query.max.clamp(1, LIST_INDEXES_MAX);
         let mut page = VectorBucketPage { buckets: Vec::new(), next: None };
         while let Some((key, value)) = cursor.next()? {
-            let record = VectorBucketRecord::decode(&value)?;
+            let record = VectorBucketRecord::decode(value)?;
             if query.owner_id.as_ref().is_some_and(|owner| *owner != record.owner.id) {
                 continue;
             }
@@ -145,7 +145,7 @@ impl Store {
                 page.next = page.buckets.last().map(|bucket| bucket.name.to_string());
                 break;
             }
-            let name = space::vector_bucket_name(&key).map(VectorName::bucket);
+            let name = space::vector_bucket_name(key).map(VectorName::bucket);
             let name = name.ok_or_else(|| StoreError::corrupt("a vector bucket's name"))??;
             page.buckets.push(VectorBucket::new(name, record));
         }

@@ -246,7 +246,7 @@ impl Scope<'_> {
         while let Some((place, value)) = cursor.next()?
             && place.starts_with(&prefix)
         {
-            let record = VectorRecord::decode(&value)?;
+            let record = VectorRecord::decode(value)?;
             let slot = Slot::new(record.slot);
             if !slots.contains(slot) {
                 continue;

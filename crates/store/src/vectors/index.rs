@@ -277,9 +277,9 @@ impl Store {
                 page.next = page.indexes.last().map(|index| index.name.to_string());
                 break;
             }
-            let name = space::split_index(&key).map(|(_, name)| VectorName::index(name));
+            let name = space::split_index(key).map(|(_, name)| VectorName::index(name));
             let name = name.ok_or_else(|| StoreError::corrupt("an index's name"))??;
-            let record = IndexRecord::decode(&value)?;
+            let record = IndexRecord::decode(value)?;
             page.indexes.push(Index::new(bucket.clone(), parent.id, name, record));
         }
         Ok(page)

@@ -110,7 +110,7 @@ impl Store {
             while let Some((place, value)) = cursor.next()?
                 && place.starts_with(&prefix)
             {
-                let (_, key) = space::split_vector(&place)
+                let (_, key) = space::split_vector(place)
                     .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
                 if !query.segment.contains(key.as_bytes()) {
                     continue;
@@ -122,7 +122,7 @@ impl Store {
                 bytes += key.len();
                 let (mut elements, mut metadata) = (None, None);
                 if query.with_elements || query.with_metadata {
-                    let record = VectorRecord::decode(&value)?;
+                    let record = VectorRecord::decode(value)?;
                     if query.with_elements {
                         elements = read(view, &record, key)?;
                         if elements.is_none() {

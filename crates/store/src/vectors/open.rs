@@ -154,7 +154,7 @@ pub(super) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, Store
     while let Some((key, _)) = cursor.next()?
         && key.starts_with(&prefix)
     {
-        let (_, slot) = space::split_vector_slot(&key)
+        let (_, slot) = space::split_vector_slot(key)
             .ok_or_else(|| StoreError::corrupt("the key of a slot"))?;
         used.insert(Slot::new(slot));
     }

@@ -122,9 +122,9 @@ fn list_parts(
             page.next = page.parts.last().map(|part| part.number);
             break;
         }
-        let number = space::split_part(&key).and_then(|(_, number)| PartNumber::new(number).ok());
+        let number = space::split_part(key).and_then(|(_, number)| PartNumber::new(number).ok());
         let number = number.ok_or_else(|| StoreError::corrupt("the number of a part"))?;
-        let facts = PartFacts::decode(&record)?;
+        let facts = PartFacts::decode(record)?;
         page.parts.push(Part {
             number,
             bytes: facts.bytes,
@@ -159,7 +159,7 @@ fn list_uploads(
             page.next = last;
             break;
         }
-        let (_, key, id) = space::split_upload_by_key(&key)
+        let (_, key, id) = space::split_upload_by_key(key)
             .ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?;
         let key = key_text(&key)?;
         if let Some(common) = grouping.common_prefix(key) {

@@ -185,7 +185,7 @@ fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPag
             page.next = place.as_ref().map(ListToken::new);
             break;
         }
-        let (_, key) = space::split_current(&key)
+        let (_, key) = space::split_current(key)
             .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
         let key = key_text(key)?;
         if let Some(common) = grouping.common_prefix(key) {
@@ -194,7 +194,7 @@ fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPag
             let behind = behind_prefix(bucket, common);
             cursor.seek(&behind)?;
         } else {
-            let object = ListedObject::new(key, &Listed::decode(&record)?);
+            let object = ListedObject::new(key, &Listed::decode(record)?);
             page.entries.push(ListEntry::Object(object));
             if page.entries.len() == max {
                 place = Some(Place::Key(key.to_owned()));

@@ -178,7 +178,7 @@ fn stamp_of(
     let upper = next_prefix(&lower);
     let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
     while let Some((_, record)) = cursor.next()? {
-        let listed = Listed::decode(&record)?;
+        let listed = Listed::decode(record)?;
         if listed.is_null {
             return Ok(Some(listed.stamp));
         }
@@ -278,15 +278,15 @@ impl<'a> Walk<'a> {
 
 fn read_current(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
     let Some((key, record)) = cursor.next()? else { return Ok(None) };
-    let (_, key) = space::split_current(&key)
+    let (_, key) = space::split_current(key)
         .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
-    let stamp = Listed::decode(&record)?.stamp;
+    let stamp = Listed::decode(record)?.stamp;
     Ok(Some(Version { key: key_text(key)?.to_owned(), stamp, record: record.to_vec() }))
 }
 
 fn read_history(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
     let Some((key, record)) = cursor.next()? else { return Ok(None) };
-    let (_, key, stamp) = space::split_history(&key)
+    let (_, key, stamp) = space::split_history(key)
         .ok_or_else(|| StoreError::corrupt("the key of a version's record"))?;
     Ok(Some(Version { key: key_text(&key)?.to_owned(), stamp, record: record.to_vec() }))
 }
