@@ -84,7 +84,7 @@ impl Engine for LiteIo {
         let mut cursor = snapshot.cursor(Bound::Included(from), Bound::Unbounded)?;
         for _ in 0..count {
             let Some((key, value)) = cursor.next()? else { break };
-            entry(&key, &value);
+            entry(key, value);
         }
         Ok(())
     }

@@ -171,7 +171,7 @@ impl Report {
     /// Notes that there was no disk, if there was none.
     pub fn note_memory_file_system(&mut self) {
         let is = |kind: &&str| self.machine.file_system.starts_with(*kind);
-        if ["tmpfs", "ramfs"].iter().any(|kind| is(&kind)) {
+        if ["tmpfs", "ramfs"].iter().any(is) {
             self.notes.push(
                 "The data lies in memory: no figure of this run says anything about a disk."
                     .to_owned(),

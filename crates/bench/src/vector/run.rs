@@ -45,7 +45,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     report.metrics = metrics();
     let takes_part = |entry: &&Entry| jobs.iter().any(|job| entry.does(job));
     let engines: Vec<&'static Entry> =
-        options.engines.iter().copied().filter(|entry| takes_part(&entry)).collect();
+        options.engines.iter().copied().filter(|entry| takes_part(entry)).collect();
     let steps = jobs.iter().map(|job| engines.iter().filter(|it| it.does(job)).count());
     let servers = if cases.is_empty() { 0 } else { options.servers.len() };
     let steps = (steps.sum::<usize>() + cases.len() * servers) * options.rounds;
