@@ -8,18 +8,23 @@ use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::record;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
+use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord, VectorRecord};
 
 /// A record of the kind that the first byte names: refused, or decoded to something that can be
 /// encoded and worked with.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 6 {
+    match kind % 10 {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable::<UploadRecord>(bytes, plain, encode_plain)),
         3 => drop(stable(bytes, BucketRecord::decode, encode_plain)),
         4 => drop(stable::<StoreRecord>(bytes, plain, encode_plain)),
-        _ => drop(stable::<u64>(bytes, plain, encode_plain)),
+        5 => drop(stable::<u64>(bytes, plain, encode_plain)),
+        6 => drop(stable(bytes, VectorBucketRecord::decode, encode_plain)),
+        7 => drop(stable(bytes, IndexRecord::decode, encode_plain)),
+        8 => drop(stable::<TagsRecord>(bytes, plain, encode_plain)),
+        _ => vector(bytes),
     }
 }
 
@@ -37,20 +42,44 @@ fn stable<T: PartialEq + Debug>(
     decode: impl Fn(&[u8]) -> Result<T, StoreError>,
     encode: impl Fn(&T) -> Vec<u8>,
 ) -> Option<(T, Vec<u8>)> {
-    let value = match decode(bytes) {
-        Ok(value) => value,
-        Err(error) => {
-            let is_expected =
-                matches!(error, StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. });
-            assert!(is_expected, "{error}");
-            return None;
-        }
-    };
+    let value = sound(decode(bytes))?;
     let encoded = encode(&value);
     let again = decode(&encoded).expect("what was decoded and encoded is decoded again");
     assert_eq!(again, value);
     assert_eq!(encode(&again), encoded, "encoding is stable");
     Some((value, encoded))
+}
+
+/// What was decoded; an error is one of those that damage is answered with.
+fn sound<T>(decoded: Result<T, StoreError>) -> Option<T> {
+    match decoded {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let is_expected =
+                matches!(error, StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. });
+            assert!(is_expected, "{error}");
+            None
+        }
+    }
+}
+
+/// Its metadata may hold what is not equal to itself, so only encodings are compared.
+fn vector(bytes: &[u8]) {
+    let slot = VectorRecord::slot_of(bytes);
+    let Some(vector) = sound(VectorRecord::decode(bytes)) else { return };
+    assert_eq!(slot.expect("the front of a sound record is sound"), vector.slot);
+    let encoded = encode_plain(&vector);
+    let again = VectorRecord::decode(&encoded).expect("what was decoded and encoded is decoded");
+    assert_eq!(encode_plain(&again), encoded, "encoding is stable");
+    assert_eq!((again.slot, again.crc), (vector.slot, vector.crc));
+    assert_eq!(again.metadata.bytes(), vector.metadata.bytes());
+    for (key, value) in &vector.metadata.0 {
+        assert!(vector.metadata.get(key).is_some());
+        for scalar in value.scalars() {
+            // Compared with anything without a panic.
+            let _ = value.scalars().iter().all(|other| scalar.equals(other));
+        }
+    }
 }
 
 fn object(bytes: &[u8]) {

@@ -177,10 +177,7 @@ impl Store {
         let is_hybrid = query.vector.is_some() && !query.texts.is_empty();
         let depth = if is_hybrid { FUSED_DEPTH } else { query.top_k };
         let neighbours = match &query.vector {
-            Some(vector) => match nearest(open, view, vector, depth, allowed)? {
-                Some(neighbours) => neighbours,
-                None => return Ok(None),
-            },
+            Some(vector) => nearest(open, view, vector, depth, allowed)?,
             None => Vec::new(),
         };
         // The scores of several keys are added, so each search has to tell of more than the best.
@@ -197,20 +194,16 @@ impl Store {
     }
 }
 
+/// Those of slots that were given back meanwhile may be missing, which `query_vectors` notices.
 fn nearest(
     open: &OpenIndex,
     view: &View,
     vector: &[f32],
     depth: usize,
     allowed: &SlotSet,
-) -> Result<Option<Vec<(Slot, f32)>>, StoreError> {
-    match open.vectors.search(view, &Search::new(vector, depth).within(allowed)) {
-        Ok(found) => {
-            Ok(Some(found.into_iter().map(|found| (found.slot, found.distance)).collect()))
-        }
-        Err(VectorError::NoSuchSlot(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+) -> Result<Vec<(Slot, f32)>, StoreError> {
+    let found = open.vectors.search(view, &Search::new(vector, depth).within(allowed))?;
+    Ok(found.into_iter().map(|found| (found.slot, found.distance)).collect())
 }
 
 /// Keys and metadata of slots; `None` when one was given to another vector meanwhile.

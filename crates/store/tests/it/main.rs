@@ -11,3 +11,4 @@ mod object;
 mod reclaim;
 mod vectors;
 mod vectors_crash;
+mod vectors_damage;

@@ -1,6 +1,7 @@
 //! The file of codes: read when it is right, made again when it is not.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Search, Shape, Slot, VectorIndex};
@@ -152,6 +153,70 @@ fn a_crash_or_fault_while_codes_are_saved_costs_nothing_but_time() {
             // The file of the finer codes can be done without, so not every fault is an error.
             let _ = open(&disk).save_codes();
             check(&open(&disk.crash()), &format!("{fault:?} at {operation}"));
+        }
+    }
+}
+
+/// Appends, frees and overwrites until `is_over`, or until the machine has stopped.
+fn write_on(index: &VectorIndex, seed: u64, is_over: &AtomicBool) {
+    let mut generator = Generator::new(seed);
+    let mut own = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        let written = index.slots().append_many(&generator.vector(DIMENSION * 20));
+        let written = written.and_then(|written| {
+            index.slots().commit(Durability::Fsync)?;
+            Ok(written)
+        });
+        match written {
+            Ok(written) => own.extend(written.into_iter().map(|written| written.slot)),
+            Err(error) => {
+                assert!(is_over.load(Ordering::Relaxed), "before the end: {error}");
+                return;
+            }
+        }
+        while own.len() > 100 {
+            let slot = own.swap_remove(generator.below(own.len() as u64) as usize);
+            index.slots().free(&[slot]).expect("freed");
+        }
+    }
+}
+
+/// Whatever a kill or a power cut leaves of both files, the vectors that were there all the time are
+/// found; and after an orderly end all are.
+#[test]
+fn codes_saved_beside_writers_fit_what_is_left_of_the_slots() {
+    for round in 0..9 {
+        let disk = saved(&clustered(3_000, DIMENSION, 20, 1));
+        let index = open(&disk);
+        let is_over = AtomicBool::new(false);
+        let left = std::thread::scope(|scope| {
+            for seed in [7, 8] {
+                let (index, is_over) = (&index, &is_over);
+                scope.spawn(move || write_on(index, seed, is_over));
+            }
+            for _ in 0..=round % 4 {
+                index.save_codes().expect("saved");
+            }
+            // The writers see that it is over at the end of a commit, so most are cut off within one.
+            is_over.store(true, Ordering::Relaxed);
+            match round % 3 {
+                0 => Some(disk.kill()),
+                1 => Some(disk.crash()),
+                _ => None,
+            }
+        });
+        let Some(left) = left else {
+            index.save_codes().expect("saved");
+            drop(index);
+            check(&open(&disk), "after an orderly end");
+            continue;
+        };
+        let index = open(&left);
+        let view = index.slots().view();
+        for slot in (0..3_000).step_by(29).map(Slot::new) {
+            let query = view.vector(slot).expect("there").into_owned();
+            let found = index.search(&view, &Search::new(&query, 1)).expect("found");
+            assert_eq!(found[0].slot, slot, "round {round}");
         }
     }
 }

@@ -15,6 +15,13 @@ use std::sync::OnceLock;
 /// Elements of a group of 64 bytes.
 const GROUP: usize = 128;
 
+/// Elements that share the same half of their bytes.
+const HALF: usize = GROUP / 2;
+
+/// Added to a small number above 0 it leaves the nearest whole number in the lowest bits, without a
+/// call.
+const ROUNDING: f32 = (1 << 23) as f32;
+
 const MIDDLE: f32 = 7.5;
 
 /// The step of sixteen levels with the least error for a normal distribution, in its standard
@@ -36,13 +43,18 @@ fn level_bytes(width: usize) -> usize {
 pub(super) fn encode(rotated: &[f32], square: f32) -> Vec<u8> {
     let mut code = vec![0; code_bytes(rotated.len())];
     let per_step = 1.0 / (STEP * (square / rotated.len() as f32).sqrt());
-    let mut product = 0.0;
-    for (index, element) in rotated.iter().enumerate() {
-        let level = (element * per_step + MIDDLE).round_ties_even().clamp(0.0, 15.0);
-        product += (level - MIDDLE) * element;
-        let byte = index / GROUP * 64 + index % 64;
-        code[byte] |= (level as u8) << (index % GROUP / 64 * 4);
+    let mut products = [0.0; HALF];
+    let (halves, _) = rotated.as_chunks::<HALF>();
+    for (index, elements) in halves.iter().enumerate() {
+        let (bytes, _) = code[index / 2 * HALF..].as_chunks_mut::<HALF>();
+        let shift = 4 * (index % 2) as u32;
+        for ((byte, element), product) in bytes[0].iter_mut().zip(elements).zip(&mut products) {
+            let level = (element * per_step + MIDDLE).clamp(0.0, 15.0) + ROUNDING;
+            *product += (level - ROUNDING - MIDDLE) * element;
+            *byte |= (level.to_bits() as u8 & 15) << shift;
+        }
     }
+    let product: f32 = products.iter().sum();
     let factor = 2.0 * square / product;
     let at = level_bytes(rotated.len());
     code[at..at + 4].copy_from_slice(&factor.to_le_bytes());

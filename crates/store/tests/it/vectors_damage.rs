@@ -1,0 +1,191 @@
+//! Damaged files of vectors: what `verify` tells of each, and what still works.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use liteio_store::Store;
+use liteio_store::vectors::{
+    CreateIndex, DistanceMetric, Index, NewVectors, VectorName, VectorQuery,
+};
+
+use crate::harness::{on_directory, owner};
+
+/// So many, and so long, that searches go by codes.
+const VECTORS: usize = 1_200;
+const DIMENSION: usize = 256;
+
+fn elements(number: usize) -> Vec<f32> {
+    (0..DIMENSION).map(|element| ((number * 31 + element * 7) % 1_201) as f32 + 0.5).collect()
+}
+
+fn key(number: usize) -> String {
+    format!("key-{number:04}")
+}
+
+fn names() -> (VectorName, VectorName) {
+    let bucket = VectorName::bucket("media").expect("a name");
+    (bucket, VectorName::index("films").expect("a name"))
+}
+
+/// A closed store with an index; `codes` and `slots` are its files.
+struct Closed {
+    directory: tempfile::TempDir,
+    slots: PathBuf,
+    codes: PathBuf,
+}
+
+impl Closed {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open(on_directory(directory.path())).expect("opens");
+        let (bucket, name) = names();
+        store.create_vector_bucket(bucket.clone(), owner(), None, Vec::new()).wait().expect("new");
+        let options = CreateIndex::new(DIMENSION as u32, DistanceMetric::Euclidean);
+        let index = store.create_index(&bucket, name, options).wait().expect("new");
+        for start in (0..VECTORS).step_by(400) {
+            let mut vectors = NewVectors::default();
+            for number in start..start + 400 {
+                vectors.push(key(number), &elements(number));
+            }
+            store.put_vectors(&index, vectors).expect("stored");
+        }
+        check_queries(&store, &index);
+        store.close();
+        let file = |extension: &str| {
+            let files = fs::read_dir(directory.path().join("vectors")).expect("a directory");
+            let mut paths = files.map(|entry| entry.expect("an entry").path());
+            let is_it = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+            paths.find(is_it).expect(extension)
+        };
+        let (slots, codes) = (file("slots"), file("codes"));
+        Self { directory, slots, codes }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// What `verify` tells. It looks at every vector whatever is wrong with the others.
+    fn damage(&self) -> Vec<String> {
+        let report =
+            Store::verify_closed(on_directory(self.path()), &mut |_| {}).expect("verified");
+        assert_eq!(report.vectors, VECTORS as u64);
+        report.damaged.into_iter().map(|damage| damage.what).collect()
+    }
+
+    fn open(&self) -> (Store, Index) {
+        let store = Store::open(on_directory(self.path())).expect("opens");
+        let (bucket, name) = names();
+        let index = store.index(&bucket, &name).expect("there");
+        (store, index)
+    }
+}
+
+fn nearest(store: &Store, index: &Index, number: usize) -> String {
+    let answer = store.query_vectors(index, &VectorQuery::nearest(elements(number), 1));
+    answer.expect("an answer").hits.remove(0).key
+}
+
+fn check_queries(store: &Store, index: &Index) {
+    for number in (0..VECTORS).step_by(101) {
+        assert_eq!(nearest(store, index, number), key(number));
+    }
+}
+
+/// Where the elements of a vector are in the bytes of the slot file.
+fn place_of(slots: &[u8], number: usize) -> usize {
+    let bytes: Vec<u8> =
+        elements(number).iter().flat_map(|element| element.to_le_bytes()).collect();
+    slots.windows(bytes.len()).step_by(64).position(|found| found == bytes).expect("stored") * 64
+}
+
+#[test]
+fn a_flipped_bit_in_a_slot_is_told_of_its_vector() {
+    let closed = Closed::new();
+    let mut bytes = fs::read(&closed.slots).expect("readable");
+    let damaged = [77, 300, VECTORS - 1];
+    for number in damaged {
+        let place = place_of(&bytes, number);
+        bytes[place + 4 * 100 + 1] ^= 4;
+    }
+    fs::write(&closed.slots, bytes).expect("written");
+    let told = closed.damage();
+    assert_eq!(told.len(), damaged.len(), "{told:?}");
+    for (told, number) in told.iter().zip(damaged) {
+        assert!(told.contains("media/films") && told.contains(&key(number)), "{told}");
+    }
+    // The others are found as before.
+    let (store, index) = closed.open();
+    assert_eq!(nearest(&store, &index, 78), key(78));
+}
+
+#[test]
+fn a_cut_slot_file_is_told_of_the_vectors_that_it_lost() {
+    let closed = Closed::new();
+    let bytes = fs::read(&closed.slots).expect("readable");
+    let mut places: Vec<(usize, String)> =
+        (VECTORS - 3..VECTORS).map(|number| (place_of(&bytes, number), key(number))).collect();
+    places.sort();
+    // In the middle of the last but one.
+    fs::write(&closed.slots, &bytes[..places[1].0 + 100]).expect("written");
+    let told = closed.damage();
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (_, key) in &places[1..] {
+        assert!(told.iter().any(|told| told.contains(key)), "{key}: {told:?}");
+    }
+}
+
+#[test]
+fn an_index_without_a_readable_slot_file_is_told_as_a_whole() {
+    let damage: [fn(&Path); 4] = [
+        |slots| {
+            // In the batches of both commits that the file tells of: neither can be trusted.
+            let mut bytes = fs::read(slots).expect("readable");
+            for number in [500, VECTORS - 1] {
+                let place = place_of(&bytes, number);
+                bytes[place] ^= 1;
+            }
+            fs::write(slots, bytes).expect("written");
+        },
+        |slots| fs::remove_file(slots).expect("removed"),
+        |slots| fs::write(slots, b"").expect("written"),
+        |slots| {
+            let mut bytes = fs::read(slots).expect("readable");
+            bytes[..8_192].fill(0xee);
+            fs::write(slots, bytes).expect("written");
+        },
+    ];
+    for damage in damage {
+        let closed = Closed::new();
+        damage(&closed.slots);
+        let told = closed.damage();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("media/films"), "{told:?}");
+    }
+}
+
+#[test]
+fn damaged_codes_are_no_damage_because_they_are_made_again() {
+    let damage: [fn(&Path); 4] = [
+        |codes| fs::remove_file(codes).expect("removed"),
+        |codes| fs::write(codes, b"").expect("written"),
+        |codes| {
+            let bytes = fs::read(codes).expect("readable");
+            fs::write(codes, &bytes[..bytes.len() / 2]).expect("written");
+        },
+        |codes| {
+            let mut bytes = fs::read(codes).expect("readable");
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(codes, bytes).expect("written");
+        },
+    ];
+    for damage in damage {
+        let closed = Closed::new();
+        damage(&closed.codes);
+        assert_eq!(closed.damage(), Vec::<String>::new());
+        damage(&closed.codes);
+        let (store, index) = closed.open();
+        check_queries(&store, &index);
+    }
+}
