@@ -222,10 +222,13 @@ impl Report {
         self.targets.iter().filter(|target| target.absent.is_none())
     }
 
-    /// The targets that belong into a table of these rows, in order: all but those whose figures are
-    /// only in other rows.
+    /// The targets that belong into a table of these rows, in order: all but those whose figures, or
+    /// the reasons why there are none, are only in other rows.
     pub fn taking_part(&self, rows: &[&Row]) -> Vec<&Target> {
-        let is_in = |row: &Row, target: &Target| row.cells.contains_key(&target.name);
+        let is_in = |row: &Row, target: &Target| {
+            let cell = row.cells.get(&target.name);
+            cell.is_some_and(|it| !it.values.is_empty() || it.errors > 0 || it.absent.is_some())
+        };
         let belongs = |target: &&Target| {
             rows.iter().any(|row| is_in(row, target))
                 || !self.rows.iter().any(|row| is_in(row, target))

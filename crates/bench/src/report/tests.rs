@@ -203,13 +203,16 @@ fn a_comparison_tells_change_from_noise() {
 #[test]
 fn a_table_leaves_out_whoever_has_figures_only_elsewhere() {
     let mut report = sample();
-    let nobody = Target::new("nobody", Durability::unknown("not stated"));
-    report.targets.push(nobody);
+    for name in ["elsewhere", "nobody"] {
+        report.targets.push(Target::new(name, Durability::unknown("not stated")));
+    }
+    let row = report.row("Open", "open, again", "time");
+    row.cells.insert("elsewhere".to_owned(), Cell::absent("not given"));
     let names = |group: &str| {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.group == group).collect();
         let targets = report.taking_part(&rows);
         targets.into_iter().map(|target| target.name.as_str()).collect::<Vec<_>>()
     };
-    assert_eq!(names("Write"), ["ours", "theirs", "nobody"]);
-    assert_eq!(names("Open"), ["ours", "theirs", "gone", "nobody"]);
+    assert_eq!(names("Write"), ["ours", "theirs", "gone", "nobody"]);
+    assert_eq!(names("Open"), ["ours", "theirs", "gone", "elsewhere", "nobody"]);
 }
