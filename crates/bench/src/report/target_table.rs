@@ -8,10 +8,13 @@ const COLUMNS_MAX: usize = 8;
 
 /// Writes a table. Each of `lines` is the name of a row and its cell for each target, in order.
 pub(super) fn target_table(text: &mut String, report: &Report, first: &str, lines: &[Vec<String>]) {
-    let heads = report
-        .targets
-        .iter()
-        .map(|target| format!("{} ({})", escaped(&target.name), target.durability.level.label()));
+    let heads = report.targets.iter().map(|target| {
+        let name = escaped(&target.name);
+        match target.durability.level.remark() {
+            "" => name,
+            remark => format!("{name} ({remark})"),
+        }
+    });
     let mut grid: Vec<Vec<String>> = vec![std::iter::once(first.to_owned()).chain(heads).collect()];
     grid.extend_from_slice(lines);
     if report.targets.len() > lines.len().max(COLUMNS_MAX) {

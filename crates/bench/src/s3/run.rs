@@ -5,7 +5,6 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
@@ -22,6 +21,7 @@ use super::sign::PayloadMode;
 use super::work::{Pace, measure};
 use crate::busy::{DISTURBED, Moment};
 use crate::error::BenchError;
+use crate::interruption;
 use crate::machine::Machine;
 use crate::process::usage::own_cpu;
 use crate::progress::Progress;
@@ -39,6 +39,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     }
     // One thread for all clients: a request costs no hand-over, and the server has the other cores.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    interruption::watch()?;
     runtime.block_on(run_all(options, &cases))
 }
 
@@ -63,7 +64,6 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     report.machine = Machine::here(&data);
     report.metrics = metrics();
     let began = Instant::now();
-    let interrupted = on_interrupt();
 
     let rounds: usize = cases.iter().map(|case| options.rounds.min(case.rounds_max)).sum();
     let progress = Progress::new((rounds * options.targets.len()) as u64);
@@ -77,11 +77,11 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     let fixed = prepare(&mut servers, cases, &progress).await;
     let bench = Bench { options, data: &data, progress: &progress };
     for case in cases {
-        if interrupted.load(Ordering::Relaxed) {
+        if interruption::came() {
             report.notes.push("The run was interrupted: rows are missing.".to_owned());
             break;
         }
-        bench.row(&mut report, &mut servers, case, &interrupted).await;
+        bench.row(&mut report, &mut servers, case).await;
     }
     for (server, fixed) in servers.iter_mut().zip(fixed) {
         if server.is_ours() {
@@ -93,18 +93,6 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     busy_note(&mut report);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// Becomes true when the user interrupts the run: what was measured is reported.
-fn on_interrupt() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            flag.store(true, Ordering::Relaxed);
-        }
-    });
-    interrupted
 }
 
 struct RemovedAtTheEnd(PathBuf);
@@ -177,13 +165,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// Measures one row at every target, round by round, beginning with another target each time.
-    async fn row(
-        &self,
-        report: &mut Report,
-        servers: &mut [Server],
-        case: &Case,
-        interrupted: &AtomicBool,
-    ) {
+    async fn row(&self, report: &mut Report, servers: &mut [Server], case: &Case) {
         let row = report.row(case.group, &case.name, RATE);
         row.curve.clone_from(&case.curve);
         row.note.clone_from(&case.note);
@@ -191,7 +173,7 @@ impl Bench<'_> {
             for place in 0..servers.len() {
                 let place = (place + round) % servers.len();
                 let name = servers[place].about.name.clone();
-                if !interrupted.load(Ordering::Relaxed) {
+                if !interruption::came() {
                     self.progress.now(format!("{} at {name}", case.name));
                     let cell = row.cells.entry(name).or_default();
                     self.cell(servers, place, case, round, cell).await;
