@@ -24,6 +24,7 @@ pub mod busy;
 pub mod counting_allocator;
 pub mod error;
 pub mod filter;
+pub mod interruption;
 pub mod kv;
 pub mod machine;
 pub mod process;

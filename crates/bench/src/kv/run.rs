@@ -13,6 +13,7 @@ use super::rows::{Job, Kind, SCAN_ENTRIES, Sizes, WINDOW, jobs, metrics};
 use super::task::{Task, Work};
 use crate::busy::Moment;
 use crate::error::BenchError;
+use crate::interruption;
 use crate::machine::Machine;
 use crate::process::usage::own_cpu;
 use crate::progress::Progress;
@@ -34,6 +35,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     if jobs.is_empty() {
         return Err(BenchError::Usage("the filter leaves no row".to_owned()));
     }
+    interruption::watch()?;
     let workplace = Workplace::below(&options.data)?;
     let data = workplace.path().to_owned();
 
@@ -47,6 +49,9 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     report.baseline = bench.baseline();
     for job in &jobs {
         bench.job(&mut report, job);
+    }
+    if interruption::came() {
+        report.notes.push(interruption::NOTE.to_owned());
     }
     report.targets = bench.contestants.into_iter().map(|contestant| contestant.target).collect();
     bench.progress.finish();
@@ -74,6 +79,9 @@ impl Bench<'_> {
         let own =
             Program { path: self.options.own_program.clone(), arguments: vec!["kv-engine".into()] };
         for entry in &self.options.engines {
+            if interruption::came() {
+                return;
+            }
             self.progress.now(format!("building {}", entry.name));
             let program = entry.program(&own, &self.options.rivals);
             let mut target = Target::new(entry.name, entry.durability());
@@ -95,6 +103,9 @@ impl Bench<'_> {
 
     /// Does one job with every engine, round by round, beginning with another engine each time.
     fn job(&mut self, report: &mut Report, job: &Job) {
+        if interruption::came() {
+            return;
+        }
         for plan in &job.rows {
             let row = report.row(&plan.group, &plan.name, plan.metric);
             row.curve.clone_from(&plan.curve);
@@ -118,6 +129,9 @@ impl Bench<'_> {
         let contestant = &self.contestants[place];
         let name = contestant.entry.name;
         let Some(program) = contestant.program.clone() else { return };
+        if interruption::came() {
+            return;
+        }
         if let Some(reason) = why_not(name, job) {
             for plan in &job.rows {
                 let row = report.row(&plan.group, &plan.name, plan.metric);
@@ -137,6 +151,10 @@ impl Bench<'_> {
         let site = Site { bench: self, program: &program, name };
         let (moment, own) = (Moment::now(), own_cpu());
         let ended = site.run(job);
+        // What broke off is no figure.
+        if interruption::came() {
+            return;
+        }
         let known = ended.cpu + own_cpu().saturating_sub(own);
         let disturbance = moment.disturbance_since(Moment::now(), known);
         let outcome = ended

@@ -100,30 +100,37 @@ fn name_of(report: &Report, target: &Target) -> String {
         Level::Process | Level::Memory => "volatile",
         Level::Unknown | Level::ByRow => "unknown",
     };
+    let about = format!("{}: {}", level.sentence(), escaped(&target.durability.detail));
+    let badge = match level.remark() {
+        "" => String::new(),
+        remark => format!(" <span class=\"badge {class}\">{remark}</span>"),
+    };
     format!(
-        "<span class=\"swatch\" style=\"background:{}\"></span>{} <span class=\"badge {class}\" \
-         title=\"{}: {}\">{}</span>",
+        "<span title=\"{about}\"><span class=\"swatch\" style=\"background:{}\"></span>{}{badge}\
+         </span>",
         colour(report, &target.name),
         escaped(&target.name),
-        level.sentence(),
-        escaped(&target.durability.detail),
-        level.label()
     )
 }
 
 fn summary_section(page: &mut String, report: &Report, summary: &Summary) {
     heading(page, "Summary");
     let baseline = report.baseline.as_deref().unwrap_or("baseline");
+    // Where the rows differ in what they demand, no target is durable as a whole.
+    let some_durable = !summary.durable_wins.is_empty();
+    let durable_head = if some_durable { "<th class=\"number\">of the durable</th>" } else { "" };
     let _ = write!(
         page,
         "<div class=\"scroll\"><table><thead><tr><th>target</th><th>version</th>\
-         <th class=\"number\">rows won</th><th class=\"number\">of the durable</th>\
+         <th class=\"number\">rows won</th>{durable_head}\
          <th class=\"number\">× {}</th><th>best at</th></tr></thead><tbody>",
         escaped(baseline)
     );
     for (name, wins) in &summary.wins {
         let Some(target) = report.target(name) else { continue };
         let durable = summary.durable_wins.iter().find(|(durable, _)| durable == name);
+        let durable = durable.map_or("–".to_owned(), |(_, wins)| wins.to_string());
+        let durable = some_durable.then(|| format!("<td class=\"number\">{durable}</td>"));
         let best = summary.best.get(name).into_iter().flatten();
         let best: Vec<String> = best
             .map(|best| {
@@ -137,11 +144,11 @@ fn summary_section(page: &mut String, report: &Report, summary: &Summary) {
             .collect();
         let _ = write!(
             page,
-            "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"number\">{wins}</td>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"small\">{}</td></tr>",
+            "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"number\">{wins}</td>{}\
+             <td class=\"number\">{}</td><td class=\"small\">{}</td></tr>",
             name_of(report, target),
             escaped(target.version.as_deref().unwrap_or("–")),
-            durable.map_or("–".to_owned(), |(_, wins)| wins.to_string()),
+            durable.unwrap_or_default(),
             summary
                 .means
                 .get(name)
@@ -162,11 +169,16 @@ fn summary_section(page: &mut String, report: &Report, summary: &Summary) {
     }
     let _ = write!(
         page,
-        "<p class=\"small\">{} rows. “Rows won” counts all targets, “of the durable” only those whose \
-         acknowledged writes survive a power cut. × {}: geometric mean over the rows that both have. \
+        "<p class=\"small\">{} rows. {}× {}: geometric mean over the rows that both have. \
          “Best at” compares with the best of the others; below 1× another is better. A figure with \
          errors wins nothing.</p></section>",
         report.rows.len(),
+        if some_durable {
+            "“Rows won” counts all targets, “of the durable” only those whose acknowledged writes \
+             survive a power cut. "
+        } else {
+            ""
+        },
         escaped(baseline)
     );
 }
@@ -180,7 +192,7 @@ fn overview(page: &mut String, report: &Report) {
             page,
             "<th class=\"number\">{}<br><span class=\"faint\">{}</span></th>",
             escaped(&target.name),
-            target.durability.level.label()
+            target.durability.level.remark()
         );
     }
     page.push_str("</tr></thead><tbody>");
@@ -196,7 +208,8 @@ fn overview(page: &mut String, report: &Report) {
             let cell = row.cells.get(&target.name);
             let Some(median) = row.median(&target.name) else {
                 let why = escaped(why_absent(cell, target));
-                let _ = write!(page, "<td class=\"number faint\" title=\"{why}\">{why}</td>");
+                // The reason in full is in the row's own chart.
+                let _ = write!(page, "<td class=\"number faint\" title=\"{why}\">–</td>");
                 continue;
             };
             let near = match metric.better {
@@ -298,7 +311,7 @@ fn row_card(page: &mut String, report: &Report, row: &Row, targets: &[&Target], 
             let published = cell.and_then(|cell| cell.published.as_ref());
             Bar {
                 name: &target.name,
-                remark: target.durability.level.label(),
+                remark: target.durability.level.remark(),
                 colour: colour(report, &target.name),
                 value,
                 label: bar_label(report, row, target),

@@ -31,7 +31,7 @@ pub struct Winner {
     pub row: String,
     /// The target.
     pub target: String,
-    /// How many times as good as the next; `None` if it was alone.
+    /// How many times as good as the next; `None` if it was alone, or there is no such number.
     pub margin: Option<f64>,
 }
 
@@ -73,9 +73,10 @@ pub fn summary(report: &Report) -> Summary {
         }
         for (place, (name, goodness)) in places.iter().enumerate() {
             let other = if place == 0 { places.get(1) } else { places.first() };
-            if let Some((_, other)) = other.filter(|(_, other)| *other > 0.0) {
-                let found = Best { row: row.name.clone(), ratio: goodness / other };
-                best.entry(name).or_default().push(found);
+            let ratio = other.map_or(f64::NAN, |(_, other)| goodness / other);
+            // Nothing is a number of times as good as nothing.
+            if ratio.is_finite() && *goodness > 0.0 {
+                best.entry(name).or_default().push(Best { row: row.name.clone(), ratio });
             }
         }
     }
@@ -90,7 +91,8 @@ pub fn summary(report: &Report) -> Summary {
     summary
 }
 
-/// The targets that count in a row, best first, with a goodness of which more is better.
+/// The targets that count in a row, best first, with a goodness of which more is better: infinite
+/// where less is better and there is nothing at all.
 fn places<'a>(report: &'a Report, row: &Row) -> Vec<(&'a str, f64)> {
     let Some(metric) = report.metric(&row.metric) else { return Vec::new() };
     let mut places: Vec<(&str, f64)> = Vec::new();
@@ -100,22 +102,23 @@ fn places<'a>(report: &'a Report, row: &Row) -> Vec<(&'a str, f64)> {
         };
         match (cell.median(&row.metric), metric.better) {
             (Some(value), Better::Higher) => places.push((&target.name, value)),
-            (Some(value), Better::Lower) if value > 0.0 => places.push((&target.name, 1.0 / value)),
-            _ => {}
+            (Some(value), Better::Lower) => places.push((&target.name, 1.0 / value.max(0.0))),
+            (None, _) => {}
         }
     }
     places.sort_by(|a, b| b.1.total_cmp(&a.1));
     places
 }
 
+/// The first; nobody where several have nothing at all of what should be little.
 fn winner(row: &Row, places: &[(&str, f64)]) -> Option<Winner> {
     let (target, goodness) = places.first()?;
-    let next = places.get(1).filter(|(_, next)| *next > 0.0);
-    Some(Winner {
-        row: row.name.clone(),
-        target: (*target).to_owned(),
-        margin: next.map(|(_, next)| goodness / next),
-    })
+    let next = places.get(1).map(|(_, next)| *next);
+    if goodness.is_infinite() && next.is_some_and(f64::is_infinite) {
+        return None;
+    }
+    let margin = next.map(|next| goodness / next).filter(|margin| margin.is_finite());
+    Some(Winner { row: row.name.clone(), target: (*target).to_owned(), margin })
 }
 
 fn most_first(wins: &BTreeMap<&str, usize>) -> Vec<(String, usize)> {

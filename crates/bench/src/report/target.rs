@@ -87,6 +87,11 @@ impl Level {
         }
     }
 
+    /// What is to stand beside the name of a target: nothing, if the rows say it.
+    pub fn remark(self) -> &'static str {
+        if self == Level::ByRow { "" } else { self.label() }
+    }
+
     /// What survives, in a sentence.
     pub fn sentence(self) -> &'static str {
         match self {

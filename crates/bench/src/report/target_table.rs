@@ -13,9 +13,13 @@ pub(super) fn target_table(
     first: &str,
     lines: &[Vec<String>],
 ) {
-    let heads = targets
-        .iter()
-        .map(|target| format!("{} ({})", escaped(&target.name), target.durability.level.label()));
+    let heads = targets.iter().map(|target| {
+        let name = escaped(&target.name);
+        match target.durability.level.remark() {
+            "" => name,
+            remark => format!("{name} ({remark})"),
+        }
+    });
     let mut grid: Vec<Vec<String>> = vec![std::iter::once(first.to_owned()).chain(heads).collect()];
     grid.extend_from_slice(lines);
     if targets.len() > lines.len().max(COLUMNS_MAX) {

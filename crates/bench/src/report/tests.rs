@@ -216,3 +216,23 @@ fn a_table_leaves_out_whoever_has_figures_only_elsewhere() {
     assert_eq!(names("Write"), ["ours", "theirs", "gone", "nobody"]);
     assert_eq!(names("Open"), ["ours", "theirs", "gone", "elsewhere", "nobody"]);
 }
+
+#[test]
+fn where_less_is_better_nothing_wins_and_a_draw_has_no_winner() {
+    let mut report = Report::new("Losses");
+    report.metrics.push(Metric::new("lost", "Lost", Unit::Count, Better::Lower));
+    for name in ["careful", "careless", "lucky"] {
+        report.targets.push(Target::new(name, Durability::unknown("")));
+    }
+    for (name, lost) in [("alone", [0.0, 20.0, 5.0]), ("two", [0.0, 20.0, 0.0])] {
+        let row = report.row("Losses", name, "lost");
+        for (target, lost) in ["careful", "careless", "lucky"].into_iter().zip(lost) {
+            row.cells.insert(target.to_owned(), Cell::of("lost", &[lost]));
+        }
+    }
+    let summary = summary(&report);
+    let winners: Vec<_> = summary.winners.iter().map(|it| (&*it.row, &*it.target)).collect();
+    assert_eq!(winners, [("alone", "careful")]);
+    assert_eq!(summary.winners[0].margin, None);
+    assert!(summary.best.values().flatten().all(|best| best.ratio.is_finite()));
+}

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
@@ -21,6 +20,7 @@ use super::work::{Pace, measure};
 use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::filter::RowFilter;
+use crate::interruption;
 use crate::machine::Machine;
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Unit};
@@ -38,6 +38,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     }
     // One thread for all clients: a request costs no hand-over, and the server has the other cores.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    interruption::watch()?;
     runtime.block_on(run_all(options, &cases))
 }
 
@@ -56,7 +57,6 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     report.machine = Machine::here(&data);
     report.metrics = metrics();
     let began = Instant::now();
-    let interrupted = on_interrupt();
 
     let rounds: usize = cases.iter().map(|case| options.rounds.min(case.rounds_max)).sum();
     let progress = Progress::new((rounds * options.targets.len()) as u64);
@@ -70,11 +70,11 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     let fixed = prepare(&mut servers, cases, &progress).await;
     let bench = Bench { options, data: &data, progress: &progress };
     for case in cases {
-        if interrupted.load(Ordering::Relaxed) {
-            report.notes.push("The run was interrupted: rows are missing.".to_owned());
+        if interruption::came() {
+            report.notes.push(interruption::NOTE.to_owned());
             break;
         }
-        bench.row(&mut report, &mut servers, case, &interrupted).await;
+        bench.row(&mut report, &mut servers, case).await;
     }
     for (server, fixed) in servers.iter_mut().zip(fixed) {
         if server.is_ours() {
@@ -86,18 +86,6 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     report.note_disturbances();
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// Becomes true when the user interrupts the run: what was measured is reported.
-fn on_interrupt() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            flag.store(true, Ordering::Relaxed);
-        }
-    });
-    interrupted
 }
 
 async fn start(
@@ -162,13 +150,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// Measures one row at every target, round by round, beginning with another target each time.
-    async fn row(
-        &self,
-        report: &mut Report,
-        servers: &mut [Server],
-        case: &Case,
-        interrupted: &AtomicBool,
-    ) {
+    async fn row(&self, report: &mut Report, servers: &mut [Server], case: &Case) {
         let row = report.row(case.group, &case.name, RATE);
         row.curve.clone_from(&case.curve);
         row.note.clone_from(&case.note);
@@ -176,7 +158,7 @@ impl Bench<'_> {
             for place in 0..servers.len() {
                 let place = (place + round) % servers.len();
                 let name = servers[place].about.name.clone();
-                if !interrupted.load(Ordering::Relaxed) {
+                if !interruption::came() {
                     self.progress.now(format!("{} at {name}", case.name));
                     let cell = row.cells.entry(name).or_default();
                     self.cell(servers, place, case, round, cell).await;

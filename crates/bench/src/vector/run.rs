@@ -14,6 +14,7 @@ use super::task::{Task, Work};
 use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::filter::RowFilter;
+use crate::interruption;
 use crate::machine::Machine;
 use crate::process::usage::own_cpu;
 use crate::progress::Progress;
@@ -38,6 +39,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     if jobs.is_empty() && cases.is_empty() {
         return Err(BenchError::Usage("the filter leaves no row".to_owned()));
     }
+    interruption::watch()?;
     let workplace = Workplace::below(&options.data)?;
     let began = Instant::now();
     let mut report = Report::new("LiteIO and its rivals: vectors");
@@ -59,13 +61,19 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     bench.build(&engines);
     report.baseline = bench.baseline();
     for job in &jobs {
+        if interruption::came() {
+            break;
+        }
         bench.job(&mut report, job)?;
     }
     report.targets = bench.contestants.drain(..).map(|contestant| contestant.target).collect();
-    if !cases.is_empty() {
+    if !cases.is_empty() && !interruption::came() {
         served::run::run(&mut report, options, &cases, workplace.path(), &bench.progress)?;
     }
     bench.progress.finish();
+    if interruption::came() {
+        report.notes.push(interruption::NOTE.to_owned());
+    }
     notes(&mut report, options);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
@@ -167,12 +175,16 @@ impl Bench<'_> {
             let cell = report.row(&plan.group, &plan.name, plan.metric).cells.get(name);
             cell.is_some_and(|cell| cell.operations == 0)
         });
-        if failed {
+        if failed || interruption::came() {
             return;
         }
         self.progress.now(format!("{} with {name}", job.rows[0].group));
         let (moment, own) = (Moment::now(), own_cpu());
         let ended = self.ask(&program, name, job, questions);
+        // What broke off is no figure.
+        if interruption::came() {
+            return;
+        }
         let known = ended.cpu + own_cpu().saturating_sub(own);
         let disturbance = moment.disturbance_since(Moment::now(), known);
         let failed = |reason| Outcome { failure: Some(reason), ..Outcome::default() };

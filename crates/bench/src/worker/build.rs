@@ -11,8 +11,8 @@ pub(crate) fn built_place(own: &Program) -> PathBuf {
     own.path.parent().unwrap_or(Path::new(".")).join("rivals")
 }
 
-/// Builds one program of a Cargo workspace with the feature that it needs; the lock file stays as it
-/// is.
+/// Builds one program of a Cargo workspace with the feature that it needs. Not `--locked`: the lock
+/// file has the engines, which do not change with what this crate needs beside them.
 ///
 /// # Errors
 /// Why it cannot be built, in words for the report; that goes for all of these.
@@ -22,7 +22,7 @@ pub(crate) fn cargo_build(
     binary: &str,
     target: &Path,
 ) -> Result<Program, String> {
-    cargo(sources, &["--locked", "--no-default-features", "--features", feature], binary, target)
+    cargo(sources, &["--no-default-features", "--features", feature], binary, target)
 }
 
 /// Builds one program of a Cargo workspace that the benchmark has written.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,10 +13,13 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::Outcome;
+use crate::interruption;
 use crate::process::usage::of_process;
 
 /// How often the number of acknowledged puts is looked at.
 const GLANCE: Duration = Duration::from_millis(1);
+/// How often it is asked whether the user has interrupted the run.
+const HEED: Duration = Duration::from_millis(50);
 
 /// A program that measures engines: a task is its last argument, an outcome its last line.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -78,6 +82,8 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)
+            // Ctrl-C is for the benchmark: it ends what it has started.
+            .process_group(0)
             .spawn()
             .map_err(|error| text(&error))?;
         let (sender, output) = channel();
@@ -93,12 +99,19 @@ impl Running {
     }
 
     fn answer(mut self, time_max: Duration) -> Ended {
-        let output = self.output.recv_timeout(time_max);
+        let begin = Instant::now();
+        let output = loop {
+            let output = self.output.recv_timeout(HEED);
+            let goes_on = begin.elapsed() < time_max && !interruption::came();
+            if !matches!(output, Err(RecvTimeoutError::Timeout)) || !goes_on {
+                break output;
+            }
+        };
         let cpu = of_process(self.child.id()).cpu;
         let outcome = match output {
             Ok(output) => self.parse(&output),
             Err(RecvTimeoutError::Timeout) => {
-                Err(format!("it was not done after {} s", time_max.as_secs()))
+                Err(format!("it was not done after {} s", begin.elapsed().as_secs()))
             }
             Err(RecvTimeoutError::Disconnected) => Err("it closed its output".to_owned()),
         };
@@ -136,6 +149,9 @@ impl Running {
                     // Slow, but what it has acknowledged counts.
                     let any = count(acknowledged) > 0;
                     break if any { Ok(()) } else { Err("it acknowledged nothing".to_owned()) };
+                }
+                Err(RecvTimeoutError::Timeout) if interruption::came() => {
+                    break Err("the run was interrupted".to_owned());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use liteio_bench::kv::data::SEED;
 use liteio_bench::kv::options::Options;
 use liteio_bench::kv::rows::Sizes;
 use liteio_bench::kv::run::run;
 use liteio_bench::report::{self, Report};
+use rustix::process::{Pid, Signal, kill_process};
 
 fn sizes() -> Sizes {
     Sizes {
@@ -157,4 +158,38 @@ fn the_command_line_measures_what_it_is_told() {
     let wrong = bench(&["--engine", "postgres"]);
     assert!(!wrong.status.success());
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("bbolt"), "it says what there is");
+}
+
+#[test]
+fn an_interrupted_run_ends_in_order_and_leaves_nothing_behind() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_liteio-bench"))
+            .args(["kv", "--engine", "redb", "--entries", "100000000", "--time", "3600"])
+            .args(["--name", "broken-off"])
+            .current_dir(directory.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program can be started");
+        let data = directory.path().join(format!("liteio-bench-{}", bench.id()));
+        while !data.join("redb/keys.redb").exists() {
+            assert!(bench.try_wait().expect("it is ours").is_none(), "it ended before");
+            std::thread::yield_now();
+        }
+        let children = format!("/proc/{0}/task/{0}/children", bench.id());
+        let children = std::fs::read_to_string(children).expect("it runs");
+        let engine = children.trim().to_owned();
+        assert!(!engine.is_empty(), "an engine is at work");
+
+        kill_process(Pid::from_child(&bench), signal).expect("it runs");
+        assert!(bench.wait().expect("it is ours").success());
+        assert!(!data.exists(), "its data is gone");
+        // Whoever inherits a killed process may keep it as a zombie, but it runs no more.
+        let stat = std::fs::read_to_string(format!("/proc/{engine}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        let report = directory.path().join("bench-results/broken-off.md");
+        let report = std::fs::read_to_string(report).expect("what was measured is reported");
+        assert!(report.contains("interrupted"));
+    }
 }

@@ -1,8 +1,10 @@
 //! One opened redb database with its table.
 
+use std::fmt;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
+use parking_lot::Mutex;
 use redb::backends::InMemoryBackend;
 use redb::{
     Builder, CommitError, Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase,
@@ -46,9 +48,15 @@ impl Checkpoint {
     }
 }
 
+/// The keys as one commit left them.
+pub(super) type ReadTable = ReadOnlyTable<Bytes, Bytes>;
+
 /// An open database. Dropping the last reference closes its file.
-#[derive(Debug)]
 pub(super) struct Engine {
+    /// What the last commit left, once somebody has read it: to open it takes a third of a lookup. It
+    /// never outlives the next commit, whose pages it would keep from being used again. Dropped
+    /// before the database.
+    newest: Mutex<Option<Arc<ReadTable>>>,
     database: Database,
     freeze: Freeze,
 }
@@ -75,7 +83,7 @@ impl Engine {
         cache_bytes: usize,
     ) -> Result<Arc<Self>, KvError> {
         let database = Builder::new().set_cache_size(cache_bytes).create_with_backend(backend)?;
-        Ok(Arc::new(Self { database, freeze }))
+        Ok(Arc::new(Self { newest: Mutex::new(None), database, freeze }))
     }
 
     /// The failure that froze the file, if one did.
@@ -90,17 +98,33 @@ impl Engine {
         self.freeze.close();
     }
 
-    pub(super) fn begin_read(&self) -> Result<ReadOnlyTable<Bytes, Bytes>, KvError> {
-        Ok(self.database.begin_read()?.open_table(KEYS)?)
+    /// All that is visible now.
+    pub(super) fn begin_read(&self) -> Result<Arc<ReadTable>, KvError> {
+        // Held while the table is opened: if a commit comes between, it waits here to take it away.
+        let mut newest = self.newest.lock();
+        if let Some(table) = &*newest {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(self.database.begin_read()?.open_table(KEYS)?);
+        *newest = Some(Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// Lets go of what is, or is about to be, no longer the newest.
+    fn forget_newest(&self) {
+        // Ending a read transaction takes locks of redb: not while this one is held.
+        let newest = self.newest.lock().take();
+        drop(newest);
     }
 
     /// A transaction whose commit is visible, and durable with the next checkpoint only.
-    pub(super) fn begin(&self) -> Result<EngineTransaction, KvError> {
+    pub(super) fn begin(&self) -> Result<EngineTransaction<'_>, KvError> {
+        self.forget_newest();
         let mut transaction = self.database.begin_write()?;
         transaction
             .set_durability(Durability::None)
             .map_err(|error| KvError::Corrupt(error.to_string()))?;
-        Ok(EngineTransaction { transaction })
+        Ok(EngineTransaction { engine: self, transaction })
     }
 
     /// What the tree says of the log; `None` when it was never written.
@@ -120,28 +144,39 @@ impl Engine {
     /// With quick repair, so that opening after a crash does not walk the tree: its price is paid
     /// here only, away from the updates.
     pub(super) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+        self.forget_newest();
         let mut transaction = self.database.begin_write()?;
         transaction.set_quick_repair(true);
         transaction.open_table(KEYS)?;
         transaction.open_table(CHECKPOINT)?.insert((), checkpoint.encode().as_slice())?;
         transaction.commit()?;
+        self.forget_newest();
         self.frozen().map_or(Ok(()), Err)
     }
 }
 
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Engine").field("freeze", &self.freeze).finish_non_exhaustive()
+    }
+}
+
 /// A write transaction of redb.
-pub(super) struct EngineTransaction {
+pub(super) struct EngineTransaction<'e> {
+    engine: &'e Engine,
     transaction: WriteTransaction,
 }
 
-impl EngineTransaction {
+impl EngineTransaction<'_> {
     pub(super) fn table(&self) -> Result<redb::Table<'_, Bytes, Bytes>, KvError> {
         Ok(self.transaction.open_table(KEYS)?)
     }
 
     /// Makes the writes visible.
     pub(super) fn commit(self) -> Result<(), KvError> {
-        Ok(self.transaction.commit()?)
+        let result = self.transaction.commit();
+        self.engine.forget_newest();
+        Ok(result?)
     }
 
     /// Takes all writes back.

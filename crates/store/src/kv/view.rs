@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
-use redb::{AccessGuard, ReadOnlyTable, ReadableTable, StorageError, Table};
+use redb::{AccessGuard, ReadableTable, StorageError, Table};
 
-use super::engine::Engine;
+use super::engine::{Engine, ReadTable};
 use super::{KvError, Read};
 
 /// What redb stores: bytes to bytes.
@@ -52,7 +52,7 @@ pub(super) trait Tree {
     fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError>;
 }
 
-impl Tree for ReadOnlyTable<Bytes, Bytes> {
+impl Tree for ReadTable {
     fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
         ReadableTable::lower_bound(self, bound)
     }
@@ -216,7 +216,7 @@ fn is_above(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
 /// Keep it only for one request: while it lives no page that it can see is used again, and a store
 /// that ran out of space cannot return to writing.
 pub struct Snapshot {
-    table: ReadOnlyTable<Bytes, Bytes>,
+    table: Arc<ReadTable>,
     /// Behind the table, which must be gone before the engine closes its file.
     _engine: Arc<Engine>,
 }
@@ -233,7 +233,7 @@ impl Read for Snapshot {
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        Cursor::new(&self.table, lower, upper)
+        Cursor::new(&*self.table, lower, upper)
     }
 }
 

@@ -10,6 +10,7 @@ use super::rows::{Case, Work};
 use super::work::{self, Clients};
 use crate::busy::Moment;
 use crate::error::BenchError;
+use crate::interruption;
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Unit, progress_line};
 use crate::s3::client::Failure;
@@ -44,7 +45,7 @@ pub fn run(
         for indexed in options.sizes.searched.iter().copied() {
             let cases: Vec<&Case> =
                 cases.iter().filter(|case| case.work.indexed() == Some(indexed)).collect();
-            if !cases.is_empty() {
+            if !cases.is_empty() && !interruption::came() {
                 bench.indexed_rows(report, &cases, indexed).await;
             }
         }
@@ -116,6 +117,9 @@ impl Bench<'_> {
 
     async fn put_row(&mut self, report: &mut Report, case: &Case) {
         let Work::Put { requests, vectors } = case.work else { return };
+        if interruption::came() {
+            return;
+        }
         self.progress.now(format!("making the bodies, {}", case.name));
         let mut filling = Filling::new(self.options.seed, requests * vectors, vectors);
         let bodies: Vec<Payload> = std::iter::from_fn(|| filling.next(|_, _| ())).collect();
@@ -170,7 +174,9 @@ impl Bench<'_> {
             served.tell("CreateIndex", &body::create_index()).await;
         }
         self.progress.now(format!("putting {indexed} vectors"));
-        while let Some(body) = filling.next(|first, vectors| exact.look_at(first, vectors)) {
+        while let Some(body) = filling.next(|first, vectors| exact.look_at(first, vectors))
+            && !interruption::came()
+        {
             for served in &mut self.served {
                 served.tell("PutVectors", &body).await;
             }
@@ -191,6 +197,9 @@ impl Bench<'_> {
         row.note = Some(case.note());
         for round in 0..self.options.rounds {
             for place in 0..self.served.len() {
+                if interruption::came() {
+                    return;
+                }
                 let place = (place + round) % self.served.len();
                 let name = self.served[place].server.about.name.clone();
                 self.progress.now(format!("{} at {name}", case.name));
