@@ -78,4 +78,20 @@ mod tests {
         assert!(is_document("nested") && is_document("nothing") && is_document("mixed"));
         assert!(!is_document("genres") && !is_document("empty") && !is_document("year"));
     }
+
+    #[test]
+    fn numbers_come_back_with_all_their_digits() {
+        // Each is what its nearest double prints; an inexact parser is off by one in the last place.
+        for text in
+            ["31.245270191439438", "121.48791951161945", "0.1", "1.7976931348623157e308", "5e-324"]
+        {
+            let body = format!(r#"{{"number":{text}}}"#);
+            let Ok(Value::Object(map)) = serde_json::from_str(&body) else { panic!("an object") };
+            let number: f64 = text.parse().expect("a number");
+            let stored = metadata(map);
+            let expected = MetadataValue::Scalar(Scalar::Number(Number::Float(number)));
+            assert_eq!(stored.get("number"), Some(&expected));
+            assert_eq!(json(&stored)["number"].as_f64(), Some(number));
+        }
+    }
 }

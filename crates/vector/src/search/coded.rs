@@ -13,7 +13,8 @@ use crate::config::Metric;
 use crate::distance::Query;
 use crate::error::VectorError;
 use crate::limits::{
-    BOUND_DEVIATIONS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR, PARTITION_SLOTS, REFINED_DEVIATIONS,
+    BOUND_DEVIATIONS, FEW_BOUND_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR,
+    PARTITION_SLOTS, REFINED_DEVIATIONS,
 };
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
@@ -172,6 +173,8 @@ impl Scan<'_> {
     /// Fills `bounds` with one bound for each slot of the partition.
     fn find_bounds(&self, partition: usize, bounds: &mut Vec<f32>) {
         bounds.clear();
+        let is_small = self.view.slot_count() <= FEW_SLOTS;
+        let deviations = if is_small { FEW_BOUND_DEVIATIONS } else { BOUND_DEVIATIONS };
         let chunks: Range<usize> = partition * PARTITION_CHUNKS..(partition + 1) * PARTITION_CHUNKS;
         for index in chunks {
             if index * CHUNK_SLOTS >= self.view.slot_count() as usize {
@@ -191,7 +194,7 @@ impl Scan<'_> {
             let (places, _) = bounds[start..].as_chunks_mut::<CHUNK_SLOTS>();
             let places: &mut Bounds = &mut places[0];
             let chunk = chunk.read();
-            self.scanner.scan(&chunk, self.query_code, BOUND_DEVIATIONS, &masks, places);
+            self.scanner.scan(&chunk, self.query_code, deviations, &masks, places);
         }
     }
 

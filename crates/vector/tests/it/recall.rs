@@ -104,3 +104,14 @@ fn nearly_all_neighbours_are_found_among_unrelated_vectors() {
         });
     }
 }
+
+#[test]
+fn all_neighbours_are_found_among_few_vectors() {
+    let vectors = unrelated(4_000, 768, 1);
+    let queries: Vec<Vec<f32>> =
+        unrelated(100, 768, 1_001).chunks(768).map(<[f32]>::to_vec).collect();
+    for metric in [Metric::Cosine, Metric::Euclidean] {
+        let found = recall(&index_of(&vectors, 768, metric), &queries, 10, None);
+        assert!(found >= 0.999, "{metric:?}: {found}");
+    }
+}
