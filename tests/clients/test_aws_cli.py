@@ -145,3 +145,71 @@ def test_errors_name_what_is_wrong(aws):
     assert "NoSuchKey" in missing.stderr
     missing = aws("s3", "ls", "s3://no-such-bucket-here", check=False)
     assert "NoSuchBucket" in missing.stderr
+
+
+def test_vectors_are_put_found_listed_and_deleted(aws, tmp_path):
+    bucket, index = f"cli-{uuid.uuid4().hex[:16]}", "films"
+    place = ("--vector-bucket-name", bucket, "--index-name", index)
+
+    def vectors(operation, *arguments):
+        text = aws("s3vectors", operation, *arguments)
+        return json.loads(text) if text else {}
+
+    vectors("create-vector-bucket", "--vector-bucket-name", bucket)
+    made = vectors("create-index", *place, "--data-type", "float32", "--dimension", "3",
+                   "--distance-metric", "cosine")
+    assert made["indexArn"].endswith(f":bucket/{bucket}/index/{index}")
+    films = [
+        {"key": "alien", "data": {"float32": [0.9, 0.1, 0.2]}, "metadata": {"year": 1979}},
+        {"key": "amélie", "data": {"float32": [0.1, 0.9, 0.4]}, "metadata": {"year": 2001}},
+        {"key": "up", "data": {"float32": [0.2, 0.8, 0.5]}, "metadata": {"year": 2009}},
+    ]
+    write(tmp_path / "films.json", json.dumps(films).encode())
+    vectors("put-vectors", *place, "--vectors", "file://films.json")
+    found = vectors("query-vectors", *place, "--top-k", "2", "--query-vector",
+                    '{"float32": [0.8, 0.2, 0.1]}', "--filter", '{"year": {"$gt": 2000}}',
+                    "--return-metadata", "--return-distance")
+    assert [vector["key"] for vector in found["vectors"]] == ["up", "amélie"]
+    assert found["vectors"][0]["metadata"] == {"year": 2009}
+    assert found["distanceMetric"] == "cosine" and 0 < found["vectors"][0]["distance"] < 1
+    got = vectors("get-vectors", *place, "--keys", "alien", "--return-data", "--return-metadata")
+    assert got["vectors"][0]["metadata"] == {"year": 1979}
+    assert [round(x, 6) for x in got["vectors"][0]["data"]["float32"]] == [0.9, 0.1, 0.2]
+    # The CLI follows the pages by itself.
+    listed = vectors("list-vectors", *place, "--page-size", "1")
+    assert sorted(vector["key"] for vector in listed["vectors"]) == ["alien", "amélie", "up"]
+    assert [it["indexName"] for it in
+            vectors("list-indexes", "--vector-bucket-name", bucket)["indexes"]] == [index]
+
+    wrong = aws("s3vectors", "query-vectors", *place, "--top-k", "1", "--query-vector",
+                '{"float32": [1, 2]}', check=False)
+    assert wrong.returncode != 0 and "ValidationException" in wrong.stderr
+    full = aws("s3vectors", "delete-vector-bucket", "--vector-bucket-name", bucket, check=False)
+    assert full.returncode != 0 and "ConflictException" in full.stderr
+    vectors("delete-vectors", *place, "--keys", "alien", "up")
+    assert [vector["key"] for vector in vectors("list-vectors", *place)["vectors"]] == ["amélie"]
+    vectors("delete-index", *place)
+    vectors("delete-vector-bucket", "--vector-bucket-name", bucket)
+    gone = aws("s3vectors", "get-vector-bucket", "--vector-bucket-name", bucket, check=False)
+    assert gone.returncode != 0 and "NotFoundException" in gone.stderr
+
+
+def test_tags_and_policies_of_vector_buckets_are_kept(aws):
+    bucket = f"cli-{uuid.uuid4().hex[:16]}"
+    name = ("--vector-bucket-name", bucket)
+    aws("s3vectors", "create-vector-bucket", *name)
+    arn = json.loads(aws("s3vectors", "get-vector-bucket", *name))["vectorBucket"]["vectorBucketArn"]
+    aws("s3vectors", "tag-resource", "--resource-arn", arn, "--tags", "team=search,stage=test")
+    aws("s3vectors", "untag-resource", "--resource-arn", arn, "--tag-keys", "stage")
+    tags = json.loads(aws("s3vectors", "list-tags-for-resource", "--resource-arn", arn))
+    assert tags["tags"] == {"team": "search"}
+    policy = {"Version": "2012-10-17", "Statement": [{
+        "Sid": "read", "Effect": "Allow", "Principal": {"AWS": "000000000000"},
+        "Action": "s3vectors:QueryVectors", "Resource": f"{arn}/index/*"}]}
+    aws("s3vectors", "put-vector-bucket-policy", *name, "--policy", json.dumps(policy))
+    kept = json.loads(aws("s3vectors", "get-vector-bucket-policy", *name))["policy"]
+    assert json.loads(kept) == policy
+    aws("s3vectors", "delete-vector-bucket-policy", *name)
+    gone = aws("s3vectors", "get-vector-bucket-policy", *name, check=False)
+    assert gone.returncode != 0 and "NotFoundException" in gone.stderr
+    aws("s3vectors", "delete-vector-bucket", *name)
