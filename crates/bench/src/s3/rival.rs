@@ -76,7 +76,7 @@ pub static RIVALS: [Rival; 13] = [
         program: "liteio",
         version: &["--version"],
         level: Level::Memory,
-        durability: "in memory",
+        durability: "nothing is on disk",
         launch: |site| Ok(liteio(site, &["--memory"])),
         after_start: None,
     },

@@ -25,7 +25,13 @@ func main() {
 	})
 }
 
-func (e engine) Put(key, value []byte) error { return e.db.PutWithOptions(key, value, e.write) }
+func (e engine) Put(key, value []byte) error {
+	if e.write.Sync {
+		// Not PutWithOptions: it forgets the options, and syncs nothing.
+		return e.PutAll([]kv.Pair{{Key: key, Value: value}})
+	}
+	return e.db.Put(key, value)
+}
 
 func (e engine) PutAll(pairs []kv.Pair) error {
 	batch := e.db.NewBatch(lotusdb.BatchOptions{WriteOptions: e.write})
