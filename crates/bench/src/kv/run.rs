@@ -15,7 +15,7 @@ use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::interruption;
 use crate::machine::Machine;
-use crate::process::usage::own_cpu;
+use crate::process::usage::{WRITTEN_NOTE, own_cpu};
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Target, progress_line};
 use crate::worker::record::add_outcome;
@@ -315,6 +315,7 @@ fn notes(report: &mut Report, options: &Options) {
          of its pages, mapped ones too; disk used is after closing."
             .to_owned(),
     );
+    report.notes.push(WRITTEN_NOTE.to_owned());
     report.note_memory_file_system();
     report.note_disturbances();
 }

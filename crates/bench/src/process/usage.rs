@@ -6,6 +6,12 @@ use std::time::Duration;
 
 use crate::busy::TICK;
 
+/// What a report says of bytes written. ext4 has large folios since Linux 6.16, and the kernel accounts
+/// a whole one whenever a part of it is changed.
+pub const WRITTEN_NOTE: &str = "Bytes written are those that the kernel accounts to a process: on ext4 \
+     since Linux 6.16 a change of 4 KiB counts up to 256 KiB, depending on how large the pieces were \
+     in which the file was first written. The disk takes less.";
+
 /// What all processes of a server have used together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -17,7 +23,7 @@ pub struct Usage {
     pub memory_bytes: u64,
     /// Those of them that are no pages of files.
     pub memory_own_bytes: u64,
-    /// Bytes that went to the disk.
+    /// Bytes written, as the kernel accounts them: see [`WRITTEN_NOTE`].
     pub disk_written_bytes: u64,
 }
 

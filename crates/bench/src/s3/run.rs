@@ -22,6 +22,7 @@ use crate::error::BenchError;
 use crate::filter::RowFilter;
 use crate::interruption;
 use crate::machine::Machine;
+use crate::process::usage::WRITTEN_NOTE;
 use crate::progress::Progress;
 use crate::report::{Cell, Report, Unit};
 use crate::workplace::{Workplace, sync_file_system};
@@ -235,6 +236,7 @@ fn notes(report: &mut Report, options: &Options) {
          synced outside the measured time."
             .to_owned(),
     );
+    report.notes.push(WRITTEN_NOTE.to_owned());
 }
 
 /// What the client costs alone, against a server that does nothing.
