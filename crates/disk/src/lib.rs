@@ -133,6 +133,11 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// [`Health`].
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
+    /// Whether the file is on no device, as on tmpfs: to sync it costs nothing.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
     /// For [`Disk::link`]: the concrete file.
     fn as_any(&self) -> &dyn std::any::Any;
 }

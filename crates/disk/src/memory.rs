@@ -48,6 +48,10 @@ impl DiskFile for MemoryFile {
     }
 
     /// As durable as it will ever be.
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         Ok(())
     }

@@ -339,6 +339,12 @@ impl DiskFile for RealFile {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    fn is_in_memory(&self) -> bool {
+        // tmpfs and ramfs, in the kernel's linux/magic.h.
+        calls::fstatfs(&self.file).is_ok_and(|it| matches!(it.f_type, 0x0102_1994 | 0x8584_58f6))
+    }
+
     fn try_lock(&self) -> io::Result<()> {
         let operation = calls::FlockOperation::NonBlockingLockExclusive;
         match retry_on_intr(|| calls::flock(&self.file, operation)) {
@@ -399,6 +405,20 @@ mod tests {
         disk.create_dir(TEMPORARY_DIRECTORY).expect("created");
         disk.shared.has_unnamed_files.store(false, Ordering::Relaxed);
         (directory, disk)
+    }
+
+    #[test]
+    fn a_file_on_tmpfs_is_in_memory_and_so_is_one_without_a_disk() {
+        // Where Linux has it at all, it is a tmpfs.
+        if let Ok(directory) = tempfile::tempdir_in("/dev/shm") {
+            let disk = RealDisk::open(directory.path()).expect("opens");
+            assert!(disk.create_temporary().expect("created").is_in_memory());
+        }
+        assert!(crate::memory_file("body").expect("created").is_in_memory());
+        let sources = RealDisk::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR")));
+        let manifest = sources.expect("opens").open("Cargo.toml", OpenMode::Read).expect("opens");
+        let kind = calls::statfs(env!("CARGO_MANIFEST_DIR")).expect("a file system").f_type;
+        assert_eq!(manifest.is_in_memory(), kind == 0x0102_1994);
     }
 
     #[test]

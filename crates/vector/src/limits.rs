@@ -1,7 +1,5 @@
 //! Every limit of this crate, with its unit in its name.
 
-use std::time::Duration;
-
 /// The largest number of elements of a vector.
 pub const DIMENSION_MAX: usize = 65_536;
 
@@ -24,9 +22,6 @@ pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
 /// A commit of more than this gains less from blocks that were written before than writing them costs:
 /// with them, one of 30 KiB takes 0.2 instead of 0.4 ms, but every vector is written twice.
 pub(crate) const SMALL_COMMIT_BYTES: u64 = 64 << 10;
-
-/// A sync that took less has reached no device, as on tmpfs: there is nothing to be saved.
-pub(crate) const DEVICE_SYNC_MIN: Duration = Duration::from_micros(5);
 
 /// A commit of more than this syncs its vectors before its superblock, so that opening need not check
 /// them. The second sync is lost in the time of the first.

@@ -2,36 +2,33 @@
 //!
 //! A sync of blocks that were written before needs no change of the file's metadata, which on ext4
 //! takes 116 instead of 196 µs. So while small commits come, a thread keeps up to a megabyte of zeros
-//! behind the last vector, unless syncs are so quick that there is no device behind them.
+//! behind the last vector, unless the file is in memory anyway.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::file::Shared;
 use super::format::slot_offset;
-use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, DEVICE_SYNC_MIN, SMALL_COMMIT_BYTES};
+use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
 
 /// Starts writing ahead if the last commit was small and little is left of the zeros.
 pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
     if !shared.writes_ahead {
         return;
     }
-    // The simulated disk repeats a run only if nothing depends on the time, and all happens on one
-    // thread.
-    let is_simulated = shared.file.descriptor().is_none();
     {
         let writer = shared.writer.lock();
         let left = writer.file_end.saturating_sub(slot_offset(shared.shape, writer.count));
         let is_small = (1..=SMALL_COMMIT_BYTES).contains(&writer.last_commit_bytes);
-        let is_device = is_simulated || writer.last_sync_took >= DEVICE_SYNC_MIN;
-        if !is_small || !is_device || left >= AHEAD_BYTES / 4 {
+        if !is_small || left >= AHEAD_BYTES / 4 {
             return;
         }
     }
     if shared.is_filling.swap(true, Ordering::Relaxed) {
         return;
     }
-    if is_simulated {
+    if shared.file.descriptor().is_none() {
+        // The simulated disk repeats a run only if all happens on one thread.
         fill(shared);
         return;
     }

@@ -5,8 +5,6 @@
 //! the check of these vectors, then syncs once: the device may take them in any order, because a
 //! superblock whose vectors are not there does not verify, and then the other one counts.
 
-use std::time::{Duration, Instant};
-
 use super::file::Shared;
 use super::format::{SUPERBLOCK_BYTES, Superblock};
 use super::recover::Recovered;
@@ -33,8 +31,6 @@ pub(super) struct Committer {
     durable_place: u64,
     /// Where the batch of that commit begins.
     durable_base: u32,
-    /// How long its sync took.
-    sync_took: Duration,
     /// The file may hold what a killed process wrote and did not sync.
     is_synced: bool,
     /// The writer's tickets that commits of either durability have covered.
@@ -66,7 +62,6 @@ impl Committer {
             durable_sequence: recovered.superblock.sequence,
             durable_place: recovered.place,
             durable_base: recovered.superblock.base,
-            sync_took: Duration::ZERO,
             is_synced,
             durable_ticket: 0,
             visible_ticket: 0,
@@ -171,9 +166,7 @@ impl Shared {
         let place = 1 - committer.durable_place;
         self.file.write_at(&superblock.encode(), place * SUPERBLOCK_BYTES as u64)?;
         if durability == Durability::Fsync {
-            let begin = Instant::now();
             self.file.sync_data()?;
-            committer.sync_took = begin.elapsed();
             committer.durable_place = place;
             committer.durable_sequence = sequence;
         }
@@ -208,6 +201,5 @@ impl Shared {
         drop(published);
         self.changed.lock().fresh.append(&in_flight);
         writer.last_commit_bytes = batch.bytes;
-        writer.last_sync_took = committer.sync_took;
     }
 }

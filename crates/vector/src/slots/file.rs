@@ -57,7 +57,7 @@ pub(super) struct Shared {
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     opened: Opened,
-    /// Whether zeros are written ahead: not in memory, where there is nothing to sync.
+    /// Whether zeros are written ahead: not in memory, where a sync costs nothing.
     pub(super) writes_ahead: bool,
     // Taken in this order, if several are: committer, writer, readers, published, changed.
     pub(super) committer: Mutex<Committer>,
@@ -104,7 +104,7 @@ impl SlotFile {
             _ => error.into(),
         })?;
         disk.sync_dir(directory_of(path))?;
-        Ok(Self::with_new_file(file, superblock, true))
+        Ok(Self::with_new_file(file, superblock))
     }
 
     /// Opens the file at `path` and takes the sole right to it. All vectors of the last commit are
@@ -125,7 +125,7 @@ impl SlotFile {
             // Perhaps its maker died before the name was durable.
             disk.sync_dir(directory_of(path))?;
         }
-        Ok(Self::with(file, &recovered, false, true))
+        Ok(Self::with(file, &recovered, false))
     }
 
     /// An empty file in memory only. Its commits are as durable as the process.
@@ -135,10 +135,10 @@ impl SlotFile {
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         let file = memory_file("vectors")?;
         let superblock = initialise(&*file, shape)?;
-        Ok(Self::with_new_file(file, superblock, false))
+        Ok(Self::with_new_file(file, superblock))
     }
 
-    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock, writes_ahead: bool) -> Self {
+    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock) -> Self {
         let recovered = Recovered {
             superblock,
             place: 0,
@@ -146,17 +146,13 @@ impl SlotFile {
             codes_valid_from: superblock.codes_valid_from,
             file_end: DATA_OFFSET,
         };
-        Self::with(file, &recovered, true, writes_ahead)
+        Self::with(file, &recovered, true)
     }
 
-    fn with(
-        file: Box<dyn DiskFile>,
-        recovered: &Recovered,
-        is_synced: bool,
-        writes_ahead: bool,
-    ) -> Self {
+    fn with(file: Box<dyn DiskFile>, recovered: &Recovered, is_synced: bool) -> Self {
         let superblock = &recovered.superblock;
         let live = LiveSet::full(superblock.count);
+        let writes_ahead = !file.is_in_memory();
         let shared = Shared {
             file,
             shape: superblock.shape,

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
-use std::time::Duration;
 
 use liteio_disk::DiskFile;
 use parking_lot::Mutex;
@@ -46,8 +45,6 @@ pub(super) struct Writer {
     pub(super) has_retired: bool,
     /// Of vectors in the last commit.
     pub(super) last_commit_bytes: u64,
-    /// How long the device took for the last commit that was synced.
-    pub(super) last_sync_took: Duration,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
 }
@@ -69,7 +66,6 @@ impl Writer {
             free: BinaryHeap::new(),
             has_retired: false,
             last_commit_bytes: 0,
-            last_sync_took: Duration::ZERO,
             staged_bytes: Vec::new(),
             staged_slots: Vec::new(),
         }
