@@ -8,8 +8,7 @@ use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What the report of a run says that was broken off.
-pub const NOTE: &str = "The run was interrupted: figures are missing.";
+use crate::report::Report;
 
 /// The exit code of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
@@ -41,6 +40,13 @@ pub fn watch() -> io::Result<()> {
 /// Whether the run is to end.
 pub fn came() -> bool {
     CAME.load(Ordering::Relaxed)
+}
+
+/// Says in the report if the run was broken off.
+pub fn note(report: &mut Report) {
+    if came() {
+        report.notes.push("The run was interrupted: figures are missing.".to_owned());
+    }
 }
 
 async fn wait(mut interrupt: Signal, mut terminate: Signal) {

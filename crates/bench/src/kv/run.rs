@@ -50,9 +50,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     for job in &jobs {
         bench.job(&mut report, job);
     }
-    if interruption::came() {
-        report.notes.push(interruption::NOTE.to_owned());
-    }
+    interruption::note(&mut report);
     report.targets = bench.contestants.into_iter().map(|contestant| contestant.target).collect();
     bench.progress.finish();
     notes(&mut report, options);

@@ -72,11 +72,11 @@ async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError
     let bench = Bench { options, data: &data, progress: &progress };
     for case in cases {
         if interruption::came() {
-            report.notes.push(interruption::NOTE.to_owned());
             break;
         }
         bench.row(&mut report, &mut servers, case).await;
     }
+    interruption::note(&mut report);
     for (server, fixed) in servers.iter_mut().zip(fixed) {
         if server.is_ours() {
             add_resources(&mut report, server, server.usage(), fixed);

@@ -71,9 +71,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         served::run::run(&mut report, options, &cases, workplace.path(), &bench.progress)?;
     }
     bench.progress.finish();
-    if interruption::came() {
-        report.notes.push(interruption::NOTE.to_owned());
-    }
+    interruption::note(&mut report);
     notes(&mut report, options);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
