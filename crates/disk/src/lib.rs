@@ -33,6 +33,10 @@ pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, SimulatedDisk};
 
+/// What addresses, lengths and offsets must be multiples of to pass by the page cache: pages and the
+/// blocks of every common device are no larger.
+pub const UNCACHED_ALIGNMENT: usize = 4096;
+
 /// How [`Disk::open`] treats a file that is, or is not, there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
@@ -104,6 +108,14 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
 
     /// Writes all of `buf` at `offset`. After an error any part of it may have been written.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Like [`DiskFile::write_at`], but past the page cache if the file system can: for many bytes
+    /// that are not read again soon. That spares copying them and finding memory for them, but waits
+    /// for the device. An ordinary write unless the address of `buf`, its length and `offset` are
+    /// multiples of [`UNCACHED_ALIGNMENT`]. Not durable before [`DiskFile::sync_data`] either.
+    fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(buf, offset)
+    }
 
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;

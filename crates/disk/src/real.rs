@@ -7,14 +7,14 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustix::fs::{self as calls, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, lock, path};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, UNCACHED_ALIGNMENT, lock, path};
 
 /// Files are the server's own: nobody else has business with them.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -75,6 +75,7 @@ impl RealDisk {
             name: name.into(),
             shared: Arc::clone(&self.shared),
             temporary: temporary.map(Mutex::new),
+            uncached: OnceLock::new(),
         })
     }
 
@@ -269,6 +270,19 @@ struct RealFile {
     name: Box<str>,
     shared: Arc<Shared>,
     temporary: Option<Mutex<Temporary>>,
+    /// The same file once more, for writes past the page cache; `None` if the file system has none.
+    uncached: OnceLock<Option<File>>,
+}
+
+impl RealFile {
+    fn uncached(&self) -> Option<&File> {
+        let open = || {
+            let by_descriptor = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+            calls::open(by_descriptor, flags, Mode::empty()).ok().map(File::from)
+        };
+        self.uncached.get_or_init(open).as_ref()
+    }
 }
 
 /// Fills `buf` from `offset` on; fewer bytes only where the file ends.
@@ -307,6 +321,21 @@ impl DiskFile for RealFile {
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.shared.health.check()?;
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        let is_aligned = buf.as_ptr().addr().is_multiple_of(UNCACHED_ALIGNMENT)
+            && buf.len().is_multiple_of(UNCACHED_ALIGNMENT)
+            && offset.is_multiple_of(UNCACHED_ALIGNMENT as u64);
+        if let Some(file) = self.uncached().filter(|_| is_aligned) {
+            match file.write_all_at(buf, offset) {
+                // Some file systems find out only now that they cannot.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+                result => return result,
+            }
+        }
         self.file.write_all_at(buf, offset)
     }
 

@@ -3,12 +3,15 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use liteio_disk::{DirEntry, Disk, DiskFile, OpenMode, RealDisk, SimulatedDisk, is_poisoned};
+use liteio_disk::{
+    DirEntry, Disk, DiskFile, OpenMode, RealDisk, SimulatedDisk, UNCACHED_ALIGNMENT, is_poisoned,
+};
 
 type Case = fn(&dyn Disk);
 
-const CASES: [(&str, Case); 13] = [
+const CASES: [(&str, Case); 14] = [
     ("bytes_read_back_at_any_offset", bytes_read_back_at_any_offset),
+    ("uncached_writes_and_others_make_one_file", uncached_writes_and_others_make_one_file),
     ("a_gap_and_an_extension_are_zeros", a_gap_and_an_extension_are_zeros),
     ("a_cut_forgets_the_tail", a_cut_forgets_the_tail),
     ("reads_that_do_not_wait_agree_with_those_that_do", reads_that_do_not_wait_agree),
@@ -84,6 +87,31 @@ fn bytes_read_back_at_any_offset(disk: &dyn Disk) {
     file.sync_data().expect("synced");
     assert_eq!(file.len().expect("length"), 20_000);
     file.write_at(b"x", u64::MAX).expect_err("no file is that large");
+}
+
+fn uncached_writes_and_others_make_one_file(disk: &dyn Disk) {
+    const PAGE: usize = UNCACHED_ALIGNMENT;
+    let memory: Vec<u8> = (0..6 * PAGE).map(|at| (at % 251) as u8).collect();
+    let start = memory.as_ptr().align_offset(PAGE);
+    let buffer = &memory[start..start + 4 * PAGE];
+    let file = disk.create_temporary().expect("created");
+    let mut expected = Vec::new();
+    let mut write = |bytes: &[u8], offset: usize, is_uncached: bool| {
+        let write = if is_uncached { DiskFile::write_uncached_at } else { DiskFile::write_at };
+        write(&*file, bytes, offset as u64).expect("written");
+        expected.resize(expected.len().max(offset + bytes.len()), 0);
+        expected[offset..offset + bytes.len()].copy_from_slice(bytes);
+        assert!(read(&*file, 0, expected.len()) == expected, "{offset}");
+    };
+    write(&buffer[..PAGE + 5], 0, false);
+    write(buffer, PAGE, true);
+    write(&buffer[PAGE..], 9 * PAGE, true);
+    write(&buffer[7..PAGE], 9 * PAGE, true);
+    write(&buffer[..PAGE], 2 * PAGE + 1, true);
+    write(&buffer[..2 * PAGE + 1], 20 * PAGE, true);
+    write(&buffer[3..100], 10 * PAGE - 50, false);
+    file.sync_data().expect("synced");
+    assert!(read(&*file, 0, expected.len()) == expected);
 }
 
 fn a_gap_and_an_extension_are_zeros(disk: &dyn Disk) {

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_disk::UNCACHED_ALIGNMENT;
 use parking_lot::Mutex;
 
 /// Body bytes that one buffer takes: small enough that they are still in the processor's cache when
@@ -17,25 +18,38 @@ pub(super) use crate::limits::PIECE_BYTES;
 /// Length of a buffer: a piece, and room for the footer of a blob of one piece.
 pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + 4096;
 
-/// Buffers kept for later; the rest goes back to the allocator.
-const KEPT_MAX: usize = 16;
+/// Body bytes that are written at once past the page cache, where every write waits for the device.
+/// A body of 10 MiB takes 13.3 ms in pieces of 256 KiB, 10.4 in these, 9.8 in pieces of 2 MiB.
+pub(super) const UNCACHED_PIECE_BYTES: usize = 2 * PIECE_BYTES;
+
+/// Bytes of buffers kept for later; the rest goes back to the allocator.
+const KEPT_BYTES_MAX: usize = 16 * BUFFER_BYTES;
 
 /// Pieces up to this length are copied out of their buffer: a slow client should not hold a whole
 /// buffer for a few bytes.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
-/// The kept buffers. Clones share them.
-#[derive(Clone, Debug, Default)]
+/// The kept buffers, of one length. Clones share them.
+#[derive(Clone, Debug)]
 pub(super) struct BufferPool {
+    length: usize,
     kept: Arc<Mutex<Vec<Box<[u8]>>>>,
 }
 
 impl BufferPool {
-    /// A buffer of [`BUFFER_BYTES`] with anything in it.
+    /// Of buffers of `length` bytes.
+    pub(super) fn new(length: usize) -> Self {
+        Self { length, kept: Arc::default() }
+    }
+
+    /// A buffer with anything in it, at an address that is a multiple of [`UNCACHED_ALIGNMENT`].
     pub(super) fn take(&self) -> Buffer {
         let kept = self.kept.lock().pop();
-        let bytes = kept.unwrap_or_else(|| vec![0; BUFFER_BYTES].into_boxed_slice());
-        Buffer { bytes, pool: self.clone() }
+        // A shift to the next aligned address is less than the alignment.
+        let new = || vec![0; self.length + UNCACHED_ALIGNMENT].into_boxed_slice();
+        let bytes = kept.unwrap_or_else(new);
+        let start = bytes.as_ptr().align_offset(UNCACHED_ALIGNMENT);
+        Buffer { bytes, start, pool: self.clone() }
     }
 }
 
@@ -43,6 +57,7 @@ impl BufferPool {
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Box<[u8]>,
+    start: usize,
     pool: BufferPool,
 }
 
@@ -50,7 +65,7 @@ impl Buffer {
     /// The bytes within `range`, without copying them unless they are few.
     pub(super) fn freeze(self, range: Range<usize>) -> Bytes {
         if range.len() <= COPIED_BYTES_MAX {
-            return Bytes::copy_from_slice(&self.bytes[range]);
+            return Bytes::copy_from_slice(&self[range]);
         }
         Bytes::from_owner(self).slice(range)
     }
@@ -58,7 +73,7 @@ impl Buffer {
 
 impl AsRef<[u8]> for Buffer {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        self
     }
 }
 
@@ -66,13 +81,13 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[self.start..self.start + self.pool.length]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        &mut self.bytes[self.start..self.start + self.pool.length]
     }
 }
 
@@ -80,7 +95,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         let mut kept = self.pool.kept.lock();
-        if kept.len() < KEPT_MAX {
+        if kept.len() < KEPT_BYTES_MAX / self.pool.length {
             kept.push(bytes);
         }
     }
@@ -92,8 +107,10 @@ mod tests {
 
     #[test]
     fn a_buffer_comes_back_when_its_last_piece_is_dropped_and_few_are_kept() {
-        let pool = BufferPool::default();
+        let pool = BufferPool::new(BUFFER_BYTES);
         let mut buffer = pool.take();
+        assert_eq!(buffer.len(), BUFFER_BYTES);
+        assert!(buffer.as_ptr().addr().is_multiple_of(UNCACHED_ALIGNMENT));
         buffer[100..60_100].fill(7);
         let piece = buffer.freeze(100..60_100);
         let part = piece.slice(5..10);
@@ -103,14 +120,14 @@ mod tests {
         drop(part);
         assert_eq!(pool.kept.lock().len(), 1);
 
-        let many: Vec<_> = (0..KEPT_MAX + 5).map(|_| pool.take()).collect();
+        let many: Vec<_> = (0..100).map(|_| pool.take()).collect();
         drop(many);
-        assert_eq!(pool.kept.lock().len(), KEPT_MAX);
+        assert_eq!(pool.kept.lock().len() * BUFFER_BYTES, KEPT_BYTES_MAX);
     }
 
     #[test]
     fn a_small_piece_does_not_hold_its_buffer() {
-        let pool = BufferPool::default();
+        let pool = BufferPool::new(BUFFER_BYTES);
         let piece = pool.take().freeze(0..COPIED_BYTES_MAX);
         assert_eq!(pool.kept.lock().len(), 1);
         assert_eq!(piece.len(), COPIED_BYTES_MAX);

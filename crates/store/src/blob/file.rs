@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use liteio_disk::{Disk, OpenMode};
 
-use super::buffer::BufferPool;
+use super::buffer::{BUFFER_BYTES, BufferPool, UNCACHED_PIECE_BYTES};
 use super::directory_sync::DirectorySync;
 use super::file_path::{self, BLOBS_DIRECTORY};
 use super::file_reader::FileReader;
@@ -42,7 +42,10 @@ pub(super) struct Shared {
     pub(super) durability: Durability,
     /// At [`Durability::Fsync`], shorter bodies are left to the log, and synced later.
     pub(super) logged_bytes_max: usize,
+    /// Of [`BUFFER_BYTES`].
     pub(super) buffers: BufferPool,
+    /// Of [`UNCACHED_PIECE_BYTES`].
+    pub(super) uncached_buffers: BufferPool,
     /// By first byte of the id; as long as [`DIRECTORIES`].
     pub(super) directory_syncs: Vec<DirectorySync>,
     /// What is not synced yet.
@@ -78,7 +81,8 @@ impl FileBlobStore {
             disk,
             durability,
             logged_bytes_max,
-            buffers: BufferPool::default(),
+            buffers: BufferPool::new(BUFFER_BYTES),
+            uncached_buffers: BufferPool::new(UNCACHED_PIECE_BYTES),
             directory_syncs,
             unsynced: Unsynced::default(),
         };

@@ -5,17 +5,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use liteio_disk::DiskFile;
 
-use super::buffer::{Buffer, PIECE_BYTES};
+use super::buffer::{Buffer, PIECE_BYTES, UNCACHED_PIECE_BYTES};
 use super::file::Shared;
 use super::footer::{self, BLOCK_BYTES, Footer};
 use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob, file_path};
 use crate::Durability;
 
-/// Bytes after which the kernel is asked to start writing, so that the device works while the next
-/// bytes are received and hashed, and the final sync has less to do.
-const WRITEBACK_BYTES: u64 = 1 << 20;
+/// Bytes of a body that go through the page cache, where a reader finds them again. The kernel is then
+/// asked to write them, and the rest goes to the device at once, while the next bytes are received and
+/// hashed: that takes longer than writing. So nothing is copied into the page cache, the final sync has
+/// little to do, and no memory must be found for what is seldom read at once. A page that was in no
+/// use lately costs a virtual machine up to ten times the copying.
+const CACHED_BYTES_MAX: u64 = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
+const _: () = assert!(UNCACHED_PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
+const _: () = assert!(CACHED_BYTES_MAX.is_multiple_of(PIECE_BYTES as u64));
 
 #[derive(Debug)]
 pub(super) struct FileWriter {
@@ -23,13 +28,11 @@ pub(super) struct FileWriter {
     id: BlobId,
     file: Box<dyn DiskFile>,
     /// Body bytes not yet in the file: the first `buffered` of the buffer. Never a full piece between
-    /// two calls, except at the very end of a body.
+    /// two calls.
     buffer: Buffer,
     buffered: usize,
     /// Body bytes in the file, in whole blocks.
     written: u64,
-    /// Up to where the kernel was asked to write.
-    flushed: u64,
     block_checksums: Vec<u32>,
     failure: Option<BlobError>,
 }
@@ -44,7 +47,6 @@ impl FileWriter {
             buffer,
             buffered: 0,
             written: 0,
-            flushed: 0,
             block_checksums: Vec::new(),
             failure: None,
         }
@@ -53,39 +55,74 @@ impl FileWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if self.buffered == 0 && rest.len() >= PIECE_BYTES {
-                // Whole pieces go to the file without being copied first.
-                let (whole, after) = rest.split_at(rest.len() - rest.len() % PIECE_BYTES);
-                for piece in whole.chunks(PIECE_BYTES) {
-                    self.block_checksums.extend(checksums(piece));
-                    self.write_to_file(piece)?;
-                    self.written += piece.len() as u64;
-                }
-                rest = after;
-                continue;
-            }
-            let (taken, after) = rest.split_at(rest.len().min(PIECE_BYTES - self.buffered));
-            self.buffer[self.buffered..self.buffered + taken.len()].copy_from_slice(taken);
-            self.buffered += taken.len();
-            rest = after;
-            if self.buffered == PIECE_BYTES {
-                self.block_checksums.extend(checksums(&self.buffer[..PIECE_BYTES]));
-                self.write_to_file(&self.buffer[..PIECE_BYTES])?;
-                self.written += PIECE_BYTES as u64;
-                self.buffered = 0;
-            }
-        }
-        if self.written - self.flushed >= WRITEBACK_BYTES {
-            if self.shared.durability == Durability::Fsync {
-                self.file.start_writeback(self.flushed, self.written - self.flushed);
-            }
-            self.flushed = self.written;
+            rest = match self.is_uncached() {
+                true => self.write_uncached(rest)?,
+                false => self.write_cached(rest)?,
+            };
         }
         Ok(())
     }
 
-    fn write_to_file(&self, piece: &[u8]) -> Result<(), BlobError> {
-        self.file.write_at(piece, self.written).map_err(|error| self.shared.failed(error))
+    /// Whether the next piece goes past the page cache.
+    fn is_uncached(&self) -> bool {
+        self.shared.durability == Durability::Fsync && self.written >= CACHED_BYTES_MAX
+    }
+
+    /// Takes up to a piece, and returns what follows.
+    fn write_cached<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], BlobError> {
+        // A whole piece goes to the file without being copied first.
+        if self.buffered == 0
+            && let Some((piece, rest)) = bytes.split_at_checked(PIECE_BYTES)
+        {
+            self.block_checksums.extend(checksums(piece));
+            self.write_to_file(piece)?;
+            self.piece_written(PIECE_BYTES);
+            return Ok(rest);
+        }
+        let rest = self.fill_buffer(bytes, PIECE_BYTES);
+        if self.buffered == PIECE_BYTES {
+            let piece = &self.buffer[..PIECE_BYTES];
+            self.block_checksums.extend(checksums(piece));
+            self.write_to_file(piece)?;
+            self.piece_written(PIECE_BYTES);
+        }
+        Ok(rest)
+    }
+
+    /// Takes up to a piece, and returns what follows.
+    fn write_uncached<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], BlobError> {
+        if self.buffer.len() < UNCACHED_PIECE_BYTES {
+            // It is empty: this is the first of these pieces.
+            self.buffer = self.shared.uncached_buffers.take();
+        }
+        let rest = self.fill_buffer(bytes, UNCACHED_PIECE_BYTES);
+        if self.buffered == UNCACHED_PIECE_BYTES {
+            let piece = &self.buffer[..UNCACHED_PIECE_BYTES];
+            self.block_checksums.extend(checksums(piece));
+            let written = self.file.write_uncached_at(piece, self.written);
+            written.map_err(|error| self.shared.failed(error))?;
+            self.piece_written(UNCACHED_PIECE_BYTES);
+        }
+        Ok(rest)
+    }
+
+    fn fill_buffer<'a>(&mut self, bytes: &'a [u8], piece_bytes: usize) -> &'a [u8] {
+        let (taken, rest) = bytes.split_at(bytes.len().min(piece_bytes - self.buffered));
+        self.buffer[self.buffered..self.buffered + taken.len()].copy_from_slice(taken);
+        self.buffered += taken.len();
+        rest
+    }
+
+    fn piece_written(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+        self.buffered = 0;
+        if self.written == CACHED_BYTES_MAX && self.shared.durability == Durability::Fsync {
+            self.file.start_writeback(0, CACHED_BYTES_MAX);
+        }
+    }
+
+    fn write_to_file(&self, bytes: &[u8]) -> Result<(), BlobError> {
+        self.file.write_at(bytes, self.written).map_err(|error| self.shared.failed(error))
     }
 
     /// Writes the rest of the body and the footer. Returns the length of the body, and how much of the
