@@ -85,6 +85,8 @@ fn sealed_blobs_read_back_however_they_were_appended(store: &dyn BlobStore) {
         PIECE,
         PIECE + 1,
         3 * PIECE + BLOCK + 7,
+        (1 << 20) + 1,
+        (1 << 20) + 2 * PIECE + BLOCK,
         5 << 20,
     ];
     // Appended whole, in chunks of a socket, in odd chunks, and just across the buffer.
