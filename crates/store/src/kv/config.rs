@@ -43,7 +43,7 @@ impl Default for KvConfig {
     fn default() -> Self {
         Self {
             durability: Durability::Fsync,
-            cache_bytes: 64 << 20,
+            cache_bytes: 32 << 20,
             reserve_bytes: 64 << 20,
             log_bytes: 16 << 20,
             log_writes: 5_000,
