@@ -193,13 +193,18 @@ impl Source {
         bytes_max: usize,
     ) -> Result<Bytes, AuthBodyError> {
         let too_large = || AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE);
-        let bytes_declared = bytes_declared.and_then(|bytes| usize::try_from(bytes).ok());
-        // As long as was declared, so that it need not grow; what stays unused costs no memory.
-        let mut all = BytesMut::with_capacity(bytes_declared.unwrap_or_default().min(bytes_max));
+        let declared = bytes_declared.and_then(|bytes| usize::try_from(bytes).ok());
+        let declared = declared.filter(|bytes| *bytes <= bytes_max);
+        let mut all = BytesMut::new();
         while let Some(data) = self.next_data().await.transpose()? {
+            if all.is_empty() && Some(data.len()) == declared {
+                return Ok(data);
+            }
             if all.len() + data.len() > bytes_max {
                 return Err(too_large());
             }
+            // As long as was declared, so that it need not grow; what stays unused costs no memory.
+            all.reserve(declared.unwrap_or_default().saturating_sub(all.len()));
             all.extend_from_slice(&data);
         }
         Ok(all.freeze())

@@ -40,8 +40,9 @@ use crate::auth::{AuthBody, Identity, User};
 /// Largest body of a request. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;
 
-/// Bodies of all requests together that are in memory; the next ones wait before they are read. What is
-/// made of a body takes at most twice as much again.
+/// Bodies of all requests together that are in memory; the next ones wait before they are read. Each is
+/// there once. Of vectors as boto3 writes them a fifth of it is made, of the shortest numbers twice as
+/// much as the body.
 const BODIES_BYTES_MAX: usize = 256 << 20;
 
 const _: () = assert!(BODY_BYTES_MAX <= BODIES_BYTES_MAX);
