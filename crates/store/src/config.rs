@@ -76,7 +76,7 @@ impl StoreConfig {
         Self {
             backend,
             durability: Durability::default(),
-            cache_bytes: 64 << 20,
+            cache_bytes: 32 << 20,
             reserve_bytes: 64 << 20,
             sync_interval: Duration::from_secs(1),
             region: "us-east-1".to_owned(),

@@ -186,22 +186,26 @@ impl Source {
         std::future::poll_fn(|context| self.poll_data(context)).await
     }
 
-    /// Reads everything. `EntityTooLarge` past `bytes_max`.
-    pub(super) async fn collect(&mut self, bytes_max: usize) -> Result<Bytes, AuthBodyError> {
-        let Some(first) = self.next_data().await.transpose()? else { return Ok(Bytes::new()) };
+    /// Reads everything: `bytes_declared`, if that is known. `EntityTooLarge` past `bytes_max`.
+    pub(super) async fn collect(
+        &mut self,
+        bytes_declared: Option<u64>,
+        bytes_max: usize,
+    ) -> Result<Bytes, AuthBodyError> {
         let too_large = || AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE);
-        if first.len() > bytes_max {
-            return Err(too_large());
-        }
-        let Some(second) = self.next_data().await.transpose()? else { return Ok(first) };
-        let mut all = BytesMut::from(first);
-        let mut next = Some(second);
-        while let Some(data) = next {
+        let declared = bytes_declared.and_then(|bytes| usize::try_from(bytes).ok());
+        let declared = declared.filter(|bytes| *bytes <= bytes_max);
+        let mut all = BytesMut::new();
+        while let Some(data) = self.next_data().await.transpose()? {
+            if all.is_empty() && Some(data.len()) == declared {
+                return Ok(data);
+            }
             if all.len() + data.len() > bytes_max {
                 return Err(too_large());
             }
+            // As long as was declared, so that it need not grow; what stays unused costs no memory.
+            all.reserve(declared.unwrap_or_default().saturating_sub(all.len()));
             all.extend_from_slice(&data);
-            next = self.next_data().await.transpose()?;
         }
         Ok(all.freeze())
     }

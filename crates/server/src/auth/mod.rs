@@ -157,7 +157,7 @@ impl Authenticator {
                 if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
                     return Err(AuthError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE));
                 }
-                let data = source.collect(HASHED_BODY_BYTES_MAX).await?;
+                let data = source.collect(content_length, HASHED_BODY_BYTES_MAX).await?;
                 let hash = hex_digest(&Sha256::digest(&data));
                 claim.verify(&parts, std::str::from_utf8(&hash).unwrap_or_default())?;
                 content_length = Some(data.len() as u64);

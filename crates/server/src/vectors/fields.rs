@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
+use super::reader::{TREE_VALUES_MAX, has_too_many_values};
 
 /// A JSON object of a request, and where it stands. Fields that nobody asks for are ignored, as AWS
 /// does.
@@ -18,10 +19,9 @@ impl Fields {
         if body.is_empty() {
             return Ok(Fields::empty());
         }
-        match serde_json::from_slice(body) {
-            Ok(Value::Object(map)) => Ok(Fields { path: String::new(), map }),
-            Ok(_) => Err(ApiError::invalid("The request body is not a JSON object.")),
-            Err(error) => Err(malformed(&error.to_string())),
+        match tree(body).map_err(|error| unreadable(&error))? {
+            Value::Object(map) => Ok(Fields { path: String::new(), map }),
+            _ => Err(ApiError::invalid("The request body is not a JSON object.")),
         }
     }
 
@@ -148,6 +148,33 @@ impl Fields {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         let wrong = || self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")));
         found.map(|(_, value)| Some(*value)).ok_or_else(wrong)
+    }
+}
+
+/// Why a JSON text did not become a tree.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TreeError {
+    #[error("it has more than {TREE_VALUES_MAX} values")]
+    TooManyValues,
+    #[error(transparent)]
+    Malformed(#[from] serde_json::Error),
+}
+
+/// A JSON text as a tree.
+pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
+    match has_too_many_values(text) {
+        true => Err(TreeError::TooManyValues),
+        false => Ok(serde_json::from_slice(text)?),
+    }
+}
+
+/// What a text in the body of a request is answered with that did not become a tree.
+pub(super) fn unreadable(error: &TreeError) -> ApiError {
+    match error {
+        TreeError::TooManyValues => ApiError::invalid(format!(
+            "The request body has more than {TREE_VALUES_MAX} JSON values."
+        )),
+        TreeError::Malformed(error) => malformed(&error.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::document;
 use super::error::{ApiError, ApiResult};
-use super::fields::{Fields, malformed};
+use super::fields::{Fields, tree, unreadable};
 use super::reader::Reader;
 
 /// Elements of all vectors of a request.
@@ -28,8 +28,8 @@ impl PutBody {
                 vectors = Some(parse_vectors(reader)?);
                 return Ok(());
             }
-            let value = serde_json::from_slice(reader.skip(|| name.to_owned())?);
-            let value: Value = value.map_err(|error| malformed(&error.to_string()))?;
+            let text = reader.skip(|| name.to_owned())?;
+            let value = tree(text).map_err(|error| unreadable(&error))?;
             others.insert(name.to_owned(), value);
             Ok(())
         })?;
@@ -50,7 +50,16 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
             let message = format!("1 to {PUT_VECTORS_MAX} are allowed, there are more");
             return Err(ApiError::field("vectors", message));
         }
-        parse_vector(reader, position, &mut vectors)
+        let start = reader.rest();
+        parse_vector(reader, position, &mut vectors)?;
+        if position == 0 {
+            // The others are likely as long as the first, in text and in elements: so the memory for
+            // them is asked for once, and is not moved while it grows.
+            let others = (reader.rest() / (start - reader.rest()).max(1)).min(PUT_VECTORS_MAX - 1);
+            let elements = vectors.elements.len() * others;
+            vectors.elements.reserve_exact(elements + elements / 32);
+        }
+        Ok(())
     })?;
     Ok(vectors)
 }
@@ -78,7 +87,7 @@ fn parse_vector(
             ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
             ("metadata", _) => {
                 let text = reader.skip(|| path(".metadata"))?;
-                let value: Value = serde_json::from_slice(text)
+                let value = tree(text)
                     .map_err(|error| ApiError::field(path(".metadata"), error.to_string()))?;
                 metadata = match value {
                     Value::Null => Metadata::default(),

@@ -10,6 +10,37 @@ use super::float;
 /// Nesting of values that are passed over.
 const DEPTH_MAX: usize = 128;
 
+/// Values in a JSON text that may become a tree. Each takes up to 80 bytes there and as little as two
+/// in the text: a body full of them would take forty times its size.
+pub(super) const TREE_VALUES_MAX: usize = 128 << 10;
+
+/// Whether a JSON text has more values than a tree may have.
+pub(super) fn has_too_many_values(text: &[u8]) -> bool {
+    text.len() > TREE_VALUES_MAX && value_count_bound(text) > TREE_VALUES_MAX
+}
+
+/// At least the number of values in a JSON text, unless it is malformed before its end.
+fn value_count_bound(text: &[u8]) -> usize {
+    let mut count = 1;
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b',' | b'[' | b'{' => count += 1,
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => drop(bytes.next()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
 /// A place in a JSON text.
 pub(super) struct Reader<'text> {
     bytes: &'text [u8],
@@ -19,6 +50,11 @@ pub(super) struct Reader<'text> {
 impl<'text> Reader<'text> {
     pub(super) fn new(bytes: &'text [u8]) -> Reader<'text> {
         Reader { bytes, at: 0 }
+    }
+
+    /// The bytes that are left.
+    pub(super) fn rest(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
     }
 
     fn wrong(&self, expected: &str) -> ApiError {
@@ -217,6 +253,28 @@ mod tests {
             assert_eq!(Reader::new(text.as_bytes()).float(), expected, "{text}");
         }
         assert!(Reader::new(b"NaN").float().expect("a value").is_nan());
+    }
+
+    #[test]
+    fn values_are_counted_whatever_texts_hold() {
+        let list = |count: usize, value: &str| format!("[{}]", vec![value; count].join(","));
+        let few = [
+            list(TREE_VALUES_MAX - 1, "0"),
+            list(TREE_VALUES_MAX / 2 - 1, "[0]"),
+            list(1_000, &format!("{:?}", r#"[{",]}\"#.repeat(100))),
+        ];
+        for text in few {
+            assert!(!has_too_many_values(text.as_bytes()), "{}", &text[..100]);
+        }
+        let many = [
+            list(TREE_VALUES_MAX, "0"),
+            list(TREE_VALUES_MAX, r#""""#),
+            list(TREE_VALUES_MAX / 2, "[0]"),
+            list(TREE_VALUES_MAX / 2, r#"{"a\\":0}"#),
+        ];
+        for text in many {
+            assert!(has_too_many_values(text.as_bytes()), "{}", &text[..100]);
+        }
     }
 
     #[test]

@@ -63,6 +63,23 @@ async fn expect_nothing_stored(server: &TestServer, after: &str) {
 }
 
 #[tokio::test]
+async fn a_body_full_of_small_values_is_refused_before_it_takes_many_times_its_size() {
+    let lists = ["[0]"; 70_000].join(",");
+    let metadata =
+        format!(r#"[{{"key":"x","data":{{"float32":[1,2,3]}},"metadata":{{"text":[{lists}]}}}}]"#);
+    let query = query_body(&format!(r#""topK":1,"filter":{{"n":{{"$in":[{lists}]}}}}"#));
+    for server in both().await {
+        make_index(&server).await;
+        let response = server.vectors("PutVectors", put_body(&metadata)).send().await;
+        let wrong = ("vectors[0].metadata", "131072 values");
+        expect_exception(&response, 400, "ValidationException", wrong);
+        expect_nothing_stored(&server, "too many values").await;
+        let response = server.vectors("QueryVectors", query.clone()).send().await;
+        expect_exception(&response, 400, "ValidationException", ("", "131072 JSON values"));
+    }
+}
+
+#[tokio::test]
 async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
     let long_key = format!(r#"{{"key":"{}","data":{{"float32":[1,2,3]}}}}"#, "x".repeat(1_025));
     let with = |metadata: &str| {
@@ -262,6 +279,38 @@ impl Process {
                 return versions;
             }
         }
+    }
+}
+
+/// The largest number of bytes that a process has had in memory.
+#[cfg(target_os = "linux")]
+fn peak_bytes(process: &Process) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.running.id()));
+    let status = status.expect("the process runs");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the peak");
+    let kib = line.split_whitespace().nth(1).and_then(|kib| kib.parse::<usize>().ok());
+    kib.expect("a number") << 10
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_largest_request_takes_no_more_than_twice_its_size() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let process = Process::start(&directory);
+    process.make_index().await;
+    let elements = vec![format!("0.5{}", "0".repeat(145)); DIMENSION].join(",");
+    let vector = |number| format!(r#"{{"key":"key-{number}","data":{{"float32":[{elements}]}}}}"#);
+    let vectors: Vec<String> = (0..500).map(vector).collect();
+    let numbers = put_body(&format!("[{}]", vectors.join(",")));
+    let lists = vec!["[0]"; 4_800_000].join(",");
+    let lists = put_body(&format!(r#"[{{"key":"x","metadata":{{"a":[{lists}]}}}}]"#));
+    for (body, status) in [(numbers, 200), (lists, 400)] {
+        assert!((18 << 20..20 << 20).contains(&body.len()), "nearly the largest: {}", body.len());
+        let (before, bytes) = (peak_bytes(&process), body.len());
+        let request = RawRequest::of_vectors(process.address, REGION, "PutVectors", body);
+        request.send().await.expect_status(status);
+        let more = peak_bytes(&process) - before;
+        assert!(more < 2 * bytes, "{more} bytes for a body of {bytes}");
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Column {
 
 impl Derived for Column {
     fn bytes(&self) -> usize {
-        self.codes.len() * 4 + self.value_bytes
+        self.codes.capacity() * 4 + self.value_bytes
     }
 
     fn forget(&mut self, slots: &[Slot]) {

@@ -172,6 +172,16 @@ mod tests {
     }
 
     #[test]
+    fn codes_of_a_million_vectors_of_768_elements_take_108_megabytes() {
+        let shape = Shape::new(768, Metric::Cosine).expect("a shape");
+        // The finer codes are in a file.
+        let codes = Codes::with_centre(shape, vec![0.0; 768], 0, None);
+        let chunk = codes.new_chunk(0);
+        let bytes = size_of_val(&*chunk.signs) + size_of_val(&*chunk.factors);
+        assert_eq!(bytes * 1_000_000 / CHUNK_SLOTS, 108_000_000);
+    }
+
+    #[test]
     fn bounds_are_below_the_distances_nearly_always_and_not_far_below() {
         for metric in [Metric::Cosine, Metric::Euclidean] {
             let dimension = 384;
