@@ -203,7 +203,7 @@ impl SlotFile {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
-        check_vectors(vector, shared.shape)?;
+        check_vector(vector, 0, shared.shape)?;
         let crc = vector_crc(vector);
         let mut writer = shared.writer.lock();
         let slot = shared.append(&mut writer, vector, crc)?;
