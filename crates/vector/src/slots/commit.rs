@@ -6,7 +6,7 @@
 //! superblock whose vectors are not there does not verify, and then the other one counts.
 
 use super::file::Shared;
-use super::format::{SUPERBLOCK_BYTES, Superblock};
+use super::format::{Block, SUPERBLOCK_BYTES, Superblock};
 use super::recover::Recovered;
 use super::writer::Runs;
 use crate::config::Durability;
@@ -23,6 +23,10 @@ pub(crate) struct Stamp {
 /// Everything that only one commit at a time may touch.
 #[derive(Debug)]
 pub(super) struct Committer {
+    /// Of the file.
+    version: u32,
+    /// The superblock that was written last, or zeros: the next is made in its place.
+    block: Box<Block>,
     sequence: u64,
     next_sequence: u64,
     codes_valid_from: u64,
@@ -56,6 +60,8 @@ struct Batch {
 impl Committer {
     pub(super) fn new(recovered: &Recovered, is_synced: bool) -> Self {
         Self {
+            version: recovered.superblock.version,
+            block: Box::new([0; SUPERBLOCK_BYTES]),
             sequence: recovered.superblock.sequence,
             next_sequence: recovered.next_sequence,
             codes_valid_from: recovered.codes_valid_from,
@@ -155,6 +161,7 @@ impl Shared {
             committer.codes_valid_from = sequence;
         }
         let superblock = Superblock {
+            version: committer.version,
             shape: self.shape,
             file_id: self.file_id,
             sequence,
@@ -164,7 +171,8 @@ impl Shared {
             codes_valid_from: committer.codes_valid_from,
         };
         let place = 1 - committer.durable_place;
-        self.file.write_at(&superblock.encode(), place * SUPERBLOCK_BYTES as u64)?;
+        superblock.encode_over(&mut committer.block);
+        self.file.write_at(&*committer.block, place * SUPERBLOCK_BYTES as u64)?;
         if durability == Durability::Fsync {
             self.file.sync_data()?;
             committer.durable_place = place;

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
 use super::commit::{Committer, Stamp};
-use super::format::{DATA_OFFSET, Superblock, slot_offset, vector_crc};
+use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_offset, vector_crc};
 use super::live::LiveSet;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
@@ -472,6 +472,7 @@ pub(crate) fn directory_of(path: &str) -> &str {
 /// Writes the first superblock of a new file.
 fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorError> {
     let superblock = Superblock {
+        version: VERSION,
         shape,
         // Only to tell files apart; the keys of hash maps are random enough.
         file_id: RandomState::new().build_hasher().finish(),
@@ -482,6 +483,8 @@ fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorErr
         codes_valid_from: 0,
     };
     file.set_len(DATA_OFFSET)?;
-    file.write_at(&superblock.encode(), 0)?;
+    let mut block = [0; SUPERBLOCK_BYTES];
+    superblock.encode_over(&mut block);
+    file.write_at(&block, 0)?;
     Ok(superblock)
 }
