@@ -8,7 +8,7 @@
 use super::file::Shared;
 use super::format::{Block, SUPERBLOCK_BYTES, Superblock};
 use super::recover::Recovered;
-use super::writer::Runs;
+use super::writer::Writer;
 use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
@@ -122,9 +122,11 @@ impl Shared {
     fn begin(&self) -> Result<Batch, VectorError> {
         let mut writer = self.writer.lock();
         writer.flush(self.shape, &*self.file)?;
-        writer.in_flight = std::mem::take(&mut writer.unpublished);
+        debug_assert!(writer.in_flight.is_empty(), "only one commit at a time");
+        let Writer { in_flight, unpublished, .. } = &mut *writer;
+        std::mem::swap(in_flight, unpublished);
         let has_rewritten = std::mem::take(&mut writer.has_rewritten);
-        let bytes = writer.in_flight.slots().count() as u64 * self.shape.stride() as u64;
+        let bytes = writer.in_flight.count() * self.shape.stride() as u64;
         let unsynced_bytes = u64::from(writer.count - writer.base) * self.shape.stride() as u64;
         Ok(Batch {
             ticket: writer.ticket,
@@ -195,19 +197,25 @@ impl Shared {
             writer.base = batch.count;
             writer.check = writer.check.wrapping_sub(batch.taken_check);
         }
-        let in_flight: Runs = std::mem::take(&mut writer.in_flight);
         let mut published = self.published.write();
-        published.live = published.live.grown(batch.count);
+        published.live.grow(batch.count);
         published.count = batch.count;
-        for slot in in_flight.slots() {
-            if !writer.withdrawn.is_empty() && writer.withdrawn.remove(&slot) {
-                writer.free.push(std::cmp::Reverse(slot));
-            } else {
-                published.live.set(slot);
+        for run in writer.in_flight.runs() {
+            if writer.withdrawn.is_empty() {
+                published.live.set_run(run);
+                continue;
+            }
+            for slot in run {
+                if writer.withdrawn.remove(&slot) {
+                    writer.free.push(std::cmp::Reverse(slot));
+                } else {
+                    published.live.set(slot);
+                }
             }
         }
         drop(published);
-        self.changed.lock().fresh.append(&in_flight);
+        self.changed.lock().fresh.append(&writer.in_flight);
+        writer.in_flight.clear();
         writer.last_commit_bytes = batch.bytes;
     }
 }

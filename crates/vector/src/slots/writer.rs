@@ -227,6 +227,23 @@ impl Runs {
         self.0.iter().any(|run| run.contains(&slot))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The number of slots.
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(|run| u64::from(run.end - run.start)).sum()
+    }
+
+    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        self.0.iter().cloned()
+    }
+
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().cloned().flatten()
     }
