@@ -10,8 +10,11 @@ pub const SLOTS_MAX: u32 = u32::MAX - 1;
 pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
 
 /// Vectors that come at once, and are at least so many bytes, are written without passing through that
-/// buffer.
+/// buffer, whatever waits there.
 pub(crate) const RUN_BYTES_MIN: usize = 64 << 10;
+
+/// The same when nothing waits there.
+pub(crate) const FIRST_RUN_BYTES_MIN: usize = 16 << 10;
 
 /// How far the file is written with zeros before its end, while commits are small.
 pub(crate) const AHEAD_BYTES: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use super::format::{check, slot_offset};
 use super::readers::Readers;
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::limits::{RUN_BYTES_MIN, SLOTS_MAX, STAGE_BYTES_MAX};
+use crate::limits::{FIRST_RUN_BYTES_MIN, RUN_BYTES_MIN, SLOTS_MAX, STAGE_BYTES_MAX};
 use crate::slot::Slot;
 
 /// Everything that only one writer at a time may touch.
@@ -121,7 +121,9 @@ impl Writer {
         let bytes: &[u8] = bytemuck::cast_slice(vectors);
         self.take_released(readers);
         let has_free = self.free.peek().is_some_and(|Reverse(slot)| *slot < self.rewritable_end);
-        if bytes.len() < RUN_BYTES_MIN || shape.vector_bytes() != shape.stride() || has_free {
+        let is_first = self.staged_slots.is_empty();
+        let bytes_min = if is_first { FIRST_RUN_BYTES_MIN } else { RUN_BYTES_MIN };
+        if bytes.len() < bytes_min || shape.vector_bytes() != shape.stride() || has_free {
             return Ok(None);
         }
         let first = self.count;
