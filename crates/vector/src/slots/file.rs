@@ -164,7 +164,7 @@ impl SlotFile {
             },
             writes_ahead,
             committer: Mutex::new(Committer::new(recovered, is_synced)),
-            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
+            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end, !writes_ahead)),
             readers: Mutex::new(Readers::default()),
             published: RwLock::new(Published { count: superblock.count, live, map: None }),
             changed: Mutex::default(),
