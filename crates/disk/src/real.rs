@@ -348,7 +348,9 @@ impl DiskFile for RealFile {
 
     #[cfg(target_os = "linux")]
     fn reserve(&self, offset: u64, bytes: u64) {
-        reserve(&self.file, offset, bytes);
+        if self.shared.health.check().is_ok() {
+            reserve(&self.file, offset, bytes);
+        }
     }
 
     #[cfg(target_os = "linux")]
