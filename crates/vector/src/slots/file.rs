@@ -21,7 +21,7 @@ use crate::check::{check_vector, check_vectors};
 use crate::codes::Opened;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
-use crate::map::Map;
+use crate::map::{Map, prefetch_behind};
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.
@@ -203,6 +203,9 @@ impl SlotFile {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
+        // Who appends one by one mostly walks through an array: its next vector comes out of memory
+        // while this one is written.
+        prefetch_behind(bytemuck::cast_slice(vector));
         check_vector(vector, 0, shared.shape)?;
         let crc = vector_crc(vector);
         let mut writer = shared.writer.lock();
