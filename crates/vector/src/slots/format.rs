@@ -96,7 +96,8 @@ impl Superblock {
     /// # Errors
     /// [`VectorError::FormatTooNew`] when a later version wrote it.
     pub(super) fn decode(bytes: &Block) -> Result<Found, VectorError> {
-        let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+        // Many at a time, and not up to the first other one: that would take a microsecond.
+        let is_zero = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) == 0;
         if is_zero(bytes) {
             return Ok(Found::Nothing);
         }
