@@ -98,13 +98,13 @@ impl Superblock {
     pub(super) fn decode(bytes: &Block) -> Result<Found, VectorError> {
         // Many at a time, and not up to the first other one: that would take a microsecond.
         let is_zero = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) == 0;
-        if is_zero(bytes) {
-            return Ok(Found::Nothing);
+        if bytes[..8] != MAGIC {
+            return Ok(if is_zero(bytes) { Found::Nothing } else { Found::Damaged });
         }
         let version = u32_at(bytes, 8);
         let crc_at = crc_at(version);
         let crc = crc_fast::checksum(Crc64Nvme, &bytes[..crc_at]);
-        if crc != u64_at(bytes, crc_at) || bytes[..8] != MAGIC {
+        if crc != u64_at(bytes, crc_at) {
             return Ok(Found::Damaged);
         }
         if version > VERSION {
