@@ -150,6 +150,12 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         false
     }
 
+    /// Takes the space for `bytes` from `offset` at once, as a hint before many small writes there. The
+    /// length stays. Promises nothing.
+    fn reserve(&self, offset: u64, bytes: u64) {
+        let _ = (offset, bytes);
+    }
+
     /// For [`Disk::link`]: the concrete file.
     fn as_any(&self) -> &dyn std::any::Any;
 }

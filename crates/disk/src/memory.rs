@@ -10,6 +10,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::DiskFile;
 use crate::real::read_fully;
+#[cfg(target_os = "linux")]
+use crate::real::reserve;
 
 /// An empty file without a disk behind it: it is written, read and mapped like any other, its syncs
 /// cost nothing, and it is gone when dropped. `name` is for those who look at the process.
@@ -50,6 +52,11 @@ impl DiskFile for MemoryFile {
     /// As durable as it will ever be.
     fn is_in_memory(&self) -> bool {
         true
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, offset: u64, bytes: u64) {
+        reserve(&self.file, offset, bytes);
     }
 
     fn sync_data(&self) -> io::Result<()> {

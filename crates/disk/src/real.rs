@@ -299,6 +299,13 @@ pub(crate) fn read_fully(file: &File, buf: &mut [u8], offset: u64) -> io::Result
     Ok(done)
 }
 
+/// See [`DiskFile::reserve`].
+#[cfg(target_os = "linux")]
+pub(crate) fn reserve(file: &File, offset: u64, bytes: u64) {
+    // Who then writes is told what is wrong.
+    let _ = calls::fallocate(file, calls::FallocateFlags::KEEP_SIZE, offset, bytes);
+}
+
 impl DiskFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         read_fully(&self.file, buf, offset)
@@ -365,6 +372,13 @@ impl DiskFile for RealFile {
         // No length would mean up to the end.
         if let Some(bytes) = NonZeroU64::new(bytes) {
             let _ = calls::fadvise(&self.file, offset, Some(bytes), calls::Advice::DontNeed);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&self, offset: u64, bytes: u64) {
+        if self.shared.health.check().is_ok() {
+            reserve(&self.file, offset, bytes);
         }
     }
 

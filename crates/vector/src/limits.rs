@@ -10,14 +10,23 @@ pub const SLOTS_MAX: u32 = u32::MAX - 1;
 pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
 
 /// Vectors that come at once, and are at least so many bytes, are written without passing through that
-/// buffer.
+/// buffer, whatever waits there.
 pub(crate) const RUN_BYTES_MIN: usize = 64 << 10;
+
+/// The same when nothing waits there.
+pub(crate) const FIRST_RUN_BYTES_MIN: usize = 16 << 10;
 
 /// How far the file is written with zeros before its end, while commits are small.
 pub(crate) const AHEAD_BYTES: u64 = 1 << 20;
 
 /// The zeros are written in pieces, so that no writer waits for more than one of them.
 pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
+
+/// In memory, space for small writes is taken in pieces of this size: page by page takes longer.
+pub(crate) const RESERVE_PIECE_BYTES: u64 = 128 << 10;
+
+/// A write of at least this takes its space as fast itself.
+pub(crate) const RESERVE_WRITE_BYTES_MAX: u64 = 16 << 10;
 
 /// A commit of more than this gains less from blocks that were written before than writing them costs:
 /// with them, one of 30 KiB takes 0.2 instead of 0.4 ms, but every vector is written twice.

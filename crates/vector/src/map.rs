@@ -82,6 +82,22 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     let _ = bytes;
 }
 
+/// Asks the processor to fetch as many bytes as `bytes` has from behind them, into the cache of the second
+/// level. What is there need not belong to the caller, or be there at all: nothing is read, and a
+/// fetch that cannot be is not done.
+#[inline]
+pub(crate) fn prefetch_behind(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..bytes.len()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let line = bytes.as_ptr().wrapping_add(bytes.len() + offset);
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
 impl Drop for Map {
     fn drop(&mut self) {
         // SAFETY: exactly what `new` mapped, and no slice of it outlives `self`.

@@ -1,6 +1,8 @@
 //! One suite for every disk.
 
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use liteio_disk::{
@@ -14,6 +16,7 @@ const CASES: [(&str, Case); 14] = [
     ("uncached_writes_and_others_make_one_file", uncached_writes_and_others_make_one_file),
     ("a_gap_and_an_extension_are_zeros", a_gap_and_an_extension_are_zeros),
     ("a_cut_forgets_the_tail", a_cut_forgets_the_tail),
+    ("space_taken_ahead_changes_nothing_that_is_read", space_taken_ahead_changes_nothing),
     ("reads_that_do_not_wait_agree_with_those_that_do", reads_that_do_not_wait_agree),
     ("open_modes", open_modes),
     ("a_temporary_file_appears_when_linked", a_temporary_file_appears_when_linked),
@@ -131,6 +134,20 @@ fn a_cut_forgets_the_tail(disk: &dyn Disk) {
     assert_eq!(content(disk, "file"), [7; 5000]);
     file.set_len(10_000).expect("extended");
     assert_eq!(read(&*file, 5000, 5000), [0; 5000]);
+}
+
+fn space_taken_ahead_changes_nothing(disk: &dyn Disk) {
+    check_reserve(&*create(disk, "a"));
+}
+
+fn check_reserve(file: &dyn DiskFile) {
+    file.write_at(b"body", 0).expect("written");
+    file.reserve(2, 100_000);
+    assert_eq!(file.len().expect("length"), 4);
+    assert_eq!(read(file, 0, 10), b"body");
+    file.write_at(b"tail", 6).expect("written");
+    assert_eq!(read(file, 0, 20), b"body\0\0tail");
+    assert_eq!(file.len().expect("length"), 10);
 }
 
 fn reads_that_do_not_wait_agree(disk: &dyn Disk) {
@@ -348,4 +365,15 @@ fn a_memory_file_is_read_and_written_like_any_other() {
     file.set_len(5).expect("cut");
     assert_eq!(file.read_at(&mut bytes, 0).expect("read"), 5);
     assert!(file.descriptor().is_some());
+}
+
+#[test]
+fn space_in_memory_is_taken_ahead() {
+    let file = liteio_disk::memory_file("test").expect("created");
+    check_reserve(&*file);
+    file.reserve(0, 1 << 20);
+    let descriptor = file.descriptor().expect("it has one").as_raw_fd();
+    let metadata = std::fs::metadata(format!("/proc/self/fd/{descriptor}")).expect("there");
+    assert!(metadata.blocks() * 512 >= 1 << 20, "{} blocks", metadata.blocks());
+    assert_eq!(metadata.len(), 10);
 }

@@ -6,9 +6,9 @@
 //! superblock whose vectors are not there does not verify, and then the other one counts.
 
 use super::file::Shared;
-use super::format::{SUPERBLOCK_BYTES, Superblock};
+use super::format::{Block, SUPERBLOCK_BYTES, Superblock};
 use super::recover::Recovered;
-use super::writer::Runs;
+use super::writer::Writer;
 use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
@@ -23,6 +23,10 @@ pub(crate) struct Stamp {
 /// Everything that only one commit at a time may touch.
 #[derive(Debug)]
 pub(super) struct Committer {
+    /// Of the file.
+    version: u32,
+    /// The superblock that was written last, or zeros: the next is made in its place.
+    block: Box<Block>,
     sequence: u64,
     next_sequence: u64,
     codes_valid_from: u64,
@@ -56,6 +60,8 @@ struct Batch {
 impl Committer {
     pub(super) fn new(recovered: &Recovered, is_synced: bool) -> Self {
         Self {
+            version: recovered.superblock.version,
+            block: Box::new([0; SUPERBLOCK_BYTES]),
             sequence: recovered.superblock.sequence,
             next_sequence: recovered.next_sequence,
             codes_valid_from: recovered.codes_valid_from,
@@ -116,9 +122,11 @@ impl Shared {
     fn begin(&self) -> Result<Batch, VectorError> {
         let mut writer = self.writer.lock();
         writer.flush(self.shape, &*self.file)?;
-        writer.in_flight = std::mem::take(&mut writer.unpublished);
+        debug_assert!(writer.in_flight.is_empty(), "only one commit at a time");
+        let Writer { in_flight, unpublished, .. } = &mut *writer;
+        std::mem::swap(in_flight, unpublished);
         let has_rewritten = std::mem::take(&mut writer.has_rewritten);
-        let bytes = writer.in_flight.slots().count() as u64 * self.shape.stride() as u64;
+        let bytes = writer.in_flight.count() * self.shape.stride() as u64;
         let unsynced_bytes = u64::from(writer.count - writer.base) * self.shape.stride() as u64;
         Ok(Batch {
             ticket: writer.ticket,
@@ -155,6 +163,7 @@ impl Shared {
             committer.codes_valid_from = sequence;
         }
         let superblock = Superblock {
+            version: committer.version,
             shape: self.shape,
             file_id: self.file_id,
             sequence,
@@ -164,7 +173,8 @@ impl Shared {
             codes_valid_from: committer.codes_valid_from,
         };
         let place = 1 - committer.durable_place;
-        self.file.write_at(&superblock.encode(), place * SUPERBLOCK_BYTES as u64)?;
+        superblock.encode_over(&mut committer.block);
+        self.file.write_at(&*committer.block, place * SUPERBLOCK_BYTES as u64)?;
         if durability == Durability::Fsync {
             self.file.sync_data()?;
             committer.durable_place = place;
@@ -187,19 +197,25 @@ impl Shared {
             writer.base = batch.count;
             writer.check = writer.check.wrapping_sub(batch.taken_check);
         }
-        let in_flight: Runs = std::mem::take(&mut writer.in_flight);
         let mut published = self.published.write();
-        published.live = published.live.grown(batch.count);
+        published.live.grow(batch.count);
         published.count = batch.count;
-        for slot in in_flight.slots() {
-            if !writer.withdrawn.is_empty() && writer.withdrawn.remove(&slot) {
-                writer.free.push(std::cmp::Reverse(slot));
-            } else {
-                published.live.set(slot);
+        for run in writer.in_flight.runs() {
+            if writer.withdrawn.is_empty() {
+                published.live.set_run(run);
+                continue;
+            }
+            for slot in run {
+                if writer.withdrawn.remove(&slot) {
+                    writer.free.push(std::cmp::Reverse(slot));
+                } else {
+                    published.live.set(slot);
+                }
             }
         }
         drop(published);
-        self.changed.lock().fresh.append(&in_flight);
+        self.changed.lock().fresh.append(&writer.in_flight);
+        writer.in_flight.clear();
         writer.last_commit_bytes = batch.bytes;
     }
 }

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
 use super::commit::{Committer, Stamp};
-use super::format::{DATA_OFFSET, Superblock, slot_offset, vector_crc};
+use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_offset, vector_crc};
 use super::live::LiveSet;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
@@ -21,7 +21,7 @@ use crate::check::{check_vector, check_vectors};
 use crate::codes::Opened;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
-use crate::map::Map;
+use crate::map::{Map, prefetch_behind};
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.
@@ -164,7 +164,7 @@ impl SlotFile {
             },
             writes_ahead,
             committer: Mutex::new(Committer::new(recovered, is_synced)),
-            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
+            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end, !writes_ahead)),
             readers: Mutex::new(Readers::default()),
             published: RwLock::new(Published { count: superblock.count, live, map: None }),
             changed: Mutex::default(),
@@ -203,7 +203,10 @@ impl SlotFile {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
-        check_vectors(vector, shared.shape)?;
+        // Who appends one by one mostly walks through an array: its next vector comes out of memory
+        // while this one is written.
+        prefetch_behind(bytemuck::cast_slice(vector));
+        check_vector(vector, 0, shared.shape)?;
         let crc = vector_crc(vector);
         let mut writer = shared.writer.lock();
         let slot = shared.append(&mut writer, vector, crc)?;
@@ -472,6 +475,7 @@ pub(crate) fn directory_of(path: &str) -> &str {
 /// Writes the first superblock of a new file.
 fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorError> {
     let superblock = Superblock {
+        version: VERSION,
         shape,
         // Only to tell files apart; the keys of hash maps are random enough.
         file_id: RandomState::new().build_hasher().finish(),
@@ -482,6 +486,8 @@ fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorErr
         codes_valid_from: 0,
     };
     file.set_len(DATA_OFFSET)?;
-    file.write_at(&superblock.encode(), 0)?;
+    let mut block = [0; SUPERBLOCK_BYTES];
+    superblock.encode_over(&mut block);
+    file.write_at(&block, 0)?;
     Ok(superblock)
 }

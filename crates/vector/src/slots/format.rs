@@ -6,7 +6,10 @@
 //! A superblock, little-endian: `0..8` magic, `8..12` version, `12..16` dimension, `16..20` metric,
 //! `20..24` stride, `24..32` id of the file, `32..40` sequence, `40..44` count, `44..48` base,
 //! `48..56` check of the batch, `56..64` first sequence whose codes are usable, zeros,
-//! `4088..4096` CRC-64 of all before.
+//! `128..136` CRC-64 of all before, zeros.
+//!
+//! Version 1 has its CRC in `4088..4096` and nothing in `128..136`. A file keeps the version that it was
+//! made with, so that no older program takes the older superblock of two for the only one.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
@@ -15,10 +18,19 @@ use crate::error::VectorError;
 use crate::slot::Slot;
 
 const MAGIC: [u8; 8] = *b"liteioVS";
-const VERSION: u32 = 1;
+/// Of new files.
+pub(super) const VERSION: u32 = 2;
 
 pub(super) const SUPERBLOCK_BYTES: usize = 4096;
-const CRC_AT: usize = SUPERBLOCK_BYTES - 8;
+
+/// The bytes of a superblock.
+pub(super) type Block = [u8; SUPERBLOCK_BYTES];
+
+/// Where the CRC is. Later versions have it where version 2 has it, so that they are recognised.
+fn crc_at(version: u32) -> usize {
+    // To sum up four thousand zeros takes longer than all else that a commit computes.
+    if version == 1 { SUPERBLOCK_BYTES - 8 } else { 128 }
+}
 
 /// Where slot 0 begins.
 pub(super) const DATA_OFFSET: u64 = 64 << 10;
@@ -28,6 +40,8 @@ const _: () = assert!(cfg!(target_endian = "little"), "files are mapped as they 
 /// One of the two records that say how much of the file counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
+    /// 1, or [`VERSION`].
+    pub(super) version: u32,
     pub(super) shape: Shape,
     /// Drawn when the file was made, so that its codes are told from those of another file.
     pub(super) file_id: u64,
@@ -54,36 +68,45 @@ pub(super) enum Found {
 }
 
 impl Superblock {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(SUPERBLOCK_BYTES);
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(self.shape.dimension() as u32).to_le_bytes());
-        bytes.extend_from_slice(&metric_number(self.shape.metric()).to_le_bytes());
-        bytes.extend_from_slice(&(self.shape.stride() as u32).to_le_bytes());
-        bytes.extend_from_slice(&self.file_id.to_le_bytes());
-        bytes.extend_from_slice(&self.sequence.to_le_bytes());
-        bytes.extend_from_slice(&self.count.to_le_bytes());
-        bytes.extend_from_slice(&self.base.to_le_bytes());
-        bytes.extend_from_slice(&self.check.to_le_bytes());
-        bytes.extend_from_slice(&self.codes_valid_from.to_le_bytes());
-        bytes.resize(CRC_AT, 0);
-        let crc = crc_fast::checksum(Crc64Nvme, &bytes);
-        bytes.extend_from_slice(&crc.to_le_bytes());
-        bytes
+    /// Writes it over zeros, or over another superblock of the same file.
+    pub(super) fn encode_over(&self, block: &mut Block) {
+        let fields: [&[u8]; 11] = [
+            &MAGIC,
+            &self.version.to_le_bytes(),
+            &(self.shape.dimension() as u32).to_le_bytes(),
+            &metric_number(self.shape.metric()).to_le_bytes(),
+            &(self.shape.stride() as u32).to_le_bytes(),
+            &self.file_id.to_le_bytes(),
+            &self.sequence.to_le_bytes(),
+            &self.count.to_le_bytes(),
+            &self.base.to_le_bytes(),
+            &self.check.to_le_bytes(),
+            &self.codes_valid_from.to_le_bytes(),
+        ];
+        let mut at = 0;
+        for field in fields {
+            block[at..at + field.len()].copy_from_slice(field);
+            at += field.len();
+        }
+        let at = crc_at(self.version);
+        let crc = crc_fast::checksum(Crc64Nvme, &block[..at]);
+        block[at..at + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
     /// # Errors
     /// [`VectorError::FormatTooNew`] when a later version wrote it.
-    pub(super) fn decode(bytes: &[u8; SUPERBLOCK_BYTES]) -> Result<Found, VectorError> {
-        if bytes.iter().all(|byte| *byte == 0) {
-            return Ok(Found::Nothing);
-        }
-        let crc = crc_fast::checksum(Crc64Nvme, &bytes[..CRC_AT]);
-        if crc != u64_at(bytes, CRC_AT) || bytes[..8] != MAGIC {
-            return Ok(Found::Damaged);
+    pub(super) fn decode(bytes: &Block) -> Result<Found, VectorError> {
+        // Many at a time, and not up to the first other one: that would take a microsecond.
+        let is_zero = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) == 0;
+        if bytes[..8] != MAGIC {
+            return Ok(if is_zero(bytes) { Found::Nothing } else { Found::Damaged });
         }
         let version = u32_at(bytes, 8);
+        let crc_at = crc_at(version);
+        let crc = crc_fast::checksum(Crc64Nvme, &bytes[..crc_at]);
+        if crc != u64_at(bytes, crc_at) {
+            return Ok(Found::Damaged);
+        }
         if version > VERSION {
             return Err(VectorError::FormatTooNew { found: version, known: VERSION });
         }
@@ -96,6 +119,7 @@ impl Superblock {
             return Ok(Found::Damaged);
         };
         let superblock = Self {
+            version,
             shape,
             file_id: u64_at(bytes, 24),
             sequence: u64_at(bytes, 32),
@@ -104,7 +128,8 @@ impl Superblock {
             check: u64_at(bytes, 48),
             codes_valid_from: u64_at(bytes, 56),
         };
-        let is_sound = version == VERSION
+        let is_sound = version >= 1
+            && is_zero(&bytes[crc_at + 8..])
             && u32_at(bytes, 20) as usize == shape.stride()
             && superblock.base <= superblock.count
             && superblock.sequence < u64::MAX / 2;
@@ -158,8 +183,9 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn superblock() -> Superblock {
+    fn superblock(version: u32) -> Superblock {
         Superblock {
+            version,
             shape: Shape::new(3, Metric::Euclidean).expect("a shape"),
             file_id: 7,
             sequence: 9,
@@ -170,32 +196,61 @@ mod tests {
         }
     }
 
-    fn block(bytes: &[u8]) -> [u8; SUPERBLOCK_BYTES] {
-        bytes.try_into().expect("one block")
+    fn encoded(superblock: &Superblock) -> Block {
+        let mut block = [0; SUPERBLOCK_BYTES];
+        superblock.encode_over(&mut block);
+        block
     }
 
     #[test]
     fn a_superblock_comes_back_and_no_damaged_byte_of_it_does() {
-        let bytes = superblock().encode();
-        let found = Superblock::decode(&block(&bytes)).expect("of this version");
-        assert_eq!(found, Found::Superblock(superblock()));
-        for at in (0..100).chain([1_000, 4_087, 4_088, 4_095]) {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x40;
-            let found = Superblock::decode(&block(&damaged)).expect("not of a later version");
-            assert_eq!(found, Found::Damaged, "byte {at}");
+        for version in [1, 2] {
+            let superblock = superblock(version);
+            let bytes = encoded(&superblock);
+            let found = Superblock::decode(&bytes).expect("of a known version");
+            assert_eq!(found, Found::Superblock(superblock));
+            for at in (0..200).chain([511, 512, 1_000, 4_087, 4_088, 4_095]) {
+                for bit in 0..8 {
+                    let mut damaged = bytes;
+                    damaged[at] ^= 1 << bit;
+                    let found = Superblock::decode(&damaged).expect("no version that verifies");
+                    assert_eq!(found, Found::Damaged, "version {version}, byte {at}, bit {bit}");
+                }
+            }
         }
         assert_eq!(Superblock::decode(&[0; SUPERBLOCK_BYTES]).expect("zeros"), Found::Nothing);
     }
 
     #[test]
+    fn a_superblock_is_the_same_over_zeros_and_over_another() {
+        for version in [1, 2] {
+            let mut block = encoded(&Superblock { sequence: 8, check: 5, ..superblock(version) });
+            superblock(version).encode_over(&mut block);
+            assert_eq!(block, encoded(&superblock(version)));
+        }
+    }
+
+    /// Of a file that the first version has made, byte for byte.
+    #[test]
+    fn the_bytes_of_the_first_version_are_read() {
+        let mut block = [0; SUPERBLOCK_BYTES];
+        block[..8].copy_from_slice(b"liteioVS");
+        for (at, number) in
+            [(8, 1), (12, 3), (16, 1), (20, 64), (24, 7), (32, 9), (40, 12), (44, 10), (56, 4)]
+        {
+            block[at] = number;
+        }
+        block[48..52].copy_from_slice(&0xdead_beef_u32.to_le_bytes());
+        block[4_088..].copy_from_slice(&0x534c_5748_22ef_6cb1_u64.to_le_bytes());
+        let found = Superblock::decode(&block).expect("of a known version");
+        assert_eq!(found, Found::Superblock(superblock(1)));
+    }
+
+    #[test]
     fn a_later_version_is_named() {
-        let mut bytes = superblock().encode();
-        bytes[8] = 2;
-        let crc = crc_fast::checksum(Crc64Nvme, &bytes[..CRC_AT]);
-        bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
-        let error = Superblock::decode(&block(&bytes)).expect_err("later");
-        assert!(matches!(error, VectorError::FormatTooNew { found: 2, known: 1 }), "{error}");
+        let bytes = encoded(&superblock(3));
+        let error = Superblock::decode(&bytes).expect_err("later");
+        assert!(matches!(error, VectorError::FormatTooNew { found: 3, known: 2 }), "{error}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which slots hold a vector that readers may see.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,20 +23,20 @@ impl Default for LiveSet {
 }
 
 impl LiveSet {
-    /// A set that has room for the slots below `count`, with all bits of this one shared.
-    pub(super) fn grown(&self, count: u32) -> Self {
+    /// Makes room for the slots below `count`. Clones made before share all bits that they have.
+    pub(super) fn grow(&mut self, count: u32) {
         let needed = (count as usize).div_ceil(CHUNK_SLOTS);
-        if needed <= self.chunks.len() {
-            return self.clone();
+        if needed > self.chunks.len() {
+            let mut chunks = self.chunks.to_vec();
+            chunks.resize_with(needed, || Arc::new([const { AtomicU64::new(0) }; CHUNK_WORDS]));
+            self.chunks = Arc::from(chunks);
         }
-        let mut chunks = self.chunks.to_vec();
-        chunks.resize_with(needed, || Arc::new([const { AtomicU64::new(0) }; CHUNK_WORDS]));
-        Self { chunks: Arc::from(chunks) }
     }
 
     /// The set of all slots below `count`.
     pub(super) fn full(count: u32) -> Self {
-        let set = Self::default().grown(count);
+        let mut set = Self::default();
+        set.grow(count);
         let words = set.chunks.iter().flat_map(|chunk| chunk.iter());
         for (word, first) in words.zip((0..count as usize).step_by(64)) {
             let slots = (count as usize - first).min(64);
@@ -64,6 +65,19 @@ impl LiveSet {
         self.chunks[chunk][word].fetch_or(bit, Ordering::Release);
     }
 
+    /// Sets slots that follow each other.
+    pub(super) fn set_run(&self, run: Range<u32>) {
+        let mut next = run.start;
+        while next < run.end {
+            let in_word = (64 - next % 64).min(run.end - next);
+            let (chunk, word, first) = place(next);
+            // As many bits as are in this word, from that of the first slot on.
+            let bits = (u64::MAX >> (64 - in_word)) * first;
+            self.chunks[chunk][word].fetch_or(bits, Ordering::Release);
+            next += in_word;
+        }
+    }
+
     /// Tells whether it was set.
     pub(super) fn clear(&self, slot: u32) -> bool {
         let (chunk, word, bit) = place(slot);
@@ -83,4 +97,42 @@ impl LiveSet {
 fn place(slot: u32) -> (usize, usize, u64) {
     let slot = slot as usize;
     (slot / CHUNK_SLOTS, slot % CHUNK_SLOTS / 64, 1 << (slot % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_sets_its_slots_and_no_others() {
+        let ends = [0, 1, 5, 63, 64, 65, 127, 128, 200, 65_535, 65_536, 65_600];
+        for start in ends {
+            for end in ends.into_iter().filter(|end| *end >= start) {
+                let mut set = LiveSet::default();
+                set.grow(70_000);
+                set.set(70);
+                set.set_run(start..end);
+                let among = |slot| (start..end).contains(&slot) || slot == 70;
+                for slot in ends.into_iter().flat_map(|end| end.saturating_sub(2)..end + 2) {
+                    assert_eq!(set.contains(slot), among(slot), "{slot} of {start}..{end}");
+                }
+                let mut expected = LiveSet::default();
+                expected.grow(70_000);
+                (0..70_000).filter(|slot| among(*slot)).for_each(|slot| expected.set(slot));
+                let words = |set: &LiveSet| (0..1_100).map(|it| set.word(it)).collect::<Vec<_>>();
+                assert_eq!(words(&set), words(&expected), "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clone_sees_what_is_set_later_as_far_as_it_reaches() {
+        let mut set = LiveSet::full(10);
+        let before = set.clone();
+        set.grow(70_000);
+        set.set(69_999);
+        set.set(11);
+        assert!(before.contains(11) && set.contains(11));
+        assert!(!before.contains(69_999) && set.contains(69_999));
+    }
 }

@@ -134,7 +134,7 @@ impl View {
     }
 
     /// The vectors in `slots` that are there, borrowed, in ascending order: the quickest way through
-    /// many. `None` when there is no map.
+    /// many, with `for_each` more so than in a loop. `None` when there is no map.
     pub fn borrowed_all(
         &self,
         slots: Range<Slot>,
@@ -230,10 +230,10 @@ struct Borrowed<'view> {
 
 impl<'view> Borrowed<'view> {
     fn new(view: &'view View, map: &'view Map, slots: Range<Slot>) -> Self {
-        let (start, end) = (slots.start.number(), slots.end.number().min(view.count));
+        let end = slots.end.number().min(view.count);
+        let start = slots.start.number().min(end);
         let (stride, dimension) = (view.stride, view.dimension);
-        let (next, run_end, searched) = (start, start, start.min(end));
-        Self { view, map, stride, dimension, next, run_end, searched, end }
+        Self { view, map, stride, dimension, next: start, run_end: start, searched: start, end }
     }
 
     /// Finds the next run within one word of the live set; tells whether there is one.
@@ -271,6 +271,27 @@ impl<'view> Iterator for Borrowed<'view> {
         // SAFETY: a slot below the view's `count` that it saw live, as in `View::borrow`.
         let vector = unsafe { self.map.elements(offset, self.dimension) };
         Some((Slot::new(slot), vector))
+    }
+
+    /// What `for_each` and its like come to: without a look at the state of the iterator for every
+    /// vector.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, initial: B, mut each: F) -> B {
+        let mut folded = initial;
+        let (stride, dimension) = (self.stride as usize / 4, self.dimension);
+        loop {
+            let slots = self.next..self.run_end;
+            let offset = DATA_OFFSET + u64::from(slots.start) * self.stride;
+            // SAFETY: slots below the view's `count` that it saw live, as in `View::borrow`. Each is
+            // written, and counted, with the zeros up to its stride.
+            let run = unsafe { self.map.elements(offset, slots.len() * stride) };
+            for (slot, vector) in slots.zip(run.chunks_exact(stride)) {
+                folded = each(folded, (Slot::new(slot), &vector[..dimension]));
+            }
+            if !self.find_run() {
+                return folded;
+            }
+        }
     }
 }
 

@@ -12,7 +12,10 @@ use super::format::{check, slot_offset};
 use super::readers::Readers;
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::limits::{RUN_BYTES_MIN, SLOTS_MAX, STAGE_BYTES_MAX};
+use crate::limits::{
+    FIRST_RUN_BYTES_MIN, RESERVE_PIECE_BYTES, RESERVE_WRITE_BYTES_MAX, RUN_BYTES_MIN, SLOTS_MAX,
+    STAGE_BYTES_MAX,
+};
 use crate::slot::Slot;
 
 /// Everything that only one writer at a time may touch.
@@ -45,13 +48,17 @@ pub(super) struct Writer {
     pub(super) has_retired: bool,
     /// Of vectors in the last commit.
     pub(super) last_commit_bytes: u64,
+    /// Whether space is taken ahead of small writes: in memory, where no zeros are written ahead.
+    reserves: bool,
+    /// Up to here it was.
+    reserved_end: u64,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
 }
 
 impl Writer {
     /// For a file with `count` slots, all of them visible.
-    pub(super) fn new(count: u32, file_end: u64) -> Self {
+    pub(super) fn new(count: u32, file_end: u64, reserves: bool) -> Self {
         Self {
             count,
             file_end,
@@ -66,6 +73,8 @@ impl Writer {
             free: BinaryHeap::new(),
             has_retired: false,
             last_commit_bytes: 0,
+            reserves,
+            reserved_end: file_end,
             staged_bytes: Vec::new(),
             staged_slots: Vec::new(),
         }
@@ -121,7 +130,9 @@ impl Writer {
         let bytes: &[u8] = bytemuck::cast_slice(vectors);
         self.take_released(readers);
         let has_free = self.free.peek().is_some_and(|Reverse(slot)| *slot < self.rewritable_end);
-        if bytes.len() < RUN_BYTES_MIN || shape.vector_bytes() != shape.stride() || has_free {
+        let is_first = self.staged_slots.is_empty();
+        let bytes_min = if is_first { FIRST_RUN_BYTES_MIN } else { RUN_BYTES_MIN };
+        if bytes.len() < bytes_min || shape.vector_bytes() != shape.stride() || has_free {
             return Ok(None);
         }
         let first = self.count;
@@ -177,11 +188,20 @@ impl Writer {
             let length = following.take_while(|(slot, expected)| **slot == *expected).count();
             let bytes = &self.staged_bytes[written * stride..(written + length) * stride];
             let offset = slot_offset(shape, first);
+            let end = offset + bytes.len() as u64;
+            if end > self.reserved_end && self.reserves {
+                if (bytes.len() as u64) < RESERVE_WRITE_BYTES_MAX {
+                    file.reserve(offset, RESERVE_PIECE_BYTES);
+                    self.reserved_end = offset + RESERVE_PIECE_BYTES;
+                } else {
+                    self.reserved_end = end;
+                }
+            }
             result = file.write_at(bytes, offset);
             if result.is_err() {
                 break;
             }
-            self.file_end = self.file_end.max(offset + bytes.len() as u64);
+            self.file_end = self.file_end.max(end);
             written += length;
         }
         self.staged_slots.drain(..written);
@@ -225,6 +245,23 @@ impl Runs {
 
     pub(crate) fn contains(&self, slot: u32) -> bool {
         self.0.iter().any(|run| run.contains(&slot))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The number of slots.
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(|run| u64::from(run.end - run.start)).sum()
+    }
+
+    pub(super) fn runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        self.0.iter().cloned()
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {

@@ -48,7 +48,7 @@ fn check(disk: &SimulatedDisk, crcs: &[u64], context: &str) {
 #[test]
 fn a_changed_byte_anywhere_costs_at_most_the_vector_that_it_is_in() {
     let mut generator = Generator::new(5);
-    let superblocks = (0..80).chain([4_088, 4_095]).chain(4_096..4_180).chain([8_184, 8_191]);
+    let superblocks = (0..140).chain([4_088, 4_095]).chain(4_096..4_236).chain([8_184, 8_191]);
     let data = (0..200).map(|_| 65_536 + generator.below(40 * 128)).collect::<Vec<u64>>();
     for at in superblocks.chain([9_000, 65_535]).chain(data) {
         let disk = SimulatedDisk::new(1);
@@ -98,4 +98,58 @@ fn verify_finds_a_vector_that_none_can_be() {
     let file = SlotFile::open(&disk, "a", shape(DIMENSION, Metric::Cosine)).expect("opens");
     let error = file.verify().expect_err("damaged");
     assert!(matches!(error, VectorError::Corrupt(_)), "{error}");
+}
+
+/// Turns the superblocks of a file into those of version 1, which had their CRC at their end.
+fn make_first_version(disk: &SimulatedDisk) {
+    let file = disk.open("a", OpenMode::Write).expect("opens");
+    for place in [0, 4_096] {
+        let mut block = vec![0; 4_096];
+        file.read_at(&mut block, place).expect("read");
+        block[8] = 1;
+        block[128..136].fill(0);
+        let (words, _) = block[..4_088].as_chunks();
+        let words: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
+        block[4_088..].copy_from_slice(&vector_crc(&words).to_le_bytes());
+        file.write_at(&block, place).expect("written");
+    }
+}
+
+#[test]
+fn a_file_of_the_first_version_is_gone_on_with_and_keeps_its_version() {
+    let disk = SimulatedDisk::new(1);
+    let crcs = file_with_vectors(&disk);
+    make_first_version(&disk);
+    for round in 0..3 {
+        let file = SlotFile::open(&disk, "a", shape(DIMENSION, Metric::Cosine)).expect("opens");
+        let view = file.view();
+        assert_eq!(view.slot_count(), 40 + round);
+        for (number, crc) in (0..).zip(&crcs) {
+            assert_eq!(vector_crc(&view.vector(Slot::new(number)).expect("there")), *crc);
+        }
+        file.append(&numbered(99, DIMENSION)).expect("appended");
+        file.commit(Durability::Fsync).expect("committed");
+        file.verify().expect("whole");
+        let bytes = disk.open("a", OpenMode::Read).expect("opens");
+        for place in [0, 4_096] {
+            let mut version = [0; 4];
+            bytes.read_at(&mut version, place + 8).expect("read");
+            assert_eq!(u32::from_le_bytes(version), 1, "round {round}, superblock at {place}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_byte_in_a_file_of_the_first_version_costs_at_most_the_vector_that_it_is_in() {
+    for at in [0, 8, 9, 12, 20, 33, 40, 55, 64, 128, 2_000, 4_088, 4_104, 5_000, 8_191, 70_000] {
+        let disk = SimulatedDisk::new(1);
+        let crcs = file_with_vectors(&disk);
+        make_first_version(&disk);
+        let file = disk.open("a", OpenMode::Write).expect("opens");
+        let mut byte = [0];
+        file.read_at(&mut byte, at).expect("read");
+        file.write_at(&[byte[0] ^ 3], at).expect("written");
+        drop(file);
+        check(&disk, &crcs, &format!("byte {at}"));
+    }
 }

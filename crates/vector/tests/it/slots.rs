@@ -87,6 +87,13 @@ fn many_vectors_get_slots_in_their_order() {
             }
             let count = view.borrowed_all(range.clone()).expect("a map").count();
             assert_eq!(count, expected.len(), "{range:?}");
+            let mut shown = Vec::new();
+            let borrowed = view.borrowed_all(range.clone()).expect("a map");
+            borrowed.for_each(|(slot, vector)| {
+                assert_eq!(vector, numbered(slot.number(), DIMENSION));
+                shown.push(slot);
+            });
+            assert_eq!(shown, expected, "{range:?}");
         }
         assert_eq!(view.borrowed(Slot::new(63)), None);
     });

@@ -88,8 +88,8 @@ impl SlotReader for View {
 
     fn borrow_all(&self, count: u32, mut each: impl FnMut(&[f32])) {
         let slots = Slot::new(0)..Slot::new(count);
-        for (_, vector) in self.borrowed_all(slots).into_iter().flatten() {
-            each(vector);
+        if let Some(vectors) = self.borrowed_all(slots) {
+            vectors.for_each(|(_, vector)| each(vector));
         }
     }
 }
