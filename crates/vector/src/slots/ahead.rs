@@ -13,14 +13,11 @@ use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
 
 /// Starts writing ahead if the last commit was small and little is left of the zeros.
 pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
-    if !shared.writes_ahead {
-        return;
-    }
     {
-        let writer = shared.writer.lock();
+        let mut writer = shared.writer.lock();
         let left = writer.file_end.saturating_sub(slot_offset(shared.shape, writer.count));
         let is_small = (1..=SMALL_COMMIT_BYTES).contains(&writer.last_commit_bytes);
-        if !is_small || left >= AHEAD_BYTES / 4 {
+        if !is_small || left >= AHEAD_BYTES / 4 || writer.is_in_memory(&*shared.file) {
             return;
         }
     }

@@ -57,8 +57,6 @@ pub(super) struct Shared {
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     opened: Opened,
-    /// Whether zeros are written ahead: not in memory, where a sync costs nothing.
-    pub(super) writes_ahead: bool,
     // Taken in this order, if several are: committer, writer, readers, published, changed.
     pub(super) committer: Mutex<Committer>,
     pub(super) writer: Mutex<Writer>,
@@ -152,7 +150,6 @@ impl SlotFile {
     fn with(file: Box<dyn DiskFile>, recovered: &Recovered, is_synced: bool) -> Self {
         let superblock = &recovered.superblock;
         let live = LiveSet::full(superblock.count);
-        let writes_ahead = !file.is_in_memory();
         let shared = Shared {
             file,
             shape: superblock.shape,
@@ -162,9 +159,8 @@ impl SlotFile {
                 codes_valid_from: recovered.codes_valid_from,
                 slots: superblock.count,
             },
-            writes_ahead,
             committer: Mutex::new(Committer::new(recovered, is_synced)),
-            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end, !writes_ahead)),
+            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
             readers: Mutex::new(Readers::default()),
             published: RwLock::new(Published { count: superblock.count, live, map: None }),
             changed: Mutex::default(),

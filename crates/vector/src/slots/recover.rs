@@ -31,7 +31,7 @@ pub(super) struct Recovered {
 /// [`VectorError::Corrupt`] when there is none, or the error that tells why it is not for us.
 pub(super) fn recover(file: &dyn DiskFile, shape: Shape) -> Result<Recovered, VectorError> {
     let file_end = file.len()?;
-    let found = [read_superblock(file, 0)?, read_superblock(file, 1)?];
+    let found = read_superblocks(file)?;
     let mut candidates: Vec<(u64, Superblock)> = Vec::new();
     for (place, found) in (0..).zip(&found) {
         if let Found::Superblock(superblock) = found {
@@ -79,10 +79,13 @@ fn check_shape(found: Shape, expected: Shape) -> Result<(), VectorError> {
     Ok(())
 }
 
-fn read_superblock(file: &dyn DiskFile, place: u64) -> Result<Found, VectorError> {
-    let mut bytes = [0; SUPERBLOCK_BYTES];
-    let read = file.read_at(&mut bytes, place * SUPERBLOCK_BYTES as u64)?;
-    if read < SUPERBLOCK_BYTES { Ok(Found::Damaged) } else { Superblock::decode(&bytes) }
+/// Both with one call: opening a file that is seldom used is not much more than a few calls.
+fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
+    let mut bytes = [0; 2 * SUPERBLOCK_BYTES];
+    let read = file.read_at(&mut bytes, 0)?;
+    let (blocks, _) = bytes[..read].as_chunks::<SUPERBLOCK_BYTES>();
+    let decode = |place: usize| blocks.get(place).map_or(Ok(Found::Damaged), Superblock::decode);
+    Ok([decode(0)?, decode(1)?])
 }
 
 /// Whether the slots of a commit are in the file, and those of its batch as they were written.

@@ -48,9 +48,9 @@ pub(super) struct Writer {
     pub(super) has_retired: bool,
     /// Of vectors in the last commit.
     pub(super) last_commit_bytes: u64,
-    /// Whether space is taken ahead of small writes: in memory, where no zeros are written ahead.
-    reserves: bool,
-    /// Up to here it was.
+    /// Whether the file is in memory, as soon as anybody has asked.
+    is_in_memory: Option<bool>,
+    /// Up to here space was taken ahead of small writes.
     reserved_end: u64,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
@@ -58,7 +58,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// For a file with `count` slots, all of them visible.
-    pub(super) fn new(count: u32, file_end: u64, reserves: bool) -> Self {
+    pub(super) fn new(count: u32, file_end: u64) -> Self {
         Self {
             count,
             file_end,
@@ -73,7 +73,7 @@ impl Writer {
             free: BinaryHeap::new(),
             has_retired: false,
             last_commit_bytes: 0,
-            reserves,
+            is_in_memory: None,
             reserved_end: file_end,
             staged_bytes: Vec::new(),
             staged_slots: Vec::new(),
@@ -179,6 +179,10 @@ impl Writer {
 
     /// Writes what is staged to the file. What could not be written stays staged.
     pub(super) fn flush(&mut self, shape: Shape, file: &dyn DiskFile) -> Result<(), VectorError> {
+        if self.staged_slots.is_empty() {
+            return Ok(());
+        }
+        let is_in_memory = self.is_in_memory(file);
         let stride = shape.stride();
         let mut written = 0;
         let mut result = Ok(());
@@ -189,7 +193,7 @@ impl Writer {
             let bytes = &self.staged_bytes[written * stride..(written + length) * stride];
             let offset = slot_offset(shape, first);
             let end = offset + bytes.len() as u64;
-            if end > self.reserved_end && self.reserves {
+            if is_in_memory && end > self.reserved_end {
                 if (bytes.len() as u64) < RESERVE_WRITE_BYTES_MAX {
                     file.reserve(offset, RESERVE_PIECE_BYTES);
                     self.reserved_end = offset + RESERVE_PIECE_BYTES;
@@ -207,6 +211,13 @@ impl Writer {
         self.staged_slots.drain(..written);
         self.staged_bytes.drain(..written * stride);
         Ok(result?)
+    }
+
+    /// Whether the file is in memory, where a sync costs nothing. Then space is taken ahead of small
+    /// writes, and no zeros are written there. It costs a call, which a file that is only read is
+    /// spared.
+    pub(super) fn is_in_memory(&mut self, file: &dyn DiskFile) -> bool {
+        *self.is_in_memory.get_or_insert_with(|| file.is_in_memory())
     }
 
     /// A commit has failed: what it was to make visible waits for the next.
