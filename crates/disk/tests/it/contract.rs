@@ -11,7 +11,7 @@ use liteio_disk::{
 
 type Case = fn(&dyn Disk);
 
-const CASES: [(&str, Case); 14] = [
+const CASES: &[(&str, Case)] = &[
     ("bytes_read_back_at_any_offset", bytes_read_back_at_any_offset),
     ("uncached_writes_and_others_make_one_file", uncached_writes_and_others_make_one_file),
     ("a_gap_and_an_extension_are_zeros", a_gap_and_an_extension_are_zeros),
