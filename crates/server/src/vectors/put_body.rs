@@ -7,10 +7,14 @@ use serde_json::{Map, Value};
 use super::document;
 use super::error::{ApiError, ApiResult};
 use super::fields::{Fields, tree, unreadable};
-use super::reader::Reader;
+use super::reader::{Reader, TREE_VALUES_MAX, value_count_bound};
 
 /// Elements of all vectors of a request.
 const ELEMENTS_MAX: usize = PUT_VECTORS_MAX * DIMENSION_MAX as usize;
+
+/// JSON values in the metadata of all vectors of a request: forty for each of the keys that they can
+/// have. Each takes up to 32 bytes until it is stored, and as little as two in the body.
+const METADATA_VALUES_MAX: usize = 8 * TREE_VALUES_MAX;
 
 /// Vectors, and the fields that say where they go.
 pub(super) struct PutBody {
@@ -42,6 +46,7 @@ impl PutBody {
 
 fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
     let mut vectors = NewVectors::default();
+    let mut metadata_values = 0;
     if reader.value()? != b'[' {
         return Err(ApiError::field("vectors", "it is not a list"));
     }
@@ -51,7 +56,7 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
             return Err(ApiError::field("vectors", message));
         }
         let start = reader.rest();
-        parse_vector(reader, position, &mut vectors)?;
+        parse_vector(reader, position, &mut vectors, &mut metadata_values)?;
         if position == 0 {
             // The others are likely as long as the first, in text and in elements: so the memory for
             // them is asked for once, and is not moved while it grows.
@@ -68,6 +73,7 @@ fn parse_vector(
     reader: &mut Reader<'_>,
     position: usize,
     vectors: &mut NewVectors,
+    metadata_values: &mut usize,
 ) -> ApiResult<()> {
     let path = |field: &str| format!("vectors[{position}]{field}");
     if reader.value()? != b'{' {
@@ -87,6 +93,13 @@ fn parse_vector(
             ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
             ("metadata", _) => {
                 let text = reader.skip(|| path(".metadata"))?;
+                *metadata_values += value_count_bound(text);
+                if *metadata_values > METADATA_VALUES_MAX {
+                    let message = format!(
+                        "the metadata of all vectors has more than {METADATA_VALUES_MAX} values"
+                    );
+                    return Err(ApiError::field(path(".metadata"), message));
+                }
                 let value = tree(text)
                     .map_err(|error| ApiError::field(path(".metadata"), error.to_string()))?;
                 metadata = match value {

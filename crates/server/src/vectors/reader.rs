@@ -20,7 +20,7 @@ pub(super) fn has_too_many_values(text: &[u8]) -> bool {
 }
 
 /// At least the number of values in a JSON text, unless it is malformed before its end.
-fn value_count_bound(text: &[u8]) -> usize {
+pub(super) fn value_count_bound(text: &[u8]) -> usize {
     let mut count = 1;
     let mut bytes = text.iter();
     while let Some(byte) = bytes.next() {

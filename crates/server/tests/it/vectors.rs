@@ -68,12 +68,22 @@ async fn a_body_full_of_small_values_is_refused_before_it_takes_many_times_its_s
     let metadata =
         format!(r#"[{{"key":"x","data":{{"float32":[1,2,3]}},"metadata":{{"text":[{lists}]}}}}]"#);
     let query = query_body(&format!(r#""topK":1,"filter":{{"n":{{"$in":[{lists}]}}}}"#));
+    let empty = vec![r#""""#; 100_000].join(",");
+    let vector = |number| {
+        format!(r#"{{"key":"{number}","data":{{"float32":[1,2,3]}},"metadata":{{"n":[{empty}]}}}}"#)
+    };
+    let many: Vec<String> = (0..11).map(vector).collect();
+    let many = format!("[{}]", many.join(","));
     for server in both().await {
         make_index(&server).await;
         let response = server.vectors("PutVectors", put_body(&metadata)).send().await;
         let wrong = ("vectors[0].metadata", "131072 values");
         expect_exception(&response, 400, "ValidationException", wrong);
         expect_nothing_stored(&server, "too many values").await;
+        let response = server.vectors("PutVectors", put_body(&many)).send().await;
+        let wrong = ("vectors[10].metadata", "1048576 values");
+        expect_exception(&response, 400, "ValidationException", wrong);
+        expect_nothing_stored(&server, "too many values together").await;
         let response = server.vectors("QueryVectors", query.clone()).send().await;
         expect_exception(&response, 400, "ValidationException", ("", "131072 JSON values"));
     }
