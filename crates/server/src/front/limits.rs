@@ -18,7 +18,7 @@ pub const BODY_BYTES_MAX: u64 = 6 << 30;
 /// What hyper may read ahead, or gather before it writes, on one connection.
 pub const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 /// What a body of unknown or great length is counted as: about what is in memory of it at a time.
-pub const BODY_WINDOW_BYTES_MAX: u64 = 1 << 20;
+pub const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
 /// What a body that is held whole costs for each of its bytes: once as it came, and once more as it
 /// is written out for the parser.
 pub const HELD_BODY_COPIES: u64 = 2;

@@ -1,5 +1,9 @@
 //! Limits of the S3 API, with their units in their names.
 
+use liteio_store::limits::UNCACHED_PIECE_BYTES;
+
+use crate::front::limits::BODY_WINDOW_BYTES_MAX;
+
 /// Largest XML document in a request: room for 1,000 keys to delete, each of 1,024 characters
 /// written as entities, and for 10,000 parts with their checksums.
 pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
@@ -32,6 +36,11 @@ pub(super) const BATCH_BYTES: usize = 256 << 10;
 /// Batches of one body that wait to be hashed or written, or are; one more is being received. Four take
 /// bodies of 1 MiB and more a tenth faster than two: nobody waits while the device takes its time.
 pub(super) const LANE_BATCHES_MAX: usize = 4;
+
+// Those of a lane, the one that is handed over, the one that is received, and what is written at once.
+const _: () = assert!(
+    (LANE_BATCHES_MAX + 2) * BATCH_BYTES + UNCACHED_PIECE_BYTES <= BODY_WINDOW_BYTES_MAX as usize
+);
 
 /// Chunks of a body that are shorter than this are copied together: each would hold on to the buffer
 /// that it was read into (8 KiB at the least), and a body that comes byte by byte to thousands of them.

@@ -269,14 +269,16 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     let limits =
         Limits { body_bytes_max: BODY_WINDOW_BYTES_MAX, requests_max: 3, ..Limits::default() };
     let server = spawn(Server::builder().handler(waiting).limits(limits)).await;
-    let body = "x".repeat(1 << 20);
-    let head = "PUT /b/k HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n\
-                content-length: 1048576\r\n\r\n";
+    let body = "x".repeat(BODY_WINDOW_BYTES_MAX as usize);
+    let head = format!(
+        "PUT /b/k HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     let mut first = connect(&server).await;
-    send(&mut first, head).await;
+    send(&mut first, &head).await;
     is_in.recv().await.expect("the first has the budget");
     let mut second = connect(&server).await;
-    send(&mut second, head).await;
+    send(&mut second, &head).await;
     assert_s3_error(&read_to_end(&mut second).await, 503, "SlowDown");
     // Health tells overload from death.
     let mut health = connect(&server).await;
@@ -288,7 +290,7 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     send(&mut first, &body).await;
     assert!(read_answer(&mut first).await.starts_with("HTTP/1.1 200"));
     let mut third = connect(&server).await;
-    send(&mut third, head).await;
+    send(&mut third, &head).await;
     assert_eq!(read_answer(&mut third).await, "HTTP/1.1 100 Continue\r\n\r\n");
     send(&mut third, &body).await;
     assert!(read_answer(&mut third).await.starts_with("HTTP/1.1 200"));
