@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use s3s::{S3Error, S3ErrorCode};
@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::chunked::ChunkedDecoder;
 use super::error::{AuthError, CONTENT_SHA256_MISMATCH, custom_code, status_of};
+use super::gathered::{Gathered, TooLarge};
 use super::post_file::FileDecoder;
 use super::signing_key::{Signature, hex_digest};
 
@@ -192,22 +193,15 @@ impl Source {
         bytes_declared: Option<u64>,
         bytes_max: usize,
     ) -> Result<Bytes, AuthBodyError> {
-        let too_large = || AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE);
-        let declared = bytes_declared.and_then(|bytes| usize::try_from(bytes).ok());
-        let declared = declared.filter(|bytes| *bytes <= bytes_max);
-        let mut all = BytesMut::new();
+        let too_large =
+            |TooLarge| AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE);
+        let mut gathered = Gathered::new(bytes_declared, bytes_max);
         while let Some(data) = self.next_data().await.transpose()? {
-            if all.is_empty() && Some(data.len()) == declared {
-                return Ok(data);
+            if let Some(whole) = gathered.add(data).map_err(too_large)? {
+                return Ok(whole);
             }
-            if all.len() + data.len() > bytes_max {
-                return Err(too_large());
-            }
-            // As long as was declared, so that it need not grow; what stays unused costs no memory.
-            all.reserve(declared.unwrap_or_default().saturating_sub(all.len()));
-            all.extend_from_slice(&data);
         }
-        Ok(all.freeze())
+        Ok(gathered.finish())
     }
 }
 

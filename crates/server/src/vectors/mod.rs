@@ -21,7 +21,7 @@ mod vector_bucket;
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Request, Response};
 use http_body::Body as _;
@@ -35,7 +35,7 @@ pub(crate) use self::error::ApiError;
 use self::error::ApiResult;
 use self::fields::Fields;
 use crate::app::App;
-use crate::auth::{AuthBody, Identity, User};
+use crate::auth::{AuthBody, Gathered, Identity, TooLarge, User};
 
 /// Largest body of a request. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;
@@ -159,27 +159,20 @@ fn route(method: &Method, path: &str) -> ApiResult<Route> {
 async fn collect(mut body: AuthBody) -> ApiResult<Bytes> {
     let too_large =
         || ApiError::invalid(format!("The request body has more than {BODY_BYTES_MAX} bytes."));
-    let declared = match body.size_hint().exact().map(usize::try_from) {
-        Some(Ok(bytes)) if bytes <= BODY_BYTES_MAX => Some(bytes),
-        Some(_) => return Err(too_large()),
-        None => None,
-    };
-    let mut all = BytesMut::new();
+    let declared = body.size_hint().exact();
+    if declared.is_some_and(|bytes| bytes > BODY_BYTES_MAX as u64) {
+        return Err(too_large());
+    }
+    let mut gathered = Gathered::new(declared, BODY_BYTES_MAX);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| ApiError::from(&error))?;
         let Ok(data) = frame.into_data() else { continue };
-        if all.is_empty() && Some(data.len()) == declared {
-            // It was collected before, for its signature.
-            return Ok(data);
+        // At once when it was gathered before, for its signature.
+        if let Some(whole) = gathered.add(data).map_err(|TooLarge| too_large())? {
+            return Ok(whole);
         }
-        if all.len() + data.len() > BODY_BYTES_MAX {
-            return Err(too_large());
-        }
-        // As long as was declared, so that it need not grow; what stays unused costs no memory.
-        all.reserve(declared.unwrap_or_default().saturating_sub(all.len()));
-        all.extend_from_slice(&data);
     }
-    Ok(all.freeze())
+    Ok(gathered.finish())
 }
 
 /// An answer as JSON.
