@@ -166,7 +166,8 @@ pub(crate) struct VectorArguments {
     /// A checkout of Chassis, which is in no registry: it is built and measured in the same run.
     #[arg(long, value_name = "PATH", env = "LITEIO_BENCH_CHASSIS")]
     chassis: Option<PathBuf>,
-    /// Build and measure this search too: usearch, or "all". Repeatable.
+    /// Measure this too: plain, the floor under files; usearch, a search, which is built first; or
+    /// "all". Repeatable.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     rival: Vec<String>,
     /// Compare with this target [default: chassis if it is measured, else exact].

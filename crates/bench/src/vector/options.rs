@@ -88,6 +88,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vector::roster::PLAIN;
 
     #[test]
     fn a_rival_is_asked_for_by_its_name_or_its_family() {
@@ -99,6 +100,7 @@ mod tests {
         assert_eq!(names(&[]), [LITEIO, CHASSIS, EXACT]);
         assert_eq!(names(&["usearch-256"]), [LITEIO, CHASSIS, EXACT, "usearch-256"]);
         assert_eq!(names(&["usearch"]).len(), 5);
+        assert_eq!(names(&["plain"]), [LITEIO, CHASSIS, PLAIN, EXACT]);
         let unknown = Options::engines(&["faiss".to_owned()]);
         assert!(unknown.is_err_and(|error| error.to_string().contains("usearch-64")));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::rows::{Job, Kind, Place};
 use super::search::{ExactScan, LiteIoSearch};
-use super::slots::LiteIoSlots;
+use super::slots::{LiteIoSlots, PlainFile};
 use super::worker::Candidate;
 use super::{search, slots};
 use crate::report::{Durability, Level, Published};
@@ -46,6 +46,8 @@ pub const LITEIO: &str = "liteio";
 pub const CHASSIS: &str = "chassis";
 /// What ours is compared with in searching.
 pub const EXACT: &str = "exact";
+/// The floor under files of vectors.
+pub const PLAIN: &str = "plain";
 /// Where the published figures come from.
 pub const SOURCE: &str =
     "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
@@ -55,7 +57,7 @@ const WORKSPACE: &str = "rust-vector";
 const NOT_GIVEN: &str = "not given: --chassis PATH";
 
 /// All of them, in the order of reports.
-pub static ENGINES: [Entry; 5] = [
+pub static ENGINES: [Entry; 6] = [
     Entry {
         name: LITEIO,
         home: Home::Own,
@@ -71,6 +73,14 @@ pub static ENGINES: [Entry; 5] = [
         search: false,
         level: Level::ByRow,
         durability: "a commit waits for msync, fdatasync and fsync; raw inserts are in a shared map",
+    },
+    Entry {
+        name: PLAIN,
+        home: Home::Own,
+        slots: true,
+        search: false,
+        level: Level::ByRow,
+        durability: "no store, but the floor: writes and fdatasync without a check, reads of memory",
     },
     Entry {
         name: EXACT,
@@ -99,13 +109,14 @@ pub static ENGINES: [Entry; 5] = [
 ];
 
 /// The engines that are in this program.
-pub const OWN: [Candidate; 2] = [
+pub const OWN: [Candidate; 3] = [
     Candidate {
         name: LITEIO,
         version,
         slots: Some(slots::work::run::<LiteIoSlots>),
         search: Some(search::work::run::<LiteIoSearch>),
     },
+    Candidate { name: PLAIN, version, slots: Some(slots::work::run::<PlainFile>), search: None },
     Candidate { name: EXACT, version, slots: None, search: Some(search::work::run::<ExactScan>) },
 ];
 

@@ -5,5 +5,7 @@ pub mod phase;
 pub mod work;
 
 mod liteio;
+mod plain;
 
 pub use liteio::LiteIoSlots;
+pub use plain::PlainFile;
