@@ -109,12 +109,12 @@ impl VectorIndex {
         let changed = self.slots.take_changed();
         let view = self.slots.view();
         let present = self.codes.read().clone();
-        let codes = match present.filter(|codes| !codes.is_outgrown(view.slot_count())) {
-            Some(codes) => {
+        let codes = match present {
+            Some(codes) if !codes.are_outgrown(&view)? => {
                 codes.encode(&view, changed.slots())?;
                 codes
             }
-            None => {
+            _ => {
                 let codes = Arc::new(self.load_or_make(&view, &changed)?);
                 *self.codes.write() = Some(Arc::clone(&codes));
                 codes

@@ -1,5 +1,6 @@
 //! Codes: a bit for each element of a vector, from which its distance can be estimated.
 
+mod centre;
 mod chunk;
 mod encode;
 mod file;
@@ -9,6 +10,7 @@ mod rotation;
 mod scan;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use liteio_disk::DiskFile;
 use parking_lot::RwLock;
@@ -19,17 +21,15 @@ pub(crate) use file::{Loaded, Opened, new_path};
 pub(crate) use refine::Dot;
 pub(crate) use scan::{Bounds, Masks, Scanner};
 
+use self::centre::{Centre, SAMPLE_MAX};
 use self::chunk::{Chunk, Code};
-use self::encode::{Encoder, inverse_length};
+use self::encode::Encoder;
 use self::region::Region;
-use crate::config::{Metric, Shape};
+use crate::config::Shape;
 use crate::error::VectorError;
 use crate::slots::View;
 
-/// Vectors from which the centre is computed.
-const SAMPLE_MAX: usize = 4_096;
-
-/// When there are so many times more slots than there were, the centre is computed again.
+/// When there are so many times more slots than there were, the centre is looked at again.
 const GROWTH_MAX: usize = 16;
 
 /// The codes of all slots. Scans and changes may come from many threads at once.
@@ -39,8 +39,8 @@ pub(crate) struct Codes {
     chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
     /// Where the finer codes are; `None` when there was no space for such a file.
     refined_file: Option<Arc<dyn DiskFile>>,
-    /// Slots when the centre was computed.
-    slots_at_start: usize,
+    /// Slots when the centre was looked at last.
+    slots_at_start: AtomicUsize,
 }
 
 impl Codes {
@@ -52,7 +52,7 @@ impl Codes {
         view: &View,
         refined_file: Option<Arc<dyn DiskFile>>,
     ) -> Result<Self, VectorError> {
-        let centre = centre(view)?;
+        let centre = Centre::of(view)?.elements;
         Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize, refined_file))
     }
 
@@ -63,12 +63,27 @@ impl Codes {
         refined_file: Option<Arc<dyn DiskFile>>,
     ) -> Self {
         let encoder = Encoder::new(shape, centre);
+        let slots_at_start = AtomicUsize::new(slots_at_start);
         Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
     }
 
-    /// Whether there are so many more vectors by now that another centre may suit them better.
-    pub(crate) fn is_outgrown(&self, slots: u32) -> bool {
-        slots as usize > self.slots_at_start.max(SAMPLE_MAX) * GROWTH_MAX
+    /// Whether there are so many more vectors by now, and they lie so far from the centre, that codes
+    /// with another centre are better. To make them anew takes 10 µs a vector, and the memory of
+    /// the old ones besides, so it is not done for nothing.
+    ///
+    /// # Errors
+    /// When vectors cannot be read.
+    pub(crate) fn are_outgrown(&self, view: &View) -> Result<bool, VectorError> {
+        let slots = view.slot_count() as usize;
+        let slots_at_start = self.slots_at_start.load(Ordering::Relaxed);
+        if slots <= slots_at_start.max(SAMPLE_MAX) * GROWTH_MAX {
+            return Ok(false);
+        }
+        if !Centre::of(view)?.is_near(self.encoder.centre()) {
+            return Ok(true);
+        }
+        self.slots_at_start.store(slots, Ordering::Relaxed);
+        Ok(false)
     }
 
     pub(crate) fn query(&self, vector: &[f32]) -> Option<QueryCode> {
@@ -128,33 +143,9 @@ impl Codes {
     }
 }
 
-/// The mean of some of the vectors: what they all have in common says nothing about who is nearest.
-fn centre(view: &View) -> Result<Vec<f32>, VectorError> {
-    let shape = view.shape();
-    let mut sums = vec![0.0_f64; shape.dimension()];
-    let mut count = 0;
-    let step = (view.slots().count() / SAMPLE_MAX).max(1);
-    for slot in view.slots().step_by(step).take(SAMPLE_MAX) {
-        let vector = match view.vector(slot) {
-            Ok(vector) => vector,
-            Err(VectorError::NoSuchSlot(_)) => continue,
-            Err(error) => return Err(error),
-        };
-        let scale = match shape.metric() {
-            Metric::Euclidean => 1.0,
-            Metric::Cosine => inverse_length(&vector),
-        };
-        for (sum, element) in sums.iter_mut().zip(&*vector) {
-            *sum += f64::from(element * scale);
-        }
-        count += 1;
-    }
-    let mean = |sum: f64| (sum / f64::from(count.max(1))) as f32;
-    Ok(sums.into_iter().map(mean).map(|mean| if mean.is_finite() { mean } else { 0.0 }).collect())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::encode::inverse_length;
     use super::*;
     use crate::config::{Durability, Metric};
     use crate::slots::SlotFile;
@@ -179,6 +170,32 @@ mod tests {
         let chunk = codes.new_chunk(0);
         let bytes = size_of_val(&*chunk.signs) + size_of_val(&*chunk.factors);
         assert_eq!(bytes * 1_000_000 / CHUNK_SLOTS, 108_000_000);
+    }
+
+    #[test]
+    fn codes_are_outgrown_by_many_vectors_that_lie_elsewhere_and_by_no_others() {
+        let dimension = 64;
+        let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
+        let file = SlotFile::in_memory(shape).expect("created");
+        let mut state = 7;
+        let mut append = |count: usize, middle: f32| {
+            let elements = (0..count * dimension).map(|_| middle + normal(&mut state));
+            file.append_many(&elements.collect::<Vec<_>>()).expect("appended");
+            file.commit(Durability::Os).expect("committed");
+            file.view()
+        };
+        let codes = Codes::for_vectors_of(&append(2_000, 3.0), None).expect("made");
+        let most = SAMPLE_MAX * GROWTH_MAX;
+        let outgrown = |view: &View| codes.are_outgrown(view).expect("the vectors can be read");
+        assert!(!outgrown(&append(most - 2_000, 5.0)), "not that many yet");
+        assert!(outgrown(&append(1, 5.0)), "elsewhere");
+        let codes = Codes::for_vectors_of(&file.view(), None).expect("made");
+        assert!(!codes.are_outgrown(&file.view()).expect("read"), "new ones");
+        // As if they had been made of a few of these vectors.
+        let old = || Codes::with_centre(shape, codes.encoder.centre().to_vec(), 9, None);
+        let few = old();
+        assert!(!few.are_outgrown(&file.view()).expect("read"), "where they were");
+        assert!(few.slots_at_start.load(Ordering::Relaxed) > most, "and not to be asked soon");
     }
 
     #[test]
