@@ -3,8 +3,6 @@
 //! A partition of the slots is scanned for lower bounds of the distances. The exact distances of the
 //! few with the lowest bounds give a threshold; everyone whose bound is below it is compared exactly.
 
-use std::ops::Range;
-
 use super::Search;
 use super::exact;
 use super::top_k::{Candidate, TopK};
@@ -14,7 +12,7 @@ use crate::distance::Query;
 use crate::error::VectorError;
 use crate::limits::{
     BOUND_DEVIATIONS, FEW_BOUND_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR,
-    PARTITION_SLOTS, REFINED_DEVIATIONS,
+    PARTITION_SLOTS_MAX, REFINED_DEVIATIONS,
 };
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
@@ -30,6 +28,8 @@ pub(super) struct Scan<'scan> {
     pub(super) scanner: Scanner,
     /// Slots that are compared exactly in any case, because their codes may not be there yet.
     pub(super) without_code: &'scan SlotSet,
+    /// Chunks of one partition.
+    pub(super) partition_chunks: usize,
 }
 
 /// Memory that is used again for the next partition.
@@ -43,13 +43,18 @@ pub(super) struct Scratch {
 /// Finer codes that are fetched while one is compared.
 const PREFETCH_AHEAD: usize = 8;
 
-const PARTITION_CHUNKS: usize = PARTITION_SLOTS / CHUNK_SLOTS;
-const _: () = assert!(PARTITION_SLOTS.is_multiple_of(CHUNK_SLOTS));
+const _: () = assert!(PARTITION_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
+
+/// How many chunks a partition has, so that all threads have work.
+pub(super) fn partition_chunks(slots: u32, threads: usize) -> usize {
+    let chunks = (slots as usize).div_ceil(CHUNK_SLOTS);
+    chunks.div_ceil(threads.max(1)).clamp(1, PARTITION_SLOTS_MAX / CHUNK_SLOTS)
+}
 
 impl Scan<'_> {
     /// How many partitions there are.
     pub(super) fn partitions(&self) -> usize {
-        (self.view.slot_count() as usize).div_ceil(PARTITION_SLOTS)
+        (self.view.slot_count() as usize).div_ceil(self.partition_chunks * CHUNK_SLOTS)
     }
 
     /// Offers all vectors of one partition that may be among the best.
@@ -60,7 +65,7 @@ impl Scan<'_> {
         top: &mut TopK,
     ) -> Result<(), VectorError> {
         self.find_bounds(partition, &mut scratch.bounds);
-        let first_slot = (partition * PARTITION_SLOTS) as u32;
+        let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
         let bounds = &mut scratch.bounds;
         // The best by their bounds first: they make the threshold that spares the others.
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
@@ -175,8 +180,8 @@ impl Scan<'_> {
         bounds.clear();
         let is_small = self.view.slot_count() <= FEW_SLOTS;
         let deviations = if is_small { FEW_BOUND_DEVIATIONS } else { BOUND_DEVIATIONS };
-        let chunks: Range<usize> = partition * PARTITION_CHUNKS..(partition + 1) * PARTITION_CHUNKS;
-        for index in chunks {
+        let first_chunk = partition * self.partition_chunks;
+        for index in first_chunk..first_chunk + self.partition_chunks {
             if index * CHUNK_SLOTS >= self.view.slot_count() as usize {
                 break;
             }

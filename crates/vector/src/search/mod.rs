@@ -14,7 +14,7 @@ use crate::limits::{CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
-use self::coded::{Scan, Scratch};
+use self::coded::{Scan, Scratch, partition_chunks};
 use self::top_k::TopK;
 
 /// What to search for.
@@ -140,8 +140,17 @@ pub(crate) fn search_coded(
         exact::offer(view, &query, slot, &mut top)?;
     }
     let scanner = Scanner::best();
-    let scan =
-        Scan { view, search, query: &query, codes, query_code: &query_code, scanner, without_code };
+    let partition_chunks = partition_chunks(view.slot_count(), search.threads);
+    let scan = Scan {
+        view,
+        search,
+        query: &query,
+        codes,
+        query_code: &query_code,
+        scanner,
+        without_code,
+        partition_chunks,
+    };
     let threads = search.threads.clamp(1, scan.partitions().max(1));
     if threads == 1 {
         let mut scratch = Scratch::default();
