@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::index::Index;
 use crate::error::StoreError;
+use crate::meta::vector::IndexMode;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
 
 /// Which vectors a query may find.
@@ -35,6 +36,8 @@ pub enum Condition {
     In(Vec<Scalar>),
     /// None of these values, or no value at all.
     NotIn(Vec<Scalar>),
+    /// A text that begins with this one, to the letter. Only with [`IndexMode::Enhanced`].
+    StartsWith(String),
     /// Whether there is a value.
     Exists(bool),
 }
@@ -80,6 +83,10 @@ impl Condition {
                 Scalar::Number(found) => relation.holds(found.compare(*number)),
                 _ => false,
             }),
+            Self::StartsWith(prefix) => scalars.iter().any(|scalar| match scalar {
+                Scalar::String(found) => found.starts_with(prefix),
+                _ => false,
+            }),
             Self::Exists(wanted) => value.is_some() == *wanted,
         }
     }
@@ -96,16 +103,22 @@ impl Filter {
         }
     }
 
-    /// Refuses keys that filters do not know.
-    pub(super) fn check(&self, index: &Index) -> Result<(), StoreError> {
+    /// Refuses keys that filters do not know, and conditions that `mode` does not.
+    pub(super) fn check(&self, index: &Index, mode: IndexMode) -> Result<(), StoreError> {
         match self {
             Self::All(filters) | Self::Any(filters) => {
-                filters.iter().try_for_each(|filter| filter.check(index))
+                filters.iter().try_for_each(|filter| filter.check(index, mode))
             }
             Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::field(
                 "filter",
                 format!("the metadata key {key:?} is non-filterable"),
             )),
+            Self::Key { key, condition: Condition::StartsWith(_) }
+                if mode == IndexMode::Classic =>
+            {
+                let message = format!("$startsWith, of the key {key:?}, needs the ENHANCED mode");
+                Err(StoreError::field("filter", message))
+            }
             Self::Key { .. } => Ok(()),
         }
     }
@@ -125,8 +138,9 @@ mod tests {
 
     #[test]
     fn conditions_look_at_any_element_of_a_list_and_know_missing_values() {
-        let list = MetadataValue::List(vec![text("a"), number(5)]);
+        let list = MetadataValue::List(vec![text("a"), text("Été"), number(5)]);
         let two = MetadataValue::Scalar(number(2));
+        let starts = |with: &str| Condition::StartsWith(with.to_owned());
         let more = |than| Condition::Number(Relation::Greater, Number::Integer(than));
         // Condition, and whether it allows the list, the number 2, and nothing.
         let rows = [
@@ -138,6 +152,12 @@ mod tests {
             (more(2), [true, false, false]),
             (more(1), [true, true, false]),
             (Condition::Number(Relation::LessOrEqual, Number::Float(2.0)), [false, true, false]),
+            (starts("Ét"), [true, false, false]),
+            (starts("ét"), [false, false, false]),
+            (starts("té"), [false, false, false]),
+            (starts("a much longer text"), [false, false, false]),
+            (starts("2"), [false, false, false]),
+            (starts(""), [true, false, false]),
             (Condition::Exists(true), [true, true, false]),
             (Condition::Exists(false), [false, false, true]),
         ];

@@ -67,7 +67,7 @@ impl VectorQuery {
             None => {}
         }
         if let Some(filter) = &self.filter {
-            filter.check(index)?;
+            filter.check(index, self.mode.unwrap_or(index.mode))?;
         }
         if self.mode == Some(IndexMode::Classic) && index.mode == IndexMode::Enhanced {
             let message = "CLASSIC cannot be asked of an index in ENHANCED mode";

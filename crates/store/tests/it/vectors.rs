@@ -352,6 +352,41 @@ fn a_filter_is_applied_before_the_search_and_follows_every_change() {
 }
 
 #[test]
+fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
+    let starts = |with: &str| key_is("text", Condition::StartsWith(with.to_owned()));
+    let is = |text: &str| Scalar::String(text.to_owned());
+    let query = |filter| VectorQuery { filter: Some(filter), ..VectorQuery::nearest(vec![0.0], 9) };
+    on_every_backend(|store| {
+        let index = create(store, 1, DistanceMetric::Euclidean);
+        for (at, key) in ["war", "warm", "wax", "swarm"].into_iter().enumerate() {
+            put(store, &index, key, &[at as f32]);
+        }
+        assert_eq!(found(store, &index, &query(starts("war"))), ["war", "warm"]);
+        let not = key_is("text", Condition::NotEqual(is("warm")));
+        let both = Filter::All(vec![starts("wa"), not]);
+        assert_eq!(found(store, &index, &query(both.clone())), ["war", "wax"]);
+        let either = Filter::Any(vec![both, starts("swa")]);
+        assert_eq!(found(store, &index, &query(either)), ["war", "wax", "swarm"]);
+    });
+    // Of a time when indexes could be CLASSIC.
+    let clock = Arc::new(ManualClock::new(1_790_726_399_999));
+    let store = Store::open(StoreConfig { clock, ..config(1) }).expect("memory");
+    let index = create(&store, 1, DistanceMetric::Euclidean);
+    put(&store, &index, "war", &[0.0]);
+    store.set_index_mode(index.clone(), IndexMode::Classic).wait().expect("allowed");
+    let index = store.index(&index.bucket, &index.name).expect("there");
+    let nested = query(Filter::Any(vec![Filter::All(vec![starts("w")])]));
+    match store.query_vectors(&index, &nested) {
+        Err(StoreError::InvalidField { path, message }) => {
+            assert!(path == "filter" && message.contains("$startsWith"), "{path}: {message}");
+        }
+        result => panic!("{result:?}"),
+    }
+    let enhanced = VectorQuery { mode: Some(IndexMode::Enhanced), ..nested };
+    assert_eq!(found(&store, &index, &enhanced), ["war"]);
+}
+
+#[test]
 fn words_are_found_alone_and_together_with_vectors() {
     on_every_backend(|store| {
         let index = films(store);
