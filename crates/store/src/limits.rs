@@ -78,7 +78,7 @@ pub const LIST_SEGMENTS_MAX: u32 = 16;
 pub const LIST_INDEXES_MAX: usize = 500;
 
 /// Most results of a query. S3 Vectors' limit.
-pub const TOP_K_MAX: usize = 100;
+pub const TOP_K_MAX: usize = 10_000;
 
 /// All metadata of a vector, as [`Metadata::bytes`](crate::vectors::Metadata) counts it. S3 Vectors'
 /// limit.
@@ -116,7 +116,7 @@ pub const COLUMN_BYTES_MAX: usize = 128 << 20;
 /// What the words of all searched texts may take together, as [`COLUMN_BYTES_MAX`].
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
 
-/// Results of each of the searches that are fused.
+/// Results of each of the searches that are fused; more when more are asked for.
 pub const FUSED_DEPTH: usize = 200;
 
 /// Texts that one query asks for. S3 Vectors' limit.

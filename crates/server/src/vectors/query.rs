@@ -2,9 +2,10 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use liteio_store::limits::{DIMENSION_MAX, TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
-use liteio_store::vectors::{Hit, Metadata, QueryText, VectorQuery};
-use serde_json::{Value, json};
+use liteio_store::limits::{DIMENSION_MAX, TOP_K_MAX};
+use liteio_store::vectors::{Hit, QueryPosition, QueryText, VectorQuery};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
@@ -31,61 +32,85 @@ pub(super) fn query(call: &Call, mut fields: Fields) -> Answer {
     let token = fields.string("nextToken")?;
     let index = call.index(&mut fields)?;
     let top_k = top_k as usize;
-    let query = VectorQuery { vector, texts, top_k, filter, mode, with_metadata };
-    // A token continues the same query only.
+    let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
+    // A token continues the same query only, whatever is wanted of its results.
     let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(format!("{query:?}"));
     let scope = format!("query {} {} {hash:x}", index.bucket, index.name);
-    let start = token.map(|token| first_of(&scope, &token)).transpose()?.unwrap_or(0);
+    query.after = token.map(|token| position(&scope, &token)).transpose()?;
+    query.with_metadata = with_metadata;
+    query.with_scores = with_scores;
     let found = call.app.store.query_vectors(&index, &query)?;
-    let mut bytes = 0;
-    let mut hits = Vec::new();
-    let mut next = None;
-    for (place, hit) in found.hits.iter().enumerate().skip(start) {
-        if bytes >= VECTOR_PAGE_BYTES_MAX {
-            next = Some(page_token::after(&scope, &place.to_string()));
-            break;
-        }
-        bytes += hit.key.len() + hit.metadata.as_ref().map_or(0, Metadata::bytes);
-        hits.push(hit_json(hit, with_distance, with_scores));
-    }
-    let mut output = json!({ "vectors": hits, "distanceMetric": metric_name(index.metric) });
-    if let Some(next) = next {
-        output["nextToken"] = next.into();
-    }
-    answer(&output)
+    let vector = |hit| Vector::new(hit, with_distance, with_scores);
+    answer(&Found {
+        vectors: found.hits.iter().map(vector).collect(),
+        distance_metric: metric_name(index.metric),
+        next_token: found.next.map(|next| page_token::after(&scope, &next.to_string())),
+    })
 }
 
-/// The first place of the page that a token asks for.
-fn first_of(scope: &str, token: &str) -> ApiResult<usize> {
-    let place = page_token::name(scope, token)?;
-    place.parse().map_err(|_| ApiError::field("nextToken", "it is no token of this listing"))
+/// Where the page ended that a token was given with.
+fn position(scope: &str, token: &str) -> ApiResult<QueryPosition> {
+    Ok(page_token::name(scope, token)?.parse()?)
 }
 
-fn hit_json(hit: &Hit, with_distance: bool, with_scores: bool) -> Value {
-    let mut output = json!({ "key": hit.key });
-    if with_distance && let Some(distance) = hit.distance {
-        output["distance"] = distance.into();
-    }
-    if let Some(metadata) = &hit.metadata {
-        output["metadata"] = document::json(metadata);
-    }
-    if with_scores {
-        let mut scores = json!({});
-        if let Some(fused) = hit.fused {
-            scores["fused"] = fused.into();
-            if let Some(distance) = hit.distance {
-                scores["vectorDistance"] = distance.into();
-            }
+/// A page of results.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found<'page> {
+    vectors: Vec<Vector<'page>>,
+    distance_metric: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_token: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Vector<'page> {
+    key: &'page str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Scores<'page>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Scores<'page> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fused: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vector_distance: Option<f32>,
+    #[serde(rename = "bm25Scores", skip_serializing_if = "Vec::is_empty")]
+    texts: Vec<TextScore<'page>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TextScore<'page> {
+    metadata_key: &'page str,
+    score: f64,
+}
+
+impl<'page> Vector<'page> {
+    fn new(hit: &'page Hit, with_distance: bool, with_scores: bool) -> Vector<'page> {
+        let text_score = |(key, score): &'page (String, f64)| TextScore {
+            metadata_key: key.as_str(),
+            score: *score,
+        };
+        let scores = || Scores {
+            fused: hit.fused,
+            // Of a query with texts only those have a distance that the vector search has found.
+            vector_distance: hit.distance,
+            texts: hit.text_scores.iter().map(text_score).collect(),
+        };
+        Vector {
+            key: &hit.key,
+            distance: hit.distance.filter(|_| with_distance),
+            metadata: hit.metadata.as_ref().map(document::json),
+            scores: with_scores.then(scores),
         }
-        let texts = hit.text_scores.iter();
-        let texts: Vec<Value> =
-            texts.map(|(key, score)| json!({ "metadataKey": key, "score": score })).collect();
-        if !texts.is_empty() {
-            scores["bm25Scores"] = texts.into();
-        }
-        output["scores"] = scores;
     }
-    output
 }
 
 fn query_text(mut fields: Fields) -> ApiResult<QueryText> {

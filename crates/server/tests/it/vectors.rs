@@ -198,12 +198,13 @@ async fn bad_queries_are_refused_by_field() {
     let of = |vector: &str| query_body(&format!(r#""topK":3,"queryVector":{vector}"#));
     let top =
         |top: &str| query_body(&format!(r#""topK":{top},"queryVector":{{"float32":[1,2,3]}}"#));
-    let rows: [(&str, Wrong<'_>); 24] = [
+    let rows: [(&str, Wrong<'_>); 25] = [
         (&with(r#"{"text":"x"}"#), ("filter", "\"text\" is non-filterable")),
         (&with(r#"{"$and":[{"n":1},{"text":{"$ne":"x"}}]}"#), ("filter", "non-filterable")),
         (&with(r#"{"n":{"$like":1}}"#), ("filter.n.$like", "unknown")),
         (&with(r#"{"$xor":[{"n":1}]}"#), ("filter.$xor", "unknown")),
         (&with(r#"{"n":{"$gt":"x"}}"#), ("filter.n.$gt", "needs a number")),
+        (&with(r#"{"n":{"$startsWith":1}}"#), ("filter.n.$startsWith", "needs a string")),
         (&with(r#"{"n":{"$in":[]}}"#), ("filter.n.$in", "list with elements")),
         (&with(r#"{"n":{"$in":[1,{}]}}"#), ("filter.n.$in[1]", "not a string")),
         (&with(r#"{"$or":[{"n":1},7]}"#), ("filter.$or[1]", "is an object")),
@@ -216,8 +217,8 @@ async fn bad_queries_are_refused_by_field() {
         (&of(r#"{"float32":[1,2,NaN]}"#), ("", "not valid JSON")),
         (&of(r#"{"float32":7}"#), ("queryVector.float32", "not a list")),
         (&of("[1,2,3]"), ("queryVector", "not an object")),
-        (&top("0"), ("topK", "from 1 to 100")),
-        (&top("101"), ("topK", "from 1 to 100")),
+        (&top("0"), ("topK", "from 1 to 10000")),
+        (&top("10001"), ("topK", "from 1 to 10000")),
         (&top("1.5"), ("topK", "whole number")),
         (&top(r#""3""#), ("topK", "not a number")),
         (&query_body(r#""queryVector":{"float32":[1,2,3]}"#), ("topK", "required")),

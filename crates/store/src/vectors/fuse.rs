@@ -1,82 +1,108 @@
 //! One ranking out of several.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use liteio_vector::Slot;
 
-use super::text::Scored;
-
 /// How little the first places stand out. The usual value of reciprocal rank fusion.
 const RANK_CONSTANT: f64 = 60.0;
+
+/// A slot with its score: the more, the better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scored {
+    pub(super) slot: Slot,
+    pub(super) score: f64,
+}
+
+impl Scored {
+    /// The better one first; of equals the one in the lower slot, so that the same vectors always come
+    /// in the same order.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
+    }
+}
 
 /// A slot that was found, with what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranked {
-    pub(super) slot: Slot,
+    pub(super) scored: Scored,
     pub(super) distance: Option<f32>,
-    pub(super) text_scores: Vec<(String, f64)>,
-    pub(super) fused: Option<f64>,
-}
-
-/// The best `top_k`: of neighbours alone by distance, of texts alone by the sum of their scores, of both
-/// by reciprocal rank fusion, which adds 1 / (60 + place) over the rankings that have found a slot.
-pub(super) fn fuse(
-    neighbours: Vec<(Slot, f32)>,
-    texts: Vec<(&str, Vec<Scored>)>,
-    top_k: usize,
-    is_hybrid: bool,
-) -> Vec<Ranked> {
-    if texts.is_empty() {
-        let alone = |(slot, distance)| Ranked { distance: Some(distance), ..Ranked::new(slot) };
-        return neighbours.into_iter().take(top_k).map(alone).collect();
-    }
-    let mut merged = Merged::default();
-    for (place, (slot, distance)) in neighbours.into_iter().enumerate() {
-        let (ranked, rank) = merged.entry(slot);
-        ranked.distance = Some(distance);
-        *rank += reciprocal(place);
-    }
-    for (key, found) in texts {
-        for (place, scored) in found.into_iter().enumerate() {
-            let (ranked, rank) = merged.entry(scored.slot);
-            ranked.text_scores.push((key.to_owned(), scored.score));
-            *rank += if is_hybrid { reciprocal(place) } else { scored.score };
-        }
-    }
-    let mut all = merged.all;
-    // Stable: of equals the one that was found first.
-    all.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-    all.truncate(top_k);
-    let finish = |(ranked, rank)| Ranked { fused: is_hybrid.then_some(rank), ..ranked };
-    all.into_iter().map(finish).collect()
-}
-
-fn reciprocal(place: usize) -> f64 {
-    1.0 / (RANK_CONSTANT + place as f64 + 1.0)
+    /// By the place of the text in the query.
+    pub(super) text_scores: Vec<(usize, f64)>,
 }
 
 impl Ranked {
-    fn new(slot: Slot) -> Self {
-        Self { slot, distance: None, text_scores: Vec::new(), fused: None }
+    pub(super) fn new(scored: Scored) -> Self {
+        Self { scored, distance: None, text_scores: Vec::new() }
     }
 }
 
-/// Slots in the order in which they were found first.
-#[derive(Default)]
-struct Merged {
-    all: Vec<(Ranked, f64)>,
-    places: HashMap<Slot, usize>,
+/// The best `depth`, in order.
+pub(super) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
+    if all.len() > depth {
+        all.select_nth_unstable_by(depth, Scored::order);
+        all.truncate(depth);
+    }
+    all.sort_unstable_by(Scored::order);
+    all
 }
 
-impl Merged {
-    fn entry(&mut self, slot: Slot) -> (&mut Ranked, &mut f64) {
-        let place = *self.places.entry(slot).or_insert_with(|| {
-            self.all.push((Ranked::new(slot), 0.0));
-            self.all.len() - 1
-        });
-        let (ranked, rank) = &mut self.all[place];
-        (ranked, rank)
+/// Neighbours by their distance alone.
+pub(super) fn by_distance(neighbours: Vec<(Slot, f32)>) -> Vec<Ranked> {
+    let ranked = |(slot, distance)| Ranked {
+        distance: Some(distance),
+        ..Ranked::new(Scored { slot, score: -f64::from(distance) })
+    };
+    let mut ranked: Vec<Ranked> = neighbours.into_iter().map(ranked).collect();
+    // They were ordered by what distances are computed from, which tells more of them apart.
+    ranked.sort_unstable_by(|left, right| left.scored.order(&right.scored));
+    ranked
+}
+
+/// The scores of several texts, added.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// 0 for those that were not found: every score is greater.
+    by_slot: Vec<f64>,
+}
+
+impl Sums {
+    /// Adds the scores of one text, in any order.
+    pub(super) fn add(&mut self, found: &[Scored]) {
+        for scored in found {
+            let place = scored.slot.number() as usize;
+            if self.by_slot.len() <= place {
+                self.by_slot.resize(place + 1, 0.0);
+            }
+            self.by_slot[place] += scored.score;
+        }
     }
+
+    /// All that were found, in any order.
+    pub(super) fn all(self) -> Vec<Scored> {
+        let sums = self.by_slot.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
+        sums.map(|(score, slot)| Scored { slot: Slot::new(slot), score }).collect()
+    }
+}
+
+/// The best `top_k` by reciprocal rank fusion, which adds 1 / (60 + place) over the rankings that have
+/// found a slot: that of the neighbours and those of the texts.
+pub(super) fn fuse(neighbours: &[Ranked], texts: &[Vec<Scored>], top_k: usize) -> Vec<Ranked> {
+    let mut sums: HashMap<Slot, f64> = HashMap::new();
+    let by_distance = neighbours.iter().map(|neighbour| neighbour.scored.slot).enumerate();
+    let by_text = texts.iter().flat_map(|found| found.iter().map(|scored| scored.slot).enumerate());
+    for (place, slot) in by_distance.chain(by_text) {
+        *sums.entry(slot).or_default() += 1.0 / (RANK_CONSTANT + place as f64 + 1.0);
+    }
+    let distances: HashMap<Slot, Option<f32>> =
+        neighbours.iter().map(|neighbour| (neighbour.scored.slot, neighbour.distance)).collect();
+    let all = sums.into_iter().map(|(slot, score)| Scored { slot, score }).collect();
+    let ranked = |scored: Scored| Ranked {
+        distance: distances.get(&scored.slot).copied().flatten(),
+        ..Ranked::new(scored)
+    };
+    best(all, top_k).into_iter().map(ranked).collect()
 }
 
 #[cfg(test)]
@@ -84,32 +110,45 @@ mod tests {
     use super::*;
 
     fn slots(ranked: &[Ranked]) -> Vec<u32> {
-        ranked.iter().map(|ranked| ranked.slot.number()).collect()
+        ranked.iter().map(|ranked| ranked.scored.slot.number()).collect()
     }
 
     fn scored(slot: u32, score: f64) -> Scored {
         Scored { slot: Slot::new(slot), score }
     }
 
+    fn neighbours(distances: &[(u32, f32)]) -> Vec<Ranked> {
+        by_distance(
+            distances.iter().map(|(slot, distance)| (Slot::new(*slot), *distance)).collect(),
+        )
+    }
+
     #[test]
     fn what_is_good_at_both_comes_first() {
-        let neighbours = vec![(Slot::new(1), 0.1), (Slot::new(2), 0.2), (Slot::new(3), 0.3)];
-        let texts = vec![("title", vec![scored(2, 9.0), scored(4, 5.0)])];
-        let fused = fuse(neighbours.clone(), texts, 3, true);
+        let neighbours = neighbours(&[(1, 0.1), (2, 0.2), (3, 0.3)]);
+        assert_eq!(slots(&neighbours), [1, 2, 3]);
+        let texts = [vec![scored(2, 9.0), scored(4, 5.0)]];
+        let fused = fuse(&neighbours, &texts, 3);
         assert_eq!(slots(&fused), [2, 1, 4]);
-        assert_eq!(fused[0].fused, Some(1.0 / 62.0 + 1.0 / 61.0));
-        assert_eq!(fused[0].text_scores, [("title".to_owned(), 9.0)]);
+        assert_eq!(fused[0].scored.score, 1.0 / 62.0 + 1.0 / 61.0);
         assert_eq!((fused[2].distance, fused[1].distance), (None, Some(0.1)));
-        let alone = fuse(neighbours, Vec::new(), 2, false);
-        assert_eq!((slots(&alone), alone[0].fused), (vec![1, 2], None));
     }
 
     #[test]
     fn the_scores_of_several_texts_are_added() {
-        let texts = vec![
-            ("title", vec![scored(1, 3.0), scored(2, 2.0)]),
-            ("body", vec![scored(2, 2.0), scored(3, 1.0)]),
-        ];
-        assert_eq!(slots(&fuse(Vec::new(), texts, 10, false)), [2, 1, 3]);
+        let mut sums = Sums::default();
+        sums.add(&[scored(1, 3.0), scored(2, 2.0)]);
+        sums.add(&[scored(3, 1.0), scored(2, 2.0)]);
+        assert_eq!(best(sums.all(), 2), [scored(2, 4.0), scored(1, 3.0)]);
+    }
+
+    #[test]
+    fn equals_are_in_the_order_of_their_slots() {
+        assert_eq!(slots(&neighbours(&[(7, 0.5), (3, 0.5), (9, 0.0)])), [9, 3, 7]);
+        let all: Vec<Scored> =
+            (0..100).rev().map(|slot| scored(slot, f64::from(slot / 50))).collect();
+        let expected: Vec<Scored> = (50..60).map(|slot| scored(slot, 1.0)).collect();
+        assert_eq!(best(all.clone(), 10), expected);
+        assert_eq!(best(all, 1000).len(), 100);
     }
 }

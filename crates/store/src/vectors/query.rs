@@ -2,18 +2,19 @@
 
 use std::collections::HashSet;
 
-use liteio_vector::{Search, Slot, SlotSet, VectorError, View, vector_crc};
+use liteio_vector::{VectorError, View, vector_crc};
 
 use super::check;
 use super::columns::Scope;
 use super::filter::Filter;
-use super::fuse::{Ranked, fuse};
+use super::fuse::Ranked;
 use super::get::damaged;
 use super::index::{Index, NEEDS_ENHANCED};
-use super::open::OpenIndex;
+use super::position::QueryPosition;
+use super::rank::Ranking;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
-use crate::limits::{FUSED_DEPTH, QUERY_TEXT_CHARACTERS_MAX, QUERY_TEXTS_MAX, TOP_K_MAX};
+use crate::limits::{QUERY_TEXT_CHARACTERS_MAX, QUERY_TEXTS_MAX, TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
 use crate::meta::space;
 use crate::meta::vector::{IndexMode, TextSearch, VectorRecord};
 use crate::meta::vector_metadata::Metadata;
@@ -26,7 +27,7 @@ pub struct VectorQuery {
     pub vector: Option<Vec<f32>>,
     /// Words, and the metadata key to look for them.
     pub texts: Vec<QueryText>,
-    /// How many results.
+    /// How many results, of all pages together.
     pub top_k: usize,
     /// Only these. Applied before the search, so `top_k` results come back whenever so many match.
     pub filter: Option<Filter>,
@@ -34,6 +35,10 @@ pub struct VectorQuery {
     pub mode: Option<IndexMode>,
     /// Whether the metadata of the results is wanted.
     pub with_metadata: bool,
+    /// Whether the scores of the texts are wanted.
+    pub with_scores: bool,
+    /// Only what comes after this page of the same query.
+    pub after: Option<QueryPosition>,
 }
 
 /// Words to look for.
@@ -110,7 +115,8 @@ pub struct Hit {
     pub key: String,
     /// Its distance from the query, if the vector search has found it.
     pub distance: Option<f32>,
-    /// The score of its text by metadata key, for those whose text search has found it.
+    /// The score of its text by metadata key, for every key that has words of the query, if they were
+    /// asked for.
     pub text_scores: Vec<(String, f64)>,
     /// What its places in the vector search and the text searches come to, for a query with both.
     pub fused: Option<f64>,
@@ -118,16 +124,30 @@ pub struct Hit {
     pub metadata: Option<Metadata>,
 }
 
-/// What was found, the best first.
+impl Hit {
+    /// What it counts for the end of a page, in bytes.
+    fn bytes(&self) -> usize {
+        let texts: usize = self.text_scores.iter().map(|(key, _)| key.len() + HIT_BYTES).sum();
+        HIT_BYTES + self.key.len() + texts + self.metadata.as_ref().map_or(0, Metadata::bytes)
+    }
+}
+
+/// What a hit, or the score of a text, counts beside its strings.
+const HIT_BYTES: usize = 64;
+
+/// A page of what was found, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryAnswer {
     /// The vectors.
     pub hits: Vec<Hit>,
+    /// [`VectorQuery::after`] of the next page, if there is one.
+    pub next: Option<QueryPosition>,
 }
 
 impl Store {
-    /// The best results of a query. All are of one moment: every put and delete that was acknowledged
-    /// before is seen.
+    /// The best results of a query, or a page of them: it ends with the result that makes it larger than
+    /// [`VECTOR_PAGE_BYTES_MAX`]. All are of one moment: every put and delete that was acknowledged
+    /// before is seen. The next page is searched for anew, and of another moment.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when the
@@ -145,7 +165,10 @@ impl Store {
             let snapshot = self.snapshot()?;
             index.require(&snapshot)?;
             let scope = Scope { index, snapshot: &snapshot, moment: &moment };
-            let Some(ranked) = self.rank(&open, view, query, &searches, &scope)? else {
+            let caches = &self.inner.vectors;
+            let (open, searches) = (&*open, &*searches);
+            let Some(ranked) = (Ranking { query, searches, scope, open, view, caches }).rank()?
+            else {
                 return Ok(None);
             };
             if open.referenced.now().removals != moment.removals {
@@ -155,58 +178,10 @@ impl Store {
             resolve(&snapshot, view, index, query, &ranked)
         })
     }
-
-    /// The slots of the best results; `None` when vectors were replaced meanwhile.
-    fn rank(
-        &self,
-        open: &OpenIndex,
-        view: &View,
-        query: &VectorQuery,
-        searches: &[TextSearch],
-        scope: &Scope<'_>,
-    ) -> Result<Option<Vec<Ranked>>, StoreError> {
-        let caches = &self.inner.vectors;
-        let filtered = match &query.filter {
-            Some(filter) => match scope.select(filter, &caches.columns)? {
-                Some(slots) => Some(slots),
-                None => return Ok(None),
-            },
-            None => None,
-        };
-        let allowed = filtered.as_ref().unwrap_or(&scope.moment.slots);
-        let is_hybrid = query.vector.is_some() && !query.texts.is_empty();
-        let depth = if is_hybrid { FUSED_DEPTH } else { query.top_k };
-        let neighbours = match &query.vector {
-            Some(vector) => nearest(open, view, vector, depth, allowed)?,
-            None => Vec::new(),
-        };
-        // The scores of several keys are added, so each search has to tell of more than the best.
-        let depth = if query.texts.len() > 1 { depth.max(FUSED_DEPTH) } else { depth };
-        let mut texts = Vec::with_capacity(searches.len());
-        for (search, wanted) in searches.iter().zip(&query.texts) {
-            let found = scope.search_text(search, &wanted.text, allowed, depth, &caches.texts)?;
-            match found {
-                Some(found) => texts.push((search.key.as_str(), found)),
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(fuse(neighbours, texts, query.top_k, is_hybrid)))
-    }
 }
 
-/// Those of slots that were given back meanwhile may be missing, which `query_vectors` notices.
-fn nearest(
-    open: &OpenIndex,
-    view: &View,
-    vector: &[f32],
-    depth: usize,
-    allowed: &SlotSet,
-) -> Result<Vec<(Slot, f32)>, StoreError> {
-    let found = open.vectors.search(view, &Search::new(vector, depth).within(allowed))?;
-    Ok(found.into_iter().map(|found| (found.slot, found.distance)).collect())
-}
-
-/// Keys and metadata of slots; `None` when one was given to another vector meanwhile.
+/// The page that begins with the first of `ranked`; `None` when a slot was given to another vector
+/// meanwhile.
 fn resolve(
     snapshot: &Snapshot,
     view: &View,
@@ -214,32 +189,46 @@ fn resolve(
     query: &VectorQuery,
     ranked: &[Ranked],
 ) -> Result<Option<QueryAnswer>, StoreError> {
-    let mut hits = Vec::with_capacity(ranked.len());
+    let is_hybrid = query.vector.is_some() && !query.texts.is_empty();
+    let mut hits = Vec::new();
+    let mut bytes = 0;
+    let mut last = None;
     for found in ranked {
-        let Some(key) = snapshot.get(&space::vector_slot(index.id, found.slot.number()))? else {
+        if let Some(last) = last
+            && bytes >= VECTOR_PAGE_BYTES_MAX
+        {
+            let next = QueryPosition::after(query.after.as_ref(), hits.len(), last);
+            return Ok(Some(QueryAnswer { hits, next: Some(next) }));
+        }
+        last = Some(found);
+        let slot = found.scored.slot;
+        let Some(key) = snapshot.get(&space::vector_slot(index.id, slot.number()))? else {
             return Ok(None);
         };
         let key = String::from_utf8(key.to_vec())
             .map_err(|_| StoreError::corrupt("the key of a vector"))?;
         let record = VectorRecord::read(snapshot, index.id, &key)?;
-        let Some(record) = record.filter(|record| record.slot == found.slot.number()) else {
+        let Some(record) = record.filter(|record| record.slot == slot.number()) else {
             return Err(StoreError::corrupt(format!("the slot of the vector {key:?}")));
         };
         if found.distance.is_some() {
-            match view.vector(found.slot) {
+            match view.vector(slot) {
                 Ok(vector) if vector_crc(&vector) == record.crc => {}
                 Ok(_) => return Err(damaged(&key)),
                 Err(VectorError::NoSuchSlot(_)) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
-        hits.push(Hit {
+        let text_score = |(place, score): &(usize, f64)| (query.texts[*place].key.clone(), *score);
+        let hit = Hit {
             key,
             distance: found.distance,
-            text_scores: found.text_scores.clone(),
-            fused: found.fused,
+            text_scores: found.text_scores.iter().map(text_score).collect(),
+            fused: is_hybrid.then_some(found.scored.score),
             metadata: query.with_metadata.then_some(record.metadata),
-        });
+        };
+        bytes += hit.bytes();
+        hits.push(hit);
     }
-    Ok(Some(QueryAnswer { hits }))
+    Ok(Some(QueryAnswer { hits, next: None }))
 }

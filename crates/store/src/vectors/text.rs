@@ -9,6 +9,7 @@ use liteio_vector::{Slot, SlotSet};
 
 use super::cache::{Cache, Derived};
 use super::columns::Scope;
+use super::fuse::Scored;
 use super::referenced::Moment;
 use super::words::Analyzer;
 use crate::error::StoreError;
@@ -58,13 +59,6 @@ struct Document {
     /// Its words.
     length: u32,
     is_forgotten: bool,
-}
-
-/// A slot that was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scored {
-    pub(super) slot: Slot,
-    pub(super) score: f64,
 }
 
 /// A text with words of a query, which are counted by their places in that.
@@ -164,14 +158,8 @@ impl TextIndex {
         }
     }
 
-    /// The best `depth` of the slots in `allowed`, by the words of a query.
-    fn search(
-        &self,
-        words: &[String],
-        moment: &Moment,
-        allowed: &SlotSet,
-        depth: usize,
-    ) -> Vec<Scored> {
+    /// The slots in `allowed` with words of a query, in any order.
+    fn search(&self, words: &[String], moment: &Moment, allowed: &SlotSet) -> Vec<Scored> {
         let is_there =
             |document: &Document| !document.is_forgotten && moment.slots.contains(document.slot);
         let mut statistics = Statistics::default();
@@ -196,28 +184,18 @@ impl TextIndex {
             slot: self.documents[document as usize].slot,
             score: scores[document as usize],
         };
-        best(found.into_iter().map(scored).collect(), depth)
+        found.into_iter().map(scored).collect()
     }
 }
 
-/// The best first; of equals the one in the lower slot.
-fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
-    all.sort_unstable_by(|left, right| {
-        right.score.total_cmp(&left.score).then(left.slot.cmp(&right.slot))
-    });
-    all.truncate(depth);
-    all
-}
-
 impl Scope<'_> {
-    /// The best `depth` of the slots in `allowed` by the words of `text`; `None` when vectors were
-    /// replaced meanwhile.
+    /// The slots in `allowed` with words of `text`, in any order; `None` when vectors were replaced
+    /// meanwhile.
     pub(super) fn search_text(
         &self,
         search: &TextSearch,
         text: &str,
         allowed: &SlotSet,
-        depth: usize,
         cache: &Cache<TextIndex>,
     ) -> Result<Option<Vec<Scored>>, StoreError> {
         let analyzer = Analyzer::new(search.language);
@@ -231,7 +209,7 @@ impl Scope<'_> {
         {
             let texts = entry.derived.read();
             if texts.complete_at == Some(self.moment.version) {
-                return Ok(Some(texts.search(&words, self.moment, allowed, depth)));
+                return Ok(Some(texts.search(&words, self.moment, allowed)));
             }
         }
         let mut texts = entry.derived.write();
@@ -248,13 +226,13 @@ impl Scope<'_> {
         if is_too_large {
             drop(texts);
             cache.remove(self.index.id, &name);
-            return self.search_records(&search.key, &words, &analyzer, allowed, depth);
+            return self.search_records(&search.key, &words, &analyzer, allowed);
         }
         if !all_known {
             return Ok(None);
         }
         texts.complete_at = Some(self.moment.version);
-        let found = texts.search(&words, self.moment, allowed, depth);
+        let found = texts.search(&words, self.moment, allowed);
         let bytes = texts.bytes();
         drop(texts);
         cache.grown(&entry, bytes);
@@ -268,7 +246,6 @@ impl Scope<'_> {
         words: &[String],
         analyzer: &Analyzer,
         allowed: &SlotSet,
-        depth: usize,
     ) -> Result<Option<Vec<Scored>>, StoreError> {
         let mut statistics = Statistics::default();
         let mut containing = vec![0_u64; words.len()];
@@ -304,7 +281,6 @@ impl Scope<'_> {
             let score = candidate.counts.into_iter().map(of_word).sum();
             Scored { slot: candidate.slot, score }
         };
-        let found = best(candidates.into_iter().map(scored).collect(), depth);
-        Ok(all_there.then_some(found))
+        Ok(all_there.then(|| candidates.into_iter().map(scored).collect()))
     }
 }

@@ -12,3 +12,4 @@ mod reclaim;
 mod vectors;
 mod vectors_crash;
 mod vectors_damage;
+mod vectors_query;

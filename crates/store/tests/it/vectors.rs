@@ -15,13 +15,13 @@ fn bucket() -> VectorName {
     VectorName::bucket("media").expect("a name")
 }
 
-fn create(store: &Store, dimension: u32, metric: DistanceMetric) -> Index {
+pub(crate) fn create(store: &Store, dimension: u32, metric: DistanceMetric) -> Index {
     store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
     let name = VectorName::index("films").expect("a name");
     store.create_index(&bucket(), name, CreateIndex::new(dimension, metric)).wait().expect("new")
 }
 
-fn on_every_backend(test: impl Fn(&Store)) {
+pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
     test(&Store::open(config(1)).expect("memory"));
     let directory = tempfile::tempdir().expect("a temporary directory");
     test(&Store::open(on_directory(directory.path())).expect("a new directory"));
@@ -32,7 +32,7 @@ fn text(value: &str) -> Metadata {
     Metadata(vec![("text".to_owned(), value)])
 }
 
-fn put(store: &Store, index: &Index, key: &str, vector: &[f32]) {
+pub(crate) fn put(store: &Store, index: &Index, key: &str, vector: &[f32]) {
     let mut vectors = NewVectors::default();
     vectors.push_with(key, vector, text(key));
     store.put_vectors(index, vectors).expect("stored");
@@ -286,7 +286,7 @@ fn readers_beside_writers_find_every_vector_that_is_there() {
     });
 }
 
-fn films(store: &Store) -> Index {
+pub(crate) fn films(store: &Store) -> Index {
     store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
     let mut options = CreateIndex::new(1, DistanceMetric::Euclidean);
     options.text_search = vec![
@@ -309,12 +309,12 @@ fn film(store: &Store, index: &Index, key: &str, at: f32, fields: &[(&str, &str)
     store.put_vectors(index, vectors).expect("stored");
 }
 
-fn found(store: &Store, index: &Index, query: &VectorQuery) -> Vec<String> {
+pub(crate) fn found(store: &Store, index: &Index, query: &VectorQuery) -> Vec<String> {
     let answer = store.query_vectors(index, query).expect("an answer");
     answer.hits.into_iter().map(|hit| hit.key).collect()
 }
 
-fn key_is(key: &str, condition: Condition) -> Filter {
+pub(crate) fn key_is(key: &str, condition: Condition) -> Filter {
     Filter::Key { key: key.to_owned(), condition }
 }
 
@@ -352,41 +352,6 @@ fn a_filter_is_applied_before_the_search_and_follows_every_change() {
 }
 
 #[test]
-fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
-    let starts = |with: &str| key_is("text", Condition::StartsWith(with.to_owned()));
-    let is = |text: &str| Scalar::String(text.to_owned());
-    let query = |filter| VectorQuery { filter: Some(filter), ..VectorQuery::nearest(vec![0.0], 9) };
-    on_every_backend(|store| {
-        let index = create(store, 1, DistanceMetric::Euclidean);
-        for (at, key) in ["war", "warm", "wax", "swarm"].into_iter().enumerate() {
-            put(store, &index, key, &[at as f32]);
-        }
-        assert_eq!(found(store, &index, &query(starts("war"))), ["war", "warm"]);
-        let not = key_is("text", Condition::NotEqual(is("warm")));
-        let both = Filter::All(vec![starts("wa"), not]);
-        assert_eq!(found(store, &index, &query(both.clone())), ["war", "wax"]);
-        let either = Filter::Any(vec![both, starts("swa")]);
-        assert_eq!(found(store, &index, &query(either)), ["war", "wax", "swarm"]);
-    });
-    // Of a time when indexes could be CLASSIC.
-    let clock = Arc::new(ManualClock::new(1_790_726_399_999));
-    let store = Store::open(StoreConfig { clock, ..config(1) }).expect("memory");
-    let index = create(&store, 1, DistanceMetric::Euclidean);
-    put(&store, &index, "war", &[0.0]);
-    store.set_index_mode(index.clone(), IndexMode::Classic).wait().expect("allowed");
-    let index = store.index(&index.bucket, &index.name).expect("there");
-    let nested = query(Filter::Any(vec![Filter::All(vec![starts("w")])]));
-    match store.query_vectors(&index, &nested) {
-        Err(StoreError::InvalidField { path, message }) => {
-            assert!(path == "filter" && message.contains("$startsWith"), "{path}: {message}");
-        }
-        result => panic!("{result:?}"),
-    }
-    let enhanced = VectorQuery { mode: Some(IndexMode::Enhanced), ..nested };
-    assert_eq!(found(&store, &index, &enhanced), ["war"]);
-}
-
-#[test]
 fn words_are_found_alone_and_together_with_vectors() {
     on_every_backend(|store| {
         let index = films(store);
@@ -395,8 +360,12 @@ fn words_are_found_alone_and_together_with_vectors() {
         film(store, &index, "ccc", 2.0, &[("title", "Standing still"), ("plot", "a man stands")]);
         film(store, &index, "dddd", 3.0, &[]);
         let text = |key: &str, text: &str| QueryText { key: key.to_owned(), text: text.to_owned() };
-        let by_text =
-            |texts: Vec<QueryText>| VectorQuery { texts, top_k: 10, ..Default::default() };
+        let by_text = |texts: Vec<QueryText>| VectorQuery {
+            texts,
+            top_k: 10,
+            with_scores: true,
+            ..Default::default()
+        };
         // Stems are found in English, words as they are without a language.
         assert_eq!(found(store, &index, &by_text(vec![text("title", "runs")])), ["bb", "a"]);
         assert_eq!(found(store, &index, &by_text(vec![text("plot", "running")])), [""; 0]);
@@ -433,7 +402,7 @@ fn queries_that_make_no_sense_are_refused_with_the_field() {
     let plot = key_is("plot", Condition::Exists(true));
     let rows = [
         (VectorQuery { top_k: 0, ..good() }, "topK"),
-        (VectorQuery { top_k: 101, ..good() }, "topK"),
+        (VectorQuery { top_k: 10_001, ..good() }, "topK"),
         (VectorQuery { vector: None, ..good() }, "queryVector"),
         (VectorQuery { vector: Some(vec![1.0, 2.0]), ..good() }, "queryVector.float32"),
         (VectorQuery { filter: Some(Filter::All(vec![plot])), ..good() }, "filter"),

@@ -1,0 +1,118 @@
+//! The order of what a query finds.
+
+use std::collections::HashMap;
+
+use liteio_vector::{Search, Slot, SlotSet, View};
+
+use super::columns::Scope;
+use super::fuse::{Ranked, Scored, Sums, best, by_distance, fuse};
+use super::open::{OpenIndex, Vectors};
+use super::query::VectorQuery;
+use crate::error::StoreError;
+use crate::limits::FUSED_DEPTH;
+use crate::meta::vector::TextSearch;
+
+/// A query that is being answered.
+pub(super) struct Ranking<'query> {
+    pub(super) query: &'query VectorQuery,
+    /// Of its texts.
+    pub(super) searches: &'query [TextSearch],
+    pub(super) scope: Scope<'query>,
+    pub(super) open: &'query OpenIndex,
+    pub(super) view: &'query View,
+    pub(super) caches: &'query Vectors,
+}
+
+impl Ranking<'_> {
+    /// The results that are left after `query.after`, with the scores of all texts if they are wanted;
+    /// `None` when vectors were replaced meanwhile.
+    pub(super) fn rank(&self) -> Result<Option<Vec<Ranked>>, StoreError> {
+        let query = self.query;
+        let filtered = match &query.filter {
+            Some(filter) => match self.scope.select(filter, &self.caches.columns)? {
+                Some(slots) => Some(slots),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let allowed = filtered.as_ref().unwrap_or(&self.scope.moment.slots);
+        let ranked = match &query.vector {
+            Some(vector) if query.texts.is_empty() => {
+                Some(self.nearest(vector, query.top_k, allowed)?)
+            }
+            Some(vector) => self.hybrid(vector, allowed)?,
+            None => self.best_texts(allowed)?,
+        };
+        let Some(mut ranked) = ranked else { return Ok(None) };
+        if let Some(after) = &query.after {
+            after.skip(&mut ranked, query.top_k);
+        }
+        let is_complete = !query.with_scores || self.score_texts(&mut ranked)?;
+        Ok(is_complete.then_some(ranked))
+    }
+
+    /// Those of slots that were given back meanwhile may be missing, which `query_vectors` notices.
+    fn nearest(
+        &self,
+        vector: &[f32],
+        depth: usize,
+        allowed: &SlotSet,
+    ) -> Result<Vec<Ranked>, StoreError> {
+        let search = Search::new(vector, depth).within(allowed);
+        let found = self.open.vectors.search(self.view, &search)?;
+        Ok(by_distance(found.into_iter().map(|found| (found.slot, found.distance)).collect()))
+    }
+
+    /// The best by the sum of the scores of all texts.
+    fn best_texts(&self, allowed: &SlotSet) -> Result<Option<Vec<Ranked>>, StoreError> {
+        let mut sums = Sums::default();
+        for place in 0..self.searches.len() {
+            let Some(found) = self.matches(place, allowed)? else { return Ok(None) };
+            sums.add(&found);
+        }
+        let ranked = best(sums.all(), self.query.top_k);
+        Ok(Some(ranked.into_iter().map(Ranked::new).collect()))
+    }
+
+    /// The best of the neighbours and the texts together.
+    fn hybrid(&self, vector: &[f32], allowed: &SlotSet) -> Result<Option<Vec<Ranked>>, StoreError> {
+        let depth = self.query.top_k.max(FUSED_DEPTH);
+        let neighbours = self.nearest(vector, depth, allowed)?;
+        let mut texts = Vec::with_capacity(self.searches.len());
+        for place in 0..self.searches.len() {
+            let Some(found) = self.matches(place, allowed)? else { return Ok(None) };
+            texts.push(best(found, depth));
+        }
+        Ok(Some(fuse(&neighbours, &texts, self.query.top_k)))
+    }
+
+    /// All slots with words of a text of the query, in any order.
+    fn matches(&self, place: usize, allowed: &SlotSet) -> Result<Option<Vec<Scored>>, StoreError> {
+        let (search, wanted) = (&self.searches[place], &self.query.texts[place]);
+        self.scope.search_text(search, &wanted.text, allowed, &self.caches.texts)
+    }
+
+    /// Adds the scores of every text, whichever search has found a slot; tells whether vectors stayed
+    /// as they were. Scoring anew the few that are wanted takes less memory than keeping the scores of
+    /// all that match until it is known which are.
+    fn score_texts(&self, ranked: &mut [Ranked]) -> Result<bool, StoreError> {
+        if self.query.vector.is_none() && self.searches.len() == 1 {
+            for found in ranked {
+                found.text_scores.push((0, found.scored.score));
+            }
+            return Ok(true);
+        }
+        let slots: SlotSet = ranked.iter().map(|found| found.scored.slot).collect();
+        let slot = |(index, found): (usize, &Ranked)| (found.scored.slot, index);
+        let indexes: HashMap<Slot, usize> = ranked.iter().enumerate().map(slot).collect();
+        for place in 0..self.searches.len() {
+            let Some(found) = self.matches(place, &slots)? else { return Ok(false) };
+            for scored in found {
+                if let Some(index) = indexes.get(&scored.slot) {
+                    ranked[*index].text_scores.push((place, scored.score));
+                }
+            }
+        }
+        Ok(true)
+    }
+}
