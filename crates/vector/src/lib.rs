@@ -55,7 +55,8 @@
 //! Slices borrowed from a [`View`] stay as they are while the view lives; they cannot outlive it.
 //!
 //! # Searching
-//! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, and vectors below
+//! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, or
+//! [`EXACT_CANDIDATES_PER_NEIGHBOUR`] for each neighbour wanted, and vectors below
 //! [`CODES_DIMENSION_MIN`] elements, exactly. Of more it scans codes of one bit an element, looks closer
 //! at those that may be near with codes of four bits, and compares the rest exactly: distances are always
 //! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
@@ -88,7 +89,8 @@ pub use config::{Durability, Metric, Shape};
 pub use error::VectorError;
 pub use index::VectorIndex;
 pub use limits::{
-    CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX, SLOTS_MAX,
+    CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,
+    NEIGHBOURS_MAX, SLOTS_MAX,
 };
 pub use search::{Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};

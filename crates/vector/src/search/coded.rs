@@ -43,6 +43,10 @@ pub(super) struct Scratch {
 /// Finer codes that are fetched while one is compared.
 const PREFETCH_AHEAD: usize = 8;
 
+/// If one in so many bounds or more is wanted, they are all taken, and then divided, which takes less
+/// time than to keep the lowest in order.
+const SELECT_PART: usize = 64;
+
 const _: () = assert!(PARTITION_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
 
 /// How many chunks a partition has, so that all threads have work.
@@ -69,12 +73,7 @@ impl Scan<'_> {
         let bounds = &mut scratch.bounds;
         // The best by their bounds first: they make the threshold that spares the others.
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
-        let mut best = TopK::new(firsts);
-        for_each_below(bounds, f32::INFINITY, |slot, rank| {
-            best.offer(Candidate { rank, slot });
-            best.threshold()
-        });
-        let mut best = best.into_sorted();
+        let mut best = best_bounds(bounds, firsts);
         for candidate in &mut best {
             bounds[candidate.slot as usize] = f32::INFINITY;
             candidate.slot += first_slot;
@@ -230,6 +229,28 @@ impl Scan<'_> {
         };
         bound + bound.abs() * 1e-5
     }
+}
+
+/// The `count` lowest bounds, in any order.
+fn best_bounds(bounds: &[f32], count: usize) -> Vec<Candidate> {
+    if count * SELECT_PART < bounds.len() {
+        let mut best = TopK::new(count);
+        for_each_below(bounds, f32::INFINITY, |slot, rank| {
+            best.offer(Candidate { rank, slot });
+            best.threshold()
+        });
+        return best.into_sorted();
+    }
+    let mut all = Vec::with_capacity(bounds.len());
+    for_each_below(bounds, f32::INFINITY, |slot, rank| {
+        all.push(Candidate { rank, slot });
+        f32::INFINITY
+    });
+    if all.len() > count {
+        all.select_nth_unstable(count);
+        all.truncate(count);
+    }
+    all
 }
 
 /// Calls `found` with the index and value of all `bounds` that are not above a limit, or not

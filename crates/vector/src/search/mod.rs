@@ -10,7 +10,9 @@ use crate::check::check_vectors;
 use crate::codes::{Codes, Dot, Scanner};
 use crate::distance::{Kernels, Query};
 use crate::error::VectorError;
-use crate::limits::{CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, NEIGHBOURS_MAX};
+use crate::limits::{
+    CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR, NEIGHBOURS_MAX,
+};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
@@ -67,16 +69,18 @@ impl<'search> Search<'search> {
         Ok(())
     }
 
-    /// Whether so few vectors may be found, or such short ones, that all of them are compared.
+    /// Whether so few vectors may be found, or such short ones, or so many are wanted, that all of them
+    /// are compared.
     pub(crate) fn is_exact(&self, view: &View) -> bool {
         if view.shape().dimension() < CODES_DIMENSION_MIN {
             return true;
         }
+        let exact_max = EXACT_CANDIDATES_MAX.max(EXACT_CANDIDATES_PER_NEIGHBOUR * self.neighbours);
         let words = (view.slot_count() as usize).div_ceil(64);
         let mut candidates = 0;
         for index in 0..words {
             candidates += self.word(view, index).count_ones() as usize;
-            if candidates > EXACT_CANDIDATES_MAX {
+            if candidates > exact_max {
                 return false;
             }
         }
