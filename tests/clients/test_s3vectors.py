@@ -232,6 +232,11 @@ FILTERS = [
      lambda m: m["n"] in (1, 99)),
     ({"parity": "odd", "n": {"$lt": 4}}, lambda m: m["n"] in (1, 3)),
     ({"flag": True}, lambda m: m["flag"]),
+    ({"parity": {"$startsWith": "od"}}, lambda m: m["parity"] == "odd"),
+    ({"parity": {"$startsWith": "dd"}}, lambda m: False),
+    ({"tags": {"$startsWith": "s", "$ne": "three"}}, lambda m: m["tags"] == ["seven"]),
+    ({"$or": [{"n": 1}, {"$and": [{"tags": {"$startsWith": "th"}}, {"n": {"$gt": 95}}]}]},
+     lambda m: m["n"] in (1, 96, 99)),
 ]
 
 
@@ -254,7 +259,9 @@ def test_filters_choose_before_the_search(client, bucket):
             m for m in metadata if allows(m)]
     query = {"indexArn": arn, "topK": 1, "queryVector": {"float32": [0, 0]}}
     for condition, part in (({"text": "x"}, "non-filterable"), ({"n": {"$like": 1}}, "$like"),
-                            ({"n": {"$gt": "x"}}, "number"), ({"$and": []}, "$and"),
+                            ({"n": {"$gt": "x"}}, "number"),
+                            ({"$or": [{"tags": {"$startsWith": ["t"]}}]},
+                             "filter.$or[0].tags.$startsWith"), ({"$and": []}, "$and"),
                             ({}, "filter"), ([1], "filter")):
         refused(client.query_vectors, "ValidationException", part, filter=condition, **query)
 
@@ -307,6 +314,52 @@ def test_results_with_much_metadata_come_in_pages(client, bucket):
             **{**query, "topK": 89, "nextToken": first["nextToken"]})
 
 
+def test_thousands_of_results_come_in_pages(client, bucket):
+    arn = make_index(client, bucket, dimension=1, metadataConfiguration={
+        "textSearchConfigurations": [{"metadataKey": "title"}],
+        "nonFilterableMetadataKeys": ["text"]})
+    for start in range(0, 2_500, 500):
+        client.put_vectors(indexArn=arn, vectors=[
+            vector(str(n), [n // 3], {"title": "zebra " * (n % 7), "text": "x" * 1_000})
+            for n in range(start, start + 500)])
+    near, text = {"queryVector": {"float32": [0]}}, {"queryTexts": [
+        {"metadataKey": "title", "text": "zebra"}]}
+    with_text = sum(n % 7 > 0 for n in range(2_500))
+    for query, there in ((near, 2_500), (text, with_text), ({**near, **text}, 2_500)):
+        for top_k in (1_000, 2_000, 10_000):
+            paginate = client.get_paginator("query_vectors").paginate
+            pages = list(paginate(indexArn=arn, topK=top_k, returnMetadata=True, returnScores=True,
+                                  **query))
+            found = [key for page in pages for key in keys_of(page)]
+            assert len(found) == len(set(found)) == min(top_k, there), query
+            assert len(pages) > 1 or top_k == 1_000
+            assert all(page["vectors"] for page in pages)
+            # Without metadata they fit on one page, and are the same.
+            answer = client.query_vectors(indexArn=arn, topK=top_k, **query)
+            assert keys_of(answer) == found and "nextToken" not in answer
+            if "queryTexts" in query:
+                for page in pages:
+                    for one in page["vectors"]:
+                        assert ("bm25Scores" in one["scores"]) == (int(one["key"]) % 7 > 0), one
+
+
+def test_the_scores_of_several_texts_are_those_of_all_vectors(client, bucket):
+    arn = make_index(client, bucket, dimension=1, metadataConfiguration={
+        "textSearchConfigurations": [{"metadataKey": "a"}, {"metadataKey": "b"}]})
+    high, low = "zebra zebra zebra", "x " * 9 + "zebra"
+    rows = [(f"a{n}", high, low) for n in range(225)] + [(f"b{n}", low, high) for n in range(225)]
+    rows.append(("both", "x zebra zebra", "x zebra zebra"))
+    client.put_vectors(indexArn=arn, vectors=[
+        vector(key, [1], {"a": a, "b": b}) for key, a, b in rows])
+    texts = [{"metadataKey": key, "text": "zebra"} for key in "ab"]
+    for vectors in ({}, {"queryVector": {"float32": [1]}}):
+        found = client.query_vectors(indexArn=arn, topK=100, returnScores=True, queryTexts=texts,
+                                     **vectors)["vectors"]
+        assert vectors or found[0]["key"] == "both"
+        for one in found:
+            assert [score["metadataKey"] for score in one["scores"]["bm25Scores"]] == ["a", "b"]
+
+
 def test_bad_vectors_are_refused_and_nothing_of_the_request_is_stored(client, bucket):
     arn = make_index(client, bucket, dimension=3, metric="cosine",
                      metadataConfiguration={"nonFilterableMetadataKeys": ["text"]})
@@ -355,7 +408,7 @@ def test_what_does_not_exist_or_makes_no_sense_is_told(client, bucket):
     refused(client.query_vectors, "ValidationException", vectorBucketName=bucket, **query)
     refused(client.query_vectors, "ValidationException", indexArn=arn, indexName="films", **query)
     refused(client.query_vectors, "ValidationException", "indexArn", indexArn="nonsense", **query)
-    for top_k in (0, 101, -1, 1.5, "x"):
+    for top_k in (0, 10_001, -1, 1.5, "x"):
         refused(client.query_vectors, "ValidationException", "topK", indexArn=arn,
                 topK=top_k, queryVector={"float32": [1, 2, 3]})
     refused(client.query_vectors, "ValidationException", "queryVector.float32", indexArn=arn,

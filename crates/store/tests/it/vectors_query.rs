@@ -47,8 +47,11 @@ fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
     assert_eq!(found(&store, &index, &enhanced), ["war"]);
 }
 
-/// Vectors at once, each with these texts.
-fn put_texts(store: &Store, index: &Index, rows: &[(String, f32, &[(&str, &str)])]) {
+/// The key of a vector, its element, and its texts by metadata key.
+type Row<'text> = (String, f32, &'text [(&'text str, &'text str)]);
+
+/// Puts vectors, many at once.
+fn put_texts(store: &Store, index: &Index, rows: &[Row<'_>]) {
     for rows in rows.chunks(500) {
         let mut vectors = NewVectors::default();
         for (key, at, texts) in rows {
@@ -86,7 +89,7 @@ fn the_best_sum_of_several_texts_is_found_however_many_are_better_in_one_of_them
     let low: &[(&str, &str)] =
         &[("title", "x x x x x x x x x zebra"), ("plot", "zebra zebra zebra")];
     let both: &[(&str, &str)] = &[("title", "x zebra zebra"), ("plot", "x zebra zebra")];
-    let mut rows: Vec<(String, f32, &[(&str, &str)])> = Vec::new();
+    let mut rows: Vec<Row<'_>> = Vec::new();
     for number in 0..250_u8 {
         rows.push((format!("high-{number}"), f32::from(number), high));
         rows.push((format!("low-{number}"), f32::from(number), low));
