@@ -176,6 +176,12 @@ impl VectorRecord {
         Ok(record::take(fields, "a vector's record")?.0)
     }
 
+    /// The slot and the CRC in a record, without the metadata.
+    pub(crate) fn slot_and_crc_of(bytes: &[u8]) -> Result<(u32, u64), StoreError> {
+        let (_, fields) = record::split_version(bytes, 1)?;
+        Ok(record::take(fields, "a vector's record")?.0)
+    }
+
     /// Removes the vector `key`, if it is there; returns its slot.
     pub(crate) fn remove(
         from: &mut impl Write,

@@ -189,8 +189,7 @@ fn resolve(
     query: &VectorQuery,
     ranked: &[Ranked],
 ) -> Result<Option<QueryAnswer>, StoreError> {
-    let is_hybrid = query.vector.is_some() && !query.texts.is_empty();
-    let mut hits = Vec::new();
+    let mut hits: Vec<Hit> = Vec::new();
     let mut bytes = 0;
     let mut last = None;
     for found in ranked {
@@ -200,35 +199,53 @@ fn resolve(
             let next = QueryPosition::after(query.after.as_ref(), hits.len(), last);
             return Ok(Some(QueryAnswer { hits, next: Some(next) }));
         }
-        last = Some(found);
-        let slot = found.scored.slot;
-        let Some(key) = snapshot.get(&space::vector_slot(index.id, slot.number()))? else {
-            return Ok(None);
-        };
-        let key = String::from_utf8(key.to_vec())
-            .map_err(|_| StoreError::corrupt("the key of a vector"))?;
-        let record = VectorRecord::read(snapshot, index.id, &key)?;
-        let Some(record) = record.filter(|record| record.slot == slot.number()) else {
-            return Err(StoreError::corrupt(format!("the slot of the vector {key:?}")));
-        };
-        if found.distance.is_some() {
-            match view.vector(slot) {
-                Ok(vector) if vector_crc(&vector) == record.crc => {}
-                Ok(_) => return Err(damaged(&key)),
-                Err(VectorError::NoSuchSlot(_)) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let text_score = |(place, score): &(usize, f64)| (query.texts[*place].key.clone(), *score);
-        let hit = Hit {
-            key,
-            distance: found.distance,
-            text_scores: found.text_scores.iter().map(text_score).collect(),
-            fused: is_hybrid.then_some(found.scored.score),
-            metadata: query.with_metadata.then_some(record.metadata),
-        };
+        let Some(hit) = hit(snapshot, view, index, query, found)? else { return Ok(None) };
         bytes += hit.bytes();
         hits.push(hit);
+        last = Some(found);
     }
     Ok(Some(QueryAnswer { hits, next: None }))
+}
+
+/// What is wanted of a slot; `None` when it was given to another vector meanwhile.
+fn hit(
+    snapshot: &Snapshot,
+    view: &View,
+    index: &Index,
+    query: &VectorQuery,
+    found: &Ranked,
+) -> Result<Option<Hit>, StoreError> {
+    let slot = found.scored.slot;
+    let Some(key) = snapshot.get(&space::vector_slot(index.id, slot.number()))? else {
+        return Ok(None);
+    };
+    let key =
+        String::from_utf8(key.to_vec()).map_err(|_| StoreError::corrupt("the key of a vector"))?;
+    let misplaced = || StoreError::corrupt(format!("the slot of the vector {key:?}"));
+    let record = snapshot.get(&space::vector(index.id, &key))?.ok_or_else(misplaced)?;
+    let (named, crc) = VectorRecord::slot_and_crc_of(&record)?;
+    if named != slot.number() {
+        return Err(misplaced());
+    }
+    if found.distance.is_some() {
+        match view.vector(slot) {
+            Ok(vector) if vector_crc(&vector) == crc => {}
+            Ok(_) => return Err(damaged(&key)),
+            Err(VectorError::NoSuchSlot(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let metadata = match query.with_metadata {
+        true => Some(VectorRecord::decode(&record)?.metadata),
+        false => None,
+    };
+    let is_hybrid = query.vector.is_some() && !query.texts.is_empty();
+    let text_score = |(place, score): &(usize, f64)| (query.texts[*place].key.clone(), *score);
+    Ok(Some(Hit {
+        key,
+        distance: found.distance,
+        text_scores: found.text_scores.iter().map(text_score).collect(),
+        fused: is_hybrid.then_some(found.scored.score),
+        metadata,
+    }))
 }
