@@ -115,8 +115,8 @@ impl Store {
         let inner = Inner {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
+            vectors: Vectors::new(opened.disk.is_some()),
             disk: opened.disk,
-            vectors: Vectors::default(),
             reclaimer: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),

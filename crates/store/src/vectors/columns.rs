@@ -14,7 +14,7 @@ use liteio_vector::{Slot, SlotSet};
 use super::cache::{Cache, Derived};
 use super::filter::{Condition, Filter};
 use super::index::Index;
-use super::referenced::Moment;
+use super::referenced::{Moment, Version};
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::meta::space;
@@ -39,7 +39,7 @@ pub(crate) struct Column {
     by_hash: HashMap<u64, u32>,
     value_bytes: usize,
     /// All slots of this version of the index are known.
-    complete_at: Option<u64>,
+    complete_at: Option<Version>,
 }
 
 impl Derived for Column {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_disk::Disk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
@@ -27,24 +28,20 @@ const DIRECTORY: &str = "vectors";
 #[derive(Debug)]
 pub(crate) struct Vectors {
     entries: Mutex<HashMap<IndexId, Arc<Entry>>>,
+    /// More than these are not kept open, if others are idle.
+    open_max: usize,
+    /// Counts uses and openings.
+    clock: AtomicU64,
     pub(super) columns: Cache<Column>,
     pub(super) texts: Cache<TextIndex>,
-}
-
-impl Default for Vectors {
-    fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-            columns: Cache::new(COLUMN_BYTES_MAX),
-            texts: Cache::new(TEXT_BYTES_MAX),
-        }
-    }
 }
 
 /// An index that is open, or is being opened or closed by whoever holds the lock.
 #[derive(Debug, Default)]
 struct Entry {
     open: Mutex<Option<Arc<OpenIndex>>>,
+    /// When it was last asked for, by the clock.
+    used: AtomicU64,
 }
 
 /// An index whose files are open. Those who work with it hold it, so that it is not closed.
@@ -55,12 +52,37 @@ pub(crate) struct OpenIndex {
 }
 
 impl Vectors {
-    fn entry(&self, id: IndexId) -> Arc<Entry> {
-        let mut entries = self.entries.lock();
-        if entries.len() >= OPEN_INDEXES_MAX && !entries.contains_key(&id) {
-            entries.retain(|_, entry| !entry.close_if_idle());
+    /// For a store with files, or for one whose vectors are in its open indexes and nowhere else.
+    pub(crate) fn new(has_files: bool) -> Self {
+        Self {
+            entries: Mutex::default(),
+            open_max: if has_files { OPEN_INDEXES_MAX } else { usize::MAX },
+            clock: AtomicU64::new(0),
+            columns: Cache::new(COLUMN_BYTES_MAX),
+            texts: Cache::new(TEXT_BYTES_MAX),
         }
-        Arc::clone(entries.entry(id).or_default())
+    }
+
+    fn entry(&self, id: IndexId) -> Arc<Entry> {
+        let (entry, idle) = {
+            let mut entries = self.entries.lock();
+            let entry = Arc::clone(entries.entry(id).or_default());
+            entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            let is_full = entries.len() > self.open_max;
+            let others = entries.iter().filter(|(other, entry)| **other != id && entry.is_idle());
+            let oldest = || others.min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed));
+            let idle = is_full.then(oldest).flatten();
+            (entry, idle.map(|(id, entry)| (*id, Arc::clone(entry))))
+        };
+        if let Some((id, idle)) = idle {
+            idle.close();
+            let mut entries = self.entries.lock();
+            // Unless somebody has come for it meanwhile, who then opens it again.
+            if Arc::strong_count(&idle) == 2 && entries.get(&id).is_some_and(|it| it.is(&idle)) {
+                entries.remove(&id);
+            }
+        }
+        entry
     }
 
     /// Closes an index that is about to be deleted; those who still work with it see its files until
@@ -87,20 +109,30 @@ impl Vectors {
 }
 
 impl Entry {
-    /// Closes the index unless somebody works with it or is about to; tells whether it did.
-    fn close_if_idle(self: &Arc<Self>) -> bool {
-        if Arc::strong_count(self) > 1 {
-            return false;
-        }
-        let Some(mut open) = self.open.try_lock() else { return false };
-        if open.as_ref().is_some_and(|open| Arc::strong_count(open) > 1) {
-            return false;
-        }
-        if let Some(open) = open.take() {
+    /// Whether nobody works with the index, opens it or closes it.
+    fn is_idle(&self) -> bool {
+        self.open.try_lock().is_some_and(|open| is_unused(open.as_ref()))
+    }
+
+    /// Closes the index unless somebody works with it.
+    fn close(&self) {
+        let Some(mut open) = self.open.try_lock() else { return };
+        if is_unused(open.as_ref())
+            && let Some(open) = open.take()
+        {
+            // With the entry locked: whoever comes for it opens the files after they were closed.
             open.save();
         }
-        true
     }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// Only with its entry locked, without which nobody begins to work with it.
+fn is_unused(open: Option<&Arc<OpenIndex>>) -> bool {
+    open.is_none_or(|open| Arc::strong_count(open) == 1)
 }
 
 impl OpenIndex {
@@ -108,6 +140,7 @@ impl OpenIndex {
         disk: Option<&Arc<dyn Disk>>,
         index: &Index,
         snapshot: &Snapshot,
+        opening: u64,
     ) -> Result<Self, StoreError> {
         let metric = match index.metric {
             DistanceMetric::Cosine => Metric::Cosine,
@@ -117,7 +150,7 @@ impl OpenIndex {
         let used = used_slots(snapshot, index.id)?;
         let Some(disk) = disk else {
             let vectors = VectorIndex::in_memory(shape)?;
-            return Ok(Self { vectors, referenced: Referenced::new(used) });
+            return Ok(Self { vectors, referenced: Referenced::new(used, opening) });
         };
         let path = path(index.id);
         let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
@@ -137,7 +170,7 @@ impl OpenIndex {
             slots.commit(Durability::Fsync)?;
         }
         slots.retain(&used)?;
-        Ok(Self { vectors, referenced: Referenced::new(used) })
+        Ok(Self { vectors, referenced: Referenced::new(used, opening) })
     }
 
     fn save(&self) {
@@ -179,7 +212,9 @@ impl Store {
         // With the entry locked: whoever deletes the files has committed before, and locks it after.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
-        let opened = Arc::new(OpenIndex::open(self.inner.disk.as_ref(), index, &snapshot)?);
+        let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
+        let disk = self.inner.disk.as_ref();
+        let opened = Arc::new(OpenIndex::open(disk, index, &snapshot, opening)?);
         *open = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -24,17 +24,22 @@ pub(super) struct Referenced {
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
     pub(super) slots: Arc<SlotSet>,
-    /// Another one for every set of slots.
-    pub(super) version: u64,
+    pub(super) version: Version,
     /// How often slots had been given back.
     pub(super) removals: u64,
+}
+
+/// Another one for every set of slots, also when an index was closed and opened again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Version {
+    opening: u64,
+    changes: u64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     slots: Arc<SlotSet>,
-    /// How often anything was changed.
-    version: u64,
+    version: Version,
     /// How often slots were given back.
     removals: u64,
     /// Removed by a commit whose predecessor has not yet added them.
@@ -42,8 +47,10 @@ struct State {
 }
 
 impl Referenced {
-    pub(super) fn new(slots: SlotSet) -> Self {
-        let state = State { slots: Arc::new(slots), ..State::default() };
+    /// The slots at the opening of an index, whose number is no other opening's.
+    pub(super) fn new(slots: SlotSet, opening: u64) -> Self {
+        let version = Version { opening, changes: 0 };
+        let state = State { slots: Arc::new(slots), version, ..State::default() };
         Self { state: Mutex::new(state), commits: RwLock::default() }
     }
 
@@ -82,7 +89,7 @@ impl Referenced {
                 false => drop(state.removed_early.insert(*slot)),
             }
         }
-        state.version += 1;
+        state.version.changes += 1;
         state.removals += u64::from(!unused.is_empty());
         unused
     }

@@ -9,7 +9,7 @@ use liteio_vector::{Slot, SlotSet};
 
 use super::cache::{Cache, Derived};
 use super::columns::Scope;
-use super::referenced::Moment;
+use super::referenced::{Moment, Version};
 use super::words::Analyzer;
 use crate::error::StoreError;
 use crate::meta::vector::TextSearch;
@@ -42,7 +42,7 @@ pub(crate) struct TextIndex {
     forgotten: usize,
     bytes: usize,
     /// All slots of this version of the index are known.
-    complete_at: Option<u64>,
+    complete_at: Option<Version>,
 }
 
 #[derive(Clone, Copy, Debug)]
