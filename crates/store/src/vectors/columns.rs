@@ -121,7 +121,7 @@ impl Scope<'_> {
         match self.select_by_columns(filter, cache)? {
             Outcome::Selected(slots) => Ok(Some(slots)),
             Outcome::Replaced => Ok(None),
-            Outcome::TooLarge => self.select_by_records(filter).map(Some),
+            Outcome::TooLarge => self.select_by_records(filter),
         }
     }
 
@@ -259,17 +259,18 @@ impl Scope<'_> {
         Ok(missing.is_empty())
     }
 
-    /// Without columns, for values that do not fit into memory.
-    fn select_by_records(&self, filter: &Filter) -> Result<SlotSet, StoreError> {
+    /// Without columns, for values that do not fit into memory. `None` when vectors were replaced
+    /// meanwhile.
+    pub(super) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
         let all: Vec<Slot> = self.moment.slots.iter().collect();
         let mut selected = SlotSet::new();
-        self.visit(&all, &self.moment.slots, &mut |slot, metadata| {
+        let all_there = self.visit(&all, &self.moment.slots, &mut |slot, metadata| {
             if filter.matches(metadata) {
                 selected.insert(slot);
             }
             true
         })?;
-        Ok(selected)
+        Ok(all_there.then_some(selected))
     }
 }
 

@@ -14,6 +14,7 @@ use super::columns::Column;
 use super::index::Index;
 use super::referenced::Referenced;
 use super::text::TextIndex;
+use super::unused::Unused;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::limits::{COLUMN_BYTES_MAX, OPEN_INDEXES_MAX, TEXT_BYTES_MAX};
@@ -49,6 +50,7 @@ struct Entry {
 pub(crate) struct OpenIndex {
     pub(super) vectors: VectorIndex,
     pub(super) referenced: Referenced,
+    pub(super) unused: Unused,
 }
 
 impl Vectors {
@@ -150,7 +152,7 @@ impl OpenIndex {
         let used = used_slots(snapshot, index.id)?;
         let Some(disk) = disk else {
             let vectors = VectorIndex::in_memory(shape)?;
-            return Ok(Self { vectors, referenced: Referenced::new(used, opening) });
+            return Ok(Self::with(vectors, used, opening));
         };
         let path = path(index.id);
         let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
@@ -170,7 +172,12 @@ impl OpenIndex {
             slots.commit(Durability::Fsync)?;
         }
         slots.retain(&used)?;
-        Ok(Self { vectors, referenced: Referenced::new(used, opening) })
+        Ok(Self::with(vectors, used, opening))
+    }
+
+    fn with(vectors: VectorIndex, used: SlotSet, opening: u64) -> Self {
+        let referenced = Referenced::new(used, opening);
+        Self { vectors, referenced, unused: Unused::default() }
     }
 
     fn save(&self) {
@@ -212,6 +219,9 @@ impl Store {
         // With the entry locked: whoever deletes the files has committed before, and locks it after.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
+        // No file is made for an index, and no slot given to another vector, while a power cut can
+        // bring back records from before.
+        self.sync_rest()?;
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
         let disk = self.inner.disk.as_ref();
         let opened = Arc::new(OpenIndex::open(disk, index, &snapshot, opening)?);

@@ -139,21 +139,35 @@ impl Store {
     ) -> Result<QueryAnswer, StoreError> {
         let searches = query.check(index)?;
         let open = self.open_index(index)?;
-        self.consistently(&open, |view| {
-            // Before the snapshot: what is not in that any more is noticed.
-            let moment = open.referenced.now();
-            let snapshot = self.snapshot()?;
-            index.require(&snapshot)?;
-            let scope = Scope { index, snapshot: &snapshot, moment: &moment };
-            let Some(ranked) = self.rank(&open, view, query, &searches, &scope)? else {
-                return Ok(None);
-            };
-            if open.referenced.now().removals != moment.removals {
-                // One that was given back meanwhile may have been missed.
-                return Ok(None);
-            }
-            resolve(&snapshot, view, index, query, &ranked)
-        })
+        self.consistently(&open, |view| self.try_query(&open, view, index, query, &searches))
+    }
+
+    /// `None` when vectors were replaced meanwhile.
+    pub(super) fn try_query(
+        &self,
+        open: &OpenIndex,
+        view: &View,
+        index: &Index,
+        query: &VectorQuery,
+        searches: &[TextSearch],
+    ) -> Result<Option<QueryAnswer>, StoreError> {
+        // Before the snapshot: what is not in that any more is noticed.
+        let moment = open.referenced.now();
+        if moment.end > view.slot_count() {
+            // What was put since the view was made may stand for what is in the view no more.
+            return Ok(None);
+        }
+        let snapshot = self.snapshot()?;
+        index.require(&snapshot)?;
+        let scope = Scope { index, snapshot: &snapshot, moment: &moment };
+        let Some(ranked) = self.rank(open, view, query, searches, &scope)? else {
+            return Ok(None);
+        };
+        if open.referenced.now().removals != moment.removals {
+            // One that was given back meanwhile may have been missed.
+            return Ok(None);
+        }
+        resolve(&snapshot, view, index, query, &ranked)
     }
 
     /// The slots of the best results; `None` when vectors were replaced meanwhile.

@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) version: Version,
     /// How often slots had been given back.
     pub(super) removals: u64,
+    /// All of the slots, and all that ever were, are below.
+    pub(super) end: u32,
 }
 
 /// Another one for every set of slots, also when an index was closed and opened again.
@@ -42,6 +44,7 @@ struct State {
     version: Version,
     /// How often slots were given back.
     removals: u64,
+    end: u32,
     /// Removed by a commit whose predecessor has not yet added them.
     removed_early: HashSet<Slot>,
 }
@@ -50,7 +53,8 @@ impl Referenced {
     /// The slots at the opening of an index, whose number is no other opening's.
     pub(super) fn new(slots: SlotSet, opening: u64) -> Self {
         let version = Version { opening, changes: 0 };
-        let state = State { slots: Arc::new(slots), version, ..State::default() };
+        let end = slots.iter().last().map_or(0, |slot| slot.number() + 1);
+        let state = State { slots: Arc::new(slots), version, end, ..State::default() };
         Self { state: Mutex::new(state), commits: RwLock::default() }
     }
 
@@ -58,7 +62,8 @@ impl Referenced {
     pub(super) fn now(&self) -> Moment {
         let state = self.state.lock();
         let slots = Arc::clone(&state.slots);
-        Moment { slots, version: state.version, removals: state.removals }
+        let State { version, removals, end, .. } = *state;
+        Moment { slots, version, removals, end }
     }
 
     /// To be held from before a commit until it is published.
@@ -78,6 +83,7 @@ impl Referenced {
         let slots = Arc::make_mut(&mut state.slots);
         let mut unused = Vec::new();
         for slot in added {
+            state.end = state.end.max(slot.number() + 1);
             match state.removed_early.remove(slot) {
                 true => unused.push(*slot),
                 false => drop(slots.insert(*slot)),
