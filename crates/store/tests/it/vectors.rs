@@ -396,7 +396,7 @@ fn more_indexes_than_are_kept_open_lose_nothing_and_find_what_they_found() {
         let main = films(store);
         let others: Vec<Index> = (0..OPEN_INDEXES_MAX + 3)
             .map(|number| {
-                let name = VectorName::index(&format!("other-{number}")).expect("a name");
+                let name = VectorName::index(format!("other-{number}")).expect("a name");
                 let options = CreateIndex::new(2, DistanceMetric::Euclidean);
                 store.create_index(&bucket(), name, options).wait().expect("new")
             })

@@ -237,13 +237,12 @@ fn base(seed: u64) -> SimulatedDisk {
     disk
 }
 
-fn check_seed(seed: u64, durability: Durability) {
-    let steps = workload(seed);
+fn check_steps(seed: u64, steps: &[Step], durability: Durability) {
     let base = base(seed);
     let disk = base.kill();
     let store = open(&disk, durability).expect("opens");
     let opened = disk.operations();
-    let models = run(&store, &steps, durability);
+    let models = run(&store, steps, durability);
     assert_eq!(models.in_flight, None, "seed {seed}: {steps:?}");
     let found = contents(&store).expect("readable");
     assert_eq!(Some(&found), models.acknowledged.last(), "seed {seed}: {steps:?}");
@@ -258,7 +257,7 @@ fn check_seed(seed: u64, durability: Durability) {
             let disk = base.kill();
             disk.set_fault(at, fault);
             let Ok(store) = open(&disk, durability) else { continue };
-            let models = run(&store, &steps, durability);
+            let models = run(&store, steps, durability);
             drop(store);
             check_restart(&disk.crash(), &models, &context);
         }
@@ -267,10 +266,21 @@ fn check_seed(seed: u64, durability: Durability) {
 
 #[test]
 fn keys_metadata_and_elements_agree_after_a_crash_or_fault_at_any_operation() {
-    (0..SEEDS).for_each(|seed| check_seed(seed, Durability::Fsync));
+    (0..SEEDS).for_each(|seed| check_steps(seed, &workload(seed), Durability::Fsync));
 }
 
 #[test]
 fn at_os_a_crash_or_fault_at_any_operation_leaves_a_moment_since_the_last_sync() {
-    (0..SEEDS).for_each(|seed| check_seed(seed, Durability::Os));
+    (0..SEEDS).for_each(|seed| check_steps(seed, &workload(seed), Durability::Os));
+}
+
+#[test]
+fn at_os_an_index_whose_deletion_is_lost_has_its_vectors() {
+    let put = |version| {
+        let (index, keys) = ("one".to_owned(), vec!["a".to_owned(), "b".to_owned()]);
+        Step::Put { index, keys, version }
+    };
+    let (create, delete) = (|| Step::CreateIndex("one".into()), Step::DeleteIndex("one".into()));
+    let steps = [create(), put(1), Step::Sync, delete, Step::Reclaim, create(), put(2)];
+    (0..SEEDS).for_each(|seed| check_steps(seed, &steps, Durability::Os));
 }
