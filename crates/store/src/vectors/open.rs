@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::Disk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
@@ -33,6 +33,8 @@ pub(crate) struct Vectors {
     open_max: usize,
     /// Counts uses and openings.
     clock: AtomicU64,
+    /// From here on none is opened.
+    is_closed: AtomicBool,
     pub(super) columns: Cache<Column>,
     pub(super) texts: Cache<TextIndex>,
 }
@@ -60,6 +62,7 @@ impl Vectors {
             entries: Mutex::default(),
             open_max: if has_files { OPEN_INDEXES_MAX } else { usize::MAX },
             clock: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
             columns: Cache::new(COLUMN_BYTES_MAX),
             texts: Cache::new(TEXT_BYTES_MAX),
         }
@@ -101,6 +104,7 @@ impl Vectors {
 
     /// Closes all, and saves what makes the next opening quick.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         let entries = std::mem::take(&mut *self.entries.lock());
         for entry in entries.into_values() {
             if let Some(open) = entry.open.lock().take() {
@@ -215,6 +219,10 @@ impl Store {
         let mut open = entry.open.lock();
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
+        }
+        if self.inner.vectors.is_closed.load(Ordering::Acquire) {
+            // Somebody may still work with the files that were closed.
+            return Err(StoreError::Closed);
         }
         // With the entry locked: whoever deletes the files has committed before, and locks it after.
         let snapshot = self.snapshot()?;
