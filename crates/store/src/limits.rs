@@ -106,7 +106,8 @@ pub const FILTER_CONDITIONS_MAX: usize = 1024;
 /// Nesting of a filter.
 pub const FILTER_DEPTH_MAX: usize = 16;
 
-/// Indexes whose files are open at a time; idle ones make room.
+/// Indexes whose files are open at a time; the idle one that was not used for longest makes room. In
+/// memory all stay open.
 pub const OPEN_INDEXES_MAX: usize = 256;
 
 /// What the columns of all filters may take together; the least used are dropped, and one that does

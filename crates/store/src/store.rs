@@ -12,7 +12,7 @@ use crate::bucket::BucketCache;
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::ids::Ids;
-use crate::kv::{Kv, KvError, Snapshot, Transaction};
+use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::object::{Pins, Staging};
 use crate::open;
 use crate::pending::{Committed, Pending};
@@ -115,8 +115,8 @@ impl Store {
         let inner = Inner {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
+            vectors: Vectors::new(opened.disk.is_some()),
             disk: opened.disk,
-            vectors: Vectors::default(),
             reclaimer: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
@@ -177,6 +177,23 @@ impl Store {
     pub(crate) fn sync_rest(&self) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.sync()?),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// How far everything is that was acknowledged before the call; `None` when all of it survives a
+    /// power cut.
+    pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.unsynced()),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// Whether everything up to `position` survives a power cut by now.
+    pub(crate) fn is_synced(&self, position: Position) -> Result<bool, StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.is_synced(position)),
             None => Err(StoreError::Closed),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liteio_disk::{Disk, DiskFile, memory_file};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
 
 use crate::codes::{Codes, Loaded, new_path};
 use crate::config::Shape;
@@ -24,8 +24,12 @@ pub struct VectorIndex {
     home: Option<Home>,
     codes: RwLock<Option<Arc<Codes>>>,
     /// Held by the one who makes codes.
-    making: Mutex<()>,
+    making: Mutex<Saved>,
 }
+
+/// The sequence of the commit whose codes are in the file, as far as that is known.
+#[derive(Debug, Default)]
+struct Saved(Option<u64>);
 
 #[derive(Debug)]
 struct Home {
@@ -63,7 +67,7 @@ impl VectorIndex {
     }
 
     fn with(slots: SlotFile, home: Option<Home>) -> Self {
-        Self { slots, home, codes: RwLock::new(None), making: Mutex::new(()) }
+        Self { slots, home, codes: RwLock::new(None), making: Mutex::default() }
     }
 
     /// Removes the files of the index with the path `path`, which nobody has open. One that is not
@@ -101,11 +105,11 @@ impl VectorIndex {
     }
 
     fn make_codes(&self) -> Result<Arc<Codes>, VectorError> {
-        let making = self.making.lock();
-        self.make_codes_locked(&making)
+        let mut saved = self.making.lock();
+        self.make_codes_locked(&mut saved)
     }
 
-    fn make_codes_locked(&self, _making: &MutexGuard<'_, ()>) -> Result<Arc<Codes>, VectorError> {
+    fn make_codes_locked(&self, saved: &mut Saved) -> Result<Arc<Codes>, VectorError> {
         let changed = self.slots.take_changed();
         let view = self.slots.view();
         let present = self.codes.read().clone();
@@ -115,7 +119,7 @@ impl VectorIndex {
                 codes
             }
             _ => {
-                let codes = Arc::new(self.load_or_make(&view, &changed)?);
+                let codes = Arc::new(self.load_or_make(&view, &changed, saved)?);
                 *self.codes.write() = Some(Arc::clone(&codes));
                 codes
             }
@@ -124,10 +128,17 @@ impl VectorIndex {
         Ok(codes)
     }
 
-    fn load_or_make(&self, view: &View, changed: &Runs) -> Result<Codes, VectorError> {
+    fn load_or_make(
+        &self,
+        view: &View,
+        changed: &Runs,
+        saved: &mut Saved,
+    ) -> Result<Codes, VectorError> {
+        *saved = Saved(None);
         // Codes that were outgrown are made anew, with another centre.
         let is_first = self.codes.read().is_none();
-        if is_first && let Some(Loaded { codes, slots }) = self.load() {
+        if is_first && let Some(Loaded { codes, slots, sequence }) = self.load() {
+            *saved = Saved(Some(sequence));
             codes.encode(view, (slots..view.slot_count()).chain(changed.slots()))?;
             return Ok(codes);
         }
@@ -166,7 +177,7 @@ impl VectorIndex {
 
     /// Writes the codes beside the vectors, so that the next opening need not make them. It commits
     /// with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced.
-    /// In memory it does nothing.
+    /// In memory it does nothing, nor when they are there already.
     ///
     /// # Errors
     /// Why they cannot be written. Nothing is lost but time.
@@ -175,13 +186,20 @@ impl VectorIndex {
         if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
             return Ok(());
         }
-        let making = self.making.lock();
-        let stamp = self.slots.commit_and_stamp()?;
-        // Nobody else makes codes meanwhile. Those of vectors committed since may be among them: if
-        // their commit should be lost, so are these slots, or they are free and get others.
-        let codes = self.make_codes_locked(&making)?;
-        let slots = self.slots.slot_count();
-        Ok(codes.save(&*home.disk, &home.codes_path, stamp, slots)?)
+        let mut saved = self.making.lock();
+        let (stamp, slots) = self.slots.commit_and_stamp()?;
+        let is_untouched =
+            self.codes.read().is_none() && stamp.sequence == self.slots.opened().stamp.sequence;
+        if is_untouched || saved.0 == Some(stamp.sequence) {
+            return Ok(());
+        }
+        // Nobody else makes codes meanwhile. Those of vectors committed since may be among them. They
+        // are not counted: slots that came since have no codes in the file, and those that were
+        // written again make it invalid, unless their commit is lost: then they are free.
+        let codes = self.make_codes_locked(&mut saved)?;
+        codes.save(&*home.disk, &home.codes_path, stamp, slots)?;
+        *saved = Saved(Some(stamp.sequence));
+        Ok(())
     }
 
     /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer

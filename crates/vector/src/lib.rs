@@ -40,8 +40,9 @@
 //!   [`Durability::Fsync`] it survives a power cut when the call returns; with [`Durability::Os`]
 //!   the end of the process. Commits of several threads share one sync.
 //! - After a crash the file holds what was committed, and perhaps a commit that was under way: whole
-//!   or not at all. Each commit carries a checksum of its vectors, so a torn one is not taken for a
-//!   whole one.
+//!   or not at all. Each commit carries a checksum of its new slots, so a torn one is not taken for a
+//!   whole one. Slots that were freed and used again are not in it: whether one holds its new vector
+//!   after a crash, its [`vector_crc`] tells.
 //! - After a failed sync nothing is written until the file is opened again
 //!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: what waits
 //!   is committed when there is space again.

@@ -33,6 +33,10 @@ struct Inner {
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// A place in the order of updates, see [`Kv::unsynced`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
 /// What the handles share with the committer.
 pub(super) struct Shared {
     pub(super) queue: Queue,
@@ -144,6 +148,20 @@ impl Kv {
             return Ok(false);
         }
         sync::sync(&self.inner.shared, self.inner.attachments.as_deref())
+    }
+
+    /// How far everything is that was acknowledged before the call, and is not durable yet with its
+    /// attachments; `None` when all of it is.
+    #[must_use]
+    pub fn unsynced(&self) -> Option<Position> {
+        self.inner.syncer.lock().as_ref()?;
+        self.inner.shared.syncs.newest_unsynced().map(Position)
+    }
+
+    /// Whether everything up to `position` is durable by now.
+    #[must_use]
+    pub fn is_synced(&self, position: Position) -> bool {
+        self.inner.shared.syncs.is_synced(position.0)
     }
 
     /// Why updates are refused at the moment, for health: [`KvError::NoSpace`] goes away by itself

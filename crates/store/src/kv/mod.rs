@@ -45,7 +45,7 @@ mod view;
 use std::ops::Bound;
 
 pub use attachments::Attachments;
-pub use commit::Kv;
+pub use commit::{Kv, Position};
 pub use config::KvConfig;
 pub use pending::Pending;
 pub use transaction::Transaction;

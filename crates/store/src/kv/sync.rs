@@ -72,6 +72,17 @@ impl Syncs {
         progress.unsynced_since = (progress.synced < progress.appended).then_some(begun);
     }
 
+    /// The number of the newest record that needs a sync; `None` when it is durable already.
+    pub(super) fn newest_unsynced(&self) -> Option<u64> {
+        let progress = self.progress.lock();
+        (progress.synced < progress.appended).then_some(progress.appended)
+    }
+
+    /// Whether everything up to record `number` is durable.
+    pub(super) fn is_synced(&self, number: u64) -> bool {
+        self.progress.lock().synced >= number
+    }
+
     /// Whether a checkpoint can begin without a long sync first; if not, that sync is asked for.
     pub(super) fn allow_checkpoint(&self, attachments: Option<&dyn Attachments>) -> bool {
         if attachments.is_none_or(|it| it.unsynced_bytes() <= CHECKPOINT_BYTES_MAX) {

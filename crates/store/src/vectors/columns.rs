@@ -14,7 +14,7 @@ use liteio_vector::{Slot, SlotSet};
 use super::cache::{Cache, Derived};
 use super::filter::{Condition, Filter};
 use super::index::Index;
-use super::referenced::Moment;
+use super::referenced::{Moment, Version};
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::meta::space;
@@ -39,7 +39,7 @@ pub(crate) struct Column {
     by_hash: HashMap<u64, u32>,
     value_bytes: usize,
     /// All slots of this version of the index are known.
-    complete_at: Option<u64>,
+    complete_at: Option<Version>,
 }
 
 impl Derived for Column {
@@ -121,7 +121,7 @@ impl Scope<'_> {
         match self.select_by_columns(filter, cache)? {
             Outcome::Selected(slots) => Ok(Some(slots)),
             Outcome::Replaced => Ok(None),
-            Outcome::TooLarge => self.select_by_records(filter).map(Some),
+            Outcome::TooLarge => self.select_by_records(filter),
         }
     }
 
@@ -259,17 +259,18 @@ impl Scope<'_> {
         Ok(missing.is_empty())
     }
 
-    /// Without columns, for values that do not fit into memory.
-    fn select_by_records(&self, filter: &Filter) -> Result<SlotSet, StoreError> {
+    /// Without columns, for values that do not fit into memory. `None` when vectors were replaced
+    /// meanwhile.
+    pub(super) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
         let all: Vec<Slot> = self.moment.slots.iter().collect();
         let mut selected = SlotSet::new();
-        self.visit(&all, &self.moment.slots, &mut |slot, metadata| {
+        let all_there = self.visit(&all, &self.moment.slots, &mut |slot, metadata| {
             if filter.matches(metadata) {
                 selected.insert(slot);
             }
             true
         })?;
-        Ok(selected)
+        Ok(all_there.then_some(selected))
     }
 }
 

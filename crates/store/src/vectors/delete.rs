@@ -4,7 +4,6 @@ use liteio_vector::Slot;
 
 use super::check;
 use super::index::Index;
-use super::put::publish;
 use crate::error::StoreError;
 use crate::limits::PUT_VECTORS_MAX;
 use crate::meta::vector::VectorRecord;
@@ -33,6 +32,6 @@ impl Store {
             }
             Ok(Committed::new(removed))
         });
-        publish(&open, &[], &removed.wait()?)
+        self.publish_vectors(&open, &[], &removed.wait()?)
     }
 }

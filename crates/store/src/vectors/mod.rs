@@ -41,6 +41,8 @@ mod fuse;
 mod get;
 mod index;
 mod list;
+#[cfg(test)]
+mod meanwhile_tests;
 mod name;
 mod open;
 mod position;
@@ -51,6 +53,7 @@ mod reclaim;
 mod referenced;
 mod tags;
 mod text;
+mod unused;
 mod verify;
 mod words;
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::Disk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
@@ -13,6 +14,7 @@ use super::columns::Column;
 use super::index::Index;
 use super::referenced::Referenced;
 use super::text::TextIndex;
+use super::unused::Unused;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::limits::{COLUMN_BYTES_MAX, OPEN_INDEXES_MAX, TEXT_BYTES_MAX};
@@ -27,24 +29,22 @@ const DIRECTORY: &str = "vectors";
 #[derive(Debug)]
 pub(crate) struct Vectors {
     entries: Mutex<HashMap<IndexId, Arc<Entry>>>,
+    /// More than these are not kept open, if others are idle.
+    open_max: usize,
+    /// Counts uses and openings.
+    clock: AtomicU64,
+    /// From here on none is opened.
+    is_closed: AtomicBool,
     pub(super) columns: Cache<Column>,
     pub(super) texts: Cache<TextIndex>,
-}
-
-impl Default for Vectors {
-    fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-            columns: Cache::new(COLUMN_BYTES_MAX),
-            texts: Cache::new(TEXT_BYTES_MAX),
-        }
-    }
 }
 
 /// An index that is open, or is being opened or closed by whoever holds the lock.
 #[derive(Debug, Default)]
 struct Entry {
     open: Mutex<Option<Arc<OpenIndex>>>,
+    /// When it was last asked for, by the clock.
+    used: AtomicU64,
 }
 
 /// An index whose files are open. Those who work with it hold it, so that it is not closed.
@@ -52,15 +52,42 @@ struct Entry {
 pub(crate) struct OpenIndex {
     pub(super) vectors: VectorIndex,
     pub(super) referenced: Referenced,
+    pub(super) unused: Unused,
 }
 
 impl Vectors {
-    fn entry(&self, id: IndexId) -> Arc<Entry> {
-        let mut entries = self.entries.lock();
-        if entries.len() >= OPEN_INDEXES_MAX && !entries.contains_key(&id) {
-            entries.retain(|_, entry| !entry.close_if_idle());
+    /// For a store with files, or for one whose vectors are in its open indexes and nowhere else.
+    pub(crate) fn new(has_files: bool) -> Self {
+        Self {
+            entries: Mutex::default(),
+            open_max: if has_files { OPEN_INDEXES_MAX } else { usize::MAX },
+            clock: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            columns: Cache::new(COLUMN_BYTES_MAX),
+            texts: Cache::new(TEXT_BYTES_MAX),
         }
-        Arc::clone(entries.entry(id).or_default())
+    }
+
+    fn entry(&self, id: IndexId) -> Arc<Entry> {
+        let (entry, idle) = {
+            let mut entries = self.entries.lock();
+            let entry = Arc::clone(entries.entry(id).or_default());
+            entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            let is_full = entries.len() > self.open_max;
+            let others = entries.iter().filter(|(other, entry)| **other != id && entry.is_idle());
+            let oldest = || others.min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed));
+            let idle = is_full.then(oldest).flatten();
+            (entry, idle.map(|(id, entry)| (*id, Arc::clone(entry))))
+        };
+        if let Some((id, idle)) = idle {
+            idle.close();
+            let mut entries = self.entries.lock();
+            // Unless somebody has come for it meanwhile, who then opens it again.
+            if Arc::strong_count(&idle) == 2 && entries.get(&id).is_some_and(|it| it.is(&idle)) {
+                entries.remove(&id);
+            }
+        }
+        entry
     }
 
     /// Closes an index that is about to be deleted; those who still work with it see its files until
@@ -77,6 +104,7 @@ impl Vectors {
 
     /// Closes all, and saves what makes the next opening quick.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         let entries = std::mem::take(&mut *self.entries.lock());
         for entry in entries.into_values() {
             if let Some(open) = entry.open.lock().take() {
@@ -87,20 +115,30 @@ impl Vectors {
 }
 
 impl Entry {
-    /// Closes the index unless somebody works with it or is about to; tells whether it did.
-    fn close_if_idle(self: &Arc<Self>) -> bool {
-        if Arc::strong_count(self) > 1 {
-            return false;
-        }
-        let Some(mut open) = self.open.try_lock() else { return false };
-        if open.as_ref().is_some_and(|open| Arc::strong_count(open) > 1) {
-            return false;
-        }
-        if let Some(open) = open.take() {
+    /// Whether nobody works with the index, opens it or closes it.
+    fn is_idle(&self) -> bool {
+        self.open.try_lock().is_some_and(|open| is_unused(open.as_ref()))
+    }
+
+    /// Closes the index unless somebody works with it.
+    fn close(&self) {
+        let Some(mut open) = self.open.try_lock() else { return };
+        if is_unused(open.as_ref())
+            && let Some(open) = open.take()
+        {
+            // With the entry locked: whoever comes for it opens the files after they were closed.
             open.save();
         }
-        true
     }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// Only with its entry locked, without which nobody begins to work with it.
+fn is_unused(open: Option<&Arc<OpenIndex>>) -> bool {
+    open.is_none_or(|open| Arc::strong_count(open) == 1)
 }
 
 impl OpenIndex {
@@ -108,6 +146,7 @@ impl OpenIndex {
         disk: Option<&Arc<dyn Disk>>,
         index: &Index,
         snapshot: &Snapshot,
+        opening: u64,
     ) -> Result<Self, StoreError> {
         let metric = match index.metric {
             DistanceMetric::Cosine => Metric::Cosine,
@@ -117,7 +156,7 @@ impl OpenIndex {
         let used = used_slots(snapshot, index.id)?;
         let Some(disk) = disk else {
             let vectors = VectorIndex::in_memory(shape)?;
-            return Ok(Self { vectors, referenced: Referenced::new(used) });
+            return Ok(Self::with(vectors, used, opening));
         };
         let path = path(index.id);
         let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
@@ -137,7 +176,12 @@ impl OpenIndex {
             slots.commit(Durability::Fsync)?;
         }
         slots.retain(&used)?;
-        Ok(Self { vectors, referenced: Referenced::new(used) })
+        Ok(Self::with(vectors, used, opening))
+    }
+
+    fn with(vectors: VectorIndex, used: SlotSet, opening: u64) -> Self {
+        let referenced = Referenced::new(used, opening);
+        Self { vectors, referenced, unused: Unused::default() }
     }
 
     fn save(&self) {
@@ -176,10 +220,19 @@ impl Store {
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
         }
+        if self.inner.vectors.is_closed.load(Ordering::Acquire) {
+            // Somebody may still work with the files that were closed.
+            return Err(StoreError::Closed);
+        }
         // With the entry locked: whoever deletes the files has committed before, and locks it after.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
-        let opened = Arc::new(OpenIndex::open(self.inner.disk.as_ref(), index, &snapshot)?);
+        // No file is made for an index, and no slot given to another vector, while a power cut can
+        // bring back records from before.
+        self.sync_rest()?;
+        let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
+        let disk = self.inner.disk.as_ref();
+        let opened = Arc::new(OpenIndex::open(disk, index, &snapshot, opening)?);
         *open = Some(Arc::clone(&opened));
         Ok(opened)
     }

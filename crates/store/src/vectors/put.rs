@@ -1,12 +1,9 @@
 //! Putting vectors.
 
-use std::sync::Arc;
-
 use liteio_vector::{Durability, Slot, Written};
 
 use super::check;
 use super::index::Index;
-use super::open::OpenIndex;
 use crate::error::StoreError;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
@@ -63,6 +60,7 @@ impl Store {
         check::new_vectors(&vectors, index)?;
         self.inner.check_space(vectors.elements.len() as u64 * 4)?;
         let open = self.open_index(index)?;
+        self.free_unused(&open)?;
         let NewVectors { keys, metadata, elements, .. } = vectors;
         let written = open.vectors.slots().append_many(&elements)?;
         drop(elements);
@@ -83,7 +81,7 @@ impl Store {
                 return Err(error);
             }
         };
-        publish(&open, &added, &removed)?;
+        self.publish_vectors(&open, &added, &removed)?;
         drop(committing);
         // A search would make them otherwise; that it can is why a failure is none.
         let _ = open.vectors.prepare();
@@ -114,19 +112,6 @@ impl Store {
         });
         committed.wait()
     }
-}
-
-/// Tells readers what a commit has changed, and gives slots back.
-pub(super) fn publish(
-    open: &Arc<OpenIndex>,
-    added: &[Slot],
-    removed: &[Slot],
-) -> Result<(), StoreError> {
-    let unused = open.referenced.publish(added, removed);
-    if unused.is_empty() {
-        return Ok(());
-    }
-    Ok(open.vectors.slots().free(&unused)?)
 }
 
 /// Whether a failed update has left nothing behind for certain.

@@ -10,6 +10,7 @@ use super::filter::Filter;
 use super::fuse::Ranked;
 use super::get::damaged;
 use super::index::{Index, NEEDS_ENHANCED};
+use super::open::OpenIndex;
 use super::position::QueryPosition;
 use super::rank::Ranking;
 use crate::error::StoreError;
@@ -159,24 +160,35 @@ impl Store {
     ) -> Result<QueryAnswer, StoreError> {
         let searches = query.check(index)?;
         let open = self.open_index(index)?;
-        self.consistently(&open, |view| {
-            // Before the snapshot: what is not in that any more is noticed.
-            let moment = open.referenced.now();
-            let snapshot = self.snapshot()?;
-            index.require(&snapshot)?;
-            let scope = Scope { index, snapshot: &snapshot, moment: &moment };
-            let caches = &self.inner.vectors;
-            let (open, searches) = (&*open, &*searches);
-            let Some(ranked) = (Ranking { query, searches, scope, open, view, caches }).rank()?
-            else {
-                return Ok(None);
-            };
-            if open.referenced.now().removals != moment.removals {
-                // One that was given back meanwhile may have been missed.
-                return Ok(None);
-            }
-            resolve(&snapshot, view, index, query, &ranked)
-        })
+        self.consistently(&open, |view| self.try_query(&open, view, index, query, &searches))
+    }
+
+    /// `None` when vectors were replaced meanwhile.
+    pub(super) fn try_query(
+        &self,
+        open: &OpenIndex,
+        view: &View,
+        index: &Index,
+        query: &VectorQuery,
+        searches: &[TextSearch],
+    ) -> Result<Option<QueryAnswer>, StoreError> {
+        // Before the snapshot: what is not in that any more is noticed.
+        let moment = open.referenced.now();
+        if moment.end > view.slot_count() {
+            // What was put since the view was made may stand for what is in the view no more.
+            return Ok(None);
+        }
+        let snapshot = self.snapshot()?;
+        index.require(&snapshot)?;
+        let scope = Scope { index, snapshot: &snapshot, moment: &moment };
+        let caches = &self.inner.vectors;
+        let ranking = Ranking { query, searches, scope, open, view, caches };
+        let Some(ranked) = ranking.rank()? else { return Ok(None) };
+        if open.referenced.now().removals != moment.removals {
+            // One that was given back meanwhile may have been missed.
+            return Ok(None);
+        }
+        resolve(&snapshot, view, index, query, &ranked)
     }
 }
 

@@ -23,6 +23,10 @@ impl Store {
             queued.push(id.ok_or_else(|| StoreError::corrupt("the queue of deleted indexes"))?);
             Ok(())
         })?;
+        if !queued.is_empty() {
+            // Until then a power cut may bring back the record of an index, which needs its files.
+            report.syncs += u64::from(self.sync_rest()?);
+        }
         for id in queued {
             self.remove_index_files(id)?;
             loop {

@@ -24,26 +24,37 @@ pub(super) struct Referenced {
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
     pub(super) slots: Arc<SlotSet>,
-    /// Another one for every set of slots.
-    pub(super) version: u64,
+    pub(super) version: Version,
     /// How often slots had been given back.
     pub(super) removals: u64,
+    /// All of the slots, and all that ever were, are below.
+    pub(super) end: u32,
+}
+
+/// Another one for every set of slots, also when an index was closed and opened again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Version {
+    opening: u64,
+    changes: u64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     slots: Arc<SlotSet>,
-    /// How often anything was changed.
-    version: u64,
+    version: Version,
     /// How often slots were given back.
     removals: u64,
+    end: u32,
     /// Removed by a commit whose predecessor has not yet added them.
     removed_early: HashSet<Slot>,
 }
 
 impl Referenced {
-    pub(super) fn new(slots: SlotSet) -> Self {
-        let state = State { slots: Arc::new(slots), ..State::default() };
+    /// The slots at the opening of an index, whose number is no other opening's.
+    pub(super) fn new(slots: SlotSet, opening: u64) -> Self {
+        let version = Version { opening, changes: 0 };
+        let end = slots.iter().last().map_or(0, |slot| slot.number() + 1);
+        let state = State { slots: Arc::new(slots), version, end, ..State::default() };
         Self { state: Mutex::new(state), commits: RwLock::default() }
     }
 
@@ -51,7 +62,8 @@ impl Referenced {
     pub(super) fn now(&self) -> Moment {
         let state = self.state.lock();
         let slots = Arc::clone(&state.slots);
-        Moment { slots, version: state.version, removals: state.removals }
+        let State { version, removals, end, .. } = *state;
+        Moment { slots, version, removals, end }
     }
 
     /// To be held from before a commit until it is published.
@@ -71,6 +83,7 @@ impl Referenced {
         let slots = Arc::make_mut(&mut state.slots);
         let mut unused = Vec::new();
         for slot in added {
+            state.end = state.end.max(slot.number() + 1);
             match state.removed_early.remove(slot) {
                 true => unused.push(*slot),
                 false => drop(slots.insert(*slot)),
@@ -82,7 +95,7 @@ impl Referenced {
                 false => drop(state.removed_early.insert(*slot)),
             }
         }
-        state.version += 1;
+        state.version.changes += 1;
         state.removals += u64::from(!unused.is_empty());
         unused
     }

@@ -10,7 +10,7 @@ use liteio_vector::{Slot, SlotSet};
 use super::cache::{Cache, Derived};
 use super::columns::Scope;
 use super::fuse::Scored;
-use super::referenced::Moment;
+use super::referenced::{Moment, Version};
 use super::words::Analyzer;
 use crate::error::StoreError;
 use crate::meta::vector::TextSearch;
@@ -43,7 +43,7 @@ pub(crate) struct TextIndex {
     forgotten: usize,
     bytes: usize,
     /// All slots of this version of the index are known.
-    complete_at: Option<u64>,
+    complete_at: Option<Version>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use liteio_store::limits::OPEN_INDEXES_MAX;
 use liteio_store::vectors::{
     Condition, CreateIndex, DistanceMetric, Filter, GetVectors, Index, IndexMode, Language,
     ListVectors, Metadata, MetadataValue, NewVectors, Number, QueryText, Relation, Scalar, Segment,
@@ -390,6 +391,41 @@ fn words_are_found_alone_and_together_with_vectors() {
         store.delete_vectors(&index, vec!["a".to_owned()]).expect("deleted");
         assert_eq!(found(store, &index, &by_text(vec![text("title", "running")])), [""; 0]);
         assert_eq!(found(store, &index, &by_text(vec![text("title", "walk")])), ["bb"]);
+    });
+}
+
+#[test]
+fn more_indexes_than_are_kept_open_lose_nothing_and_find_what_they_found() {
+    on_every_backend(|store| {
+        let main = films(store);
+        let others: Vec<Index> = (0..OPEN_INDEXES_MAX + 3)
+            .map(|number| {
+                let name = VectorName::index(format!("other-{number}")).expect("a name");
+                let options = CreateIndex::new(2, DistanceMetric::Euclidean);
+                store.create_index(&bucket(), name, options).wait().expect("new")
+            })
+            .collect();
+        let title = QueryText { key: "title".to_owned(), text: "running".to_owned() };
+        let by_text = VectorQuery { texts: vec![title], top_k: 10, ..Default::default() };
+        let is = Condition::Equal(Scalar::String("Running".to_owned()));
+        let filter = Some(key_is("title", is));
+        let filtered = VectorQuery { filter, ..VectorQuery::nearest(vec![0.0], 3) };
+        let queries = [VectorQuery::nearest(vec![0.0], 3), by_text, filtered];
+        for (round, expected) in [vec![], vec!["a"], vec!["a", "bb"]].into_iter().enumerate() {
+            for query in &queries {
+                assert_eq!(found(store, &main, query), expected, "{query:?}");
+            }
+            let key = ["a", "bb", "ccc"][round];
+            film(store, &main, key, round as f32, &[("title", "Running")]);
+            // Opening all others closes this one, where files can be closed.
+            for (number, other) in others.iter().enumerate() {
+                put(store, other, &format!("{round}"), &[number as f32, round as f32]);
+            }
+        }
+        for (number, other) in others.iter().enumerate() {
+            assert_eq!(nearest(store, other, &[number as f32, 1.0], 1), ["1"]);
+            assert_eq!(get(store, other, "2"), Some(vec![number as f32, 2.0]));
+        }
     });
 }
 

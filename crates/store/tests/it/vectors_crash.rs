@@ -1,16 +1,18 @@
 //! The crash model of vectors: random workloads on a simulated disk, with a power cut or a fault at
 //! every single operation of the disk in turn. Afterwards keys, metadata and elements are those of
-//! everything acknowledged, with the one write in flight whole or not at all.
+//! everything acknowledged, with the one write in flight whole or not at all; at `os`, those of some
+//! moment since the last sync.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_disk::{Disk, Fault, SimulatedDisk};
 use liteio_store::vectors::{
     CreateIndex, DistanceMetric, GetVectors, ListVectors, Metadata, MetadataValue, NewVectors,
     Number, Scalar, VectorName, VectorQuery,
 };
-use liteio_store::{Owner, SeededRandom, Store, StoreConfig, StoreError};
+use liteio_store::{Durability, Owner, SeededRandom, Store, StoreConfig, StoreError};
 
 use crate::harness::config;
 
@@ -28,6 +30,7 @@ enum Step {
     Put { index: String, keys: Vec<String>, version: u32 },
     Delete { index: String, keys: Vec<String> },
     Reclaim,
+    Sync,
 }
 
 impl Step {
@@ -45,7 +48,7 @@ impl Step {
                     vectors.retain(|key, _| !keys.contains(key));
                 }
             }
-            Self::Reclaim => {}
+            Self::Reclaim | Self::Sync => {}
         }
     }
 
@@ -74,6 +77,7 @@ impl Step {
                 Err(error) => Err(error),
             },
             Self::Reclaim => store.reclaim().map(drop),
+            Self::Sync => store.sync(),
         }
     }
 }
@@ -117,21 +121,24 @@ fn workload(seed: u64) -> Vec<Step> {
         keys
     };
     for version in 1..STEPS as u32 {
-        steps.push(match random.below(12) {
+        steps.push(match random.below(13) {
             0 => Step::CreateIndex("two".to_owned()),
             1 => Step::DeleteIndex(index()),
             2 => Step::CreateIndex("one".to_owned()),
             3 | 4 => Step::Delete { index: index(), keys: keys() },
             5 => Step::Reclaim,
+            6 => Step::Sync,
             _ => Step::Put { index: index(), keys: keys(), version },
         });
     }
     steps
 }
 
-fn open(disk: &SimulatedDisk) -> Result<Store, StoreError> {
+fn open(disk: &SimulatedDisk, durability: Durability) -> Result<Store, StoreError> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    Store::open_on(disk, StoreConfig { cache_bytes: 1 << 20, ..config(7) })
+    // Synced when a step asks for it, and not in between.
+    let sync_interval = Duration::from_secs(1_000_000);
+    Store::open_on(disk, StoreConfig { durability, sync_interval, ..config(7) })
 }
 
 /// Everything that a store holds, each vector read, listed and found.
@@ -164,28 +171,38 @@ fn contents(store: &Store) -> Result<Model, StoreError> {
     Ok(model)
 }
 
-/// Runs the steps until one fails. Returns what was acknowledged, and the same with the step that
-/// failed.
-fn run(store: &Store, steps: &[Step]) -> (Model, Option<Model>) {
-    let mut acknowledged = Model::new();
-    for step in steps {
-        let mut next = acknowledged.clone();
-        step.apply(&mut next);
-        if step.run(store).is_err() {
-            return (acknowledged, Some(next));
-        }
-        acknowledged = next;
-    }
-    (acknowledged, None)
+/// What a crash may leave.
+struct Models {
+    /// What was acknowledged last, and before it what a power cut may take one back to.
+    acknowledged: Vec<Model>,
+    /// The same with the step that failed.
+    in_flight: Option<Model>,
 }
 
-/// What was left on a disk is one of the two models, without damage, and can be worked on.
-fn check_restart(disk: &SimulatedDisk, models: &(Model, Option<Model>), context: &str) {
-    let store = open(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+/// Runs the steps until one fails.
+fn run(store: &Store, steps: &[Step], durability: Durability) -> Models {
+    let mut acknowledged = vec![Model::new()];
+    for step in steps {
+        let mut next = acknowledged.last().expect("at least one").clone();
+        step.apply(&mut next);
+        if step.run(store).is_err() {
+            return Models { acknowledged, in_flight: Some(next) };
+        }
+        if durability == Durability::Fsync || matches!(step, Step::Sync) {
+            acknowledged.clear();
+        }
+        acknowledged.push(next);
+    }
+    Models { acknowledged, in_flight: None }
+}
+
+/// What was left on a disk is one of the models, without damage, and can be worked on.
+fn check_restart(disk: &SimulatedDisk, models: &Models, context: &str) {
+    let store = open(disk, Durability::Fsync).unwrap_or_else(|error| panic!("{context}: {error}"));
     let found = contents(&store).unwrap_or_else(|error| panic!("{context}: {error}"));
-    let (acknowledged, in_flight) = models;
+    let Models { acknowledged, in_flight } = models;
     assert!(
-        found == *acknowledged || Some(&found) == in_flight.as_ref(),
+        acknowledged.contains(&found) || Some(&found) == in_flight.as_ref(),
         "{context}: found {found:?}, acknowledged {acknowledged:?}, in flight {in_flight:?}"
     );
     store.reclaim().unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -214,21 +231,21 @@ fn check_restart(disk: &SimulatedDisk, models: &(Model, Option<Model>), context:
 
 fn base(seed: u64) -> SimulatedDisk {
     let disk = SimulatedDisk::new(seed);
-    let store = open(&disk).expect("an empty disk");
+    let store = open(&disk, Durability::Fsync).expect("an empty disk");
     store.create_vector_bucket(bucket(), Owner::default(), None, Vec::new()).wait().expect("new");
     store.close();
     disk
 }
 
-fn check_seed(seed: u64) {
-    let steps = workload(seed);
+fn check_steps(seed: u64, steps: &[Step], durability: Durability) {
     let base = base(seed);
     let disk = base.kill();
-    let store = open(&disk).expect("opens");
+    let store = open(&disk, durability).expect("opens");
     let opened = disk.operations();
-    let models = run(&store, &steps);
-    assert_eq!(models.1, None, "seed {seed}: {steps:?}");
-    assert_eq!(contents(&store).expect("readable"), models.0, "seed {seed}: {steps:?}");
+    let models = run(&store, steps, durability);
+    assert_eq!(models.in_flight, None, "seed {seed}: {steps:?}");
+    let found = contents(&store).expect("readable");
+    assert_eq!(Some(&found), models.acknowledged.last(), "seed {seed}: {steps:?}");
     let count = disk.operations();
     drop(store);
     check_restart(&disk.crash(), &models, &format!("seed {seed} at the end"));
@@ -239,8 +256,8 @@ fn check_seed(seed: u64) {
             let context = format!("seed {seed}, {fault:?} at operation {at}: {steps:?}");
             let disk = base.kill();
             disk.set_fault(at, fault);
-            let Ok(store) = open(&disk) else { continue };
-            let models = run(&store, &steps);
+            let Ok(store) = open(&disk, durability) else { continue };
+            let models = run(&store, steps, durability);
             drop(store);
             check_restart(&disk.crash(), &models, &context);
         }
@@ -249,5 +266,21 @@ fn check_seed(seed: u64) {
 
 #[test]
 fn keys_metadata_and_elements_agree_after_a_crash_or_fault_at_any_operation() {
-    (0..SEEDS).for_each(check_seed);
+    (0..SEEDS).for_each(|seed| check_steps(seed, &workload(seed), Durability::Fsync));
+}
+
+#[test]
+fn at_os_a_crash_or_fault_at_any_operation_leaves_a_moment_since_the_last_sync() {
+    (0..SEEDS).for_each(|seed| check_steps(seed, &workload(seed), Durability::Os));
+}
+
+#[test]
+fn at_os_an_index_whose_deletion_is_lost_has_its_vectors() {
+    let put = |version| {
+        let (index, keys) = ("one".to_owned(), vec!["a".to_owned(), "b".to_owned()]);
+        Step::Put { index, keys, version }
+    };
+    let (create, delete) = (|| Step::CreateIndex("one".into()), Step::DeleteIndex("one".into()));
+    let steps = [create(), put(1), Step::Sync, delete, Step::Reclaim, create(), put(2)];
+    (0..SEEDS).for_each(|seed| check_steps(seed, &steps, Durability::Os));
 }

@@ -184,8 +184,11 @@ fn damaged_codes_are_no_damage_because_they_are_made_again() {
         let closed = Closed::new();
         damage(&closed.codes);
         assert_eq!(closed.damage(), Vec::<String>::new());
+        let closed = Closed::new();
         damage(&closed.codes);
         let (store, index) = closed.open();
         check_queries(&store, &index);
+        store.close();
+        assert!(fs::metadata(&closed.codes).is_ok_and(|codes| codes.len() > 0), "made again");
     }
 }

@@ -84,9 +84,13 @@ impl Chunk {
         }
     }
 
-    /// The finer codes of all slots.
-    pub(super) fn all_refined(&self) -> Option<&[u8]> {
-        self.refined.as_ref().map(Region::bytes)
+    /// Copies the finer codes of all slots, if there are any; of those that were never set they are
+    /// zeros.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    pub(super) fn read_refined(&self, buffer: &mut [u8]) -> std::io::Result<()> {
+        self.refined.as_ref().map_or(Ok(()), |refined| refined.read(buffer))
     }
 
     /// Asks the processor to fetch a finer code, which will be looked at soon.

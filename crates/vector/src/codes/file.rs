@@ -25,10 +25,12 @@ const VERSION: u32 = 1;
 const PAGE: usize = 4096;
 const CRC_AT: usize = PAGE - 8;
 
-/// The codes in a file, and the number of slots that they are for.
+/// The codes in a file, the number of slots that they are for, and of which commit.
 pub(crate) struct Loaded {
     pub(crate) codes: Codes,
     pub(crate) slots: u32,
+    /// Of the commit that they are of.
+    pub(crate) sequence: u64,
 }
 
 impl Codes {
@@ -55,8 +57,8 @@ impl Codes {
         for index in 0..count {
             bytes.clear();
             match self.chunk(index) {
-                Some(chunk) => chunk.read().write_to(&mut bytes),
-                None => self.new_chunk(index).write_to(&mut bytes),
+                Some(chunk) => chunk.read().write_to(&mut bytes)?,
+                None => self.new_chunk(index).write_to(&mut bytes)?,
             }
             table.extend_from_slice(&crc_fast::checksum(Crc64Nvme, &bytes).to_le_bytes());
             file.write_at(&bytes, offset as u64)?;
@@ -123,7 +125,7 @@ impl Codes {
             chunk.read_from(&bytes);
             codes.push(chunk);
         }
-        Some(Loaded { codes, slots: header.slots })
+        Some(Loaded { codes, slots: header.slots, sequence: header.stamp.sequence })
     }
 }
 
@@ -199,7 +201,7 @@ impl Chunk {
         CHUNK_BLOCKS * words * 64 + CHUNK_BLOCKS * BLOCK * 3 * 4 + CHUNK_SLOTS * refined_bytes
     }
 
-    fn write_to(&self, bytes: &mut Vec<u8>) {
+    fn write_to(&self, bytes: &mut Vec<u8>) -> std::io::Result<()> {
         bytes.reserve_exact(Self::saved_bytes(self.words, self.refined_bytes));
         for words in &self.signs {
             words.0.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -209,11 +211,10 @@ impl Chunk {
                 factor.iter().for_each(|lane| bytes.extend_from_slice(&lane.to_le_bytes()));
             }
         }
-        match self.all_refined() {
-            Some(refined) => bytes.extend_from_slice(refined),
-            // Levels and factor 0: nothing is estimated, all are compared exactly.
-            None => bytes.resize(bytes.len() + CHUNK_SLOTS * self.refined_bytes, 0),
-        }
+        let start = bytes.len();
+        // Without finer codes levels and factor 0: nothing is estimated, all are compared exactly.
+        bytes.resize(start + CHUNK_SLOTS * self.refined_bytes, 0);
+        self.read_refined(&mut bytes[start..])
     }
 
     /// From as many bytes as [`Chunk::write_to`] wrote.

@@ -76,7 +76,7 @@ impl Codes {
     pub(crate) fn are_outgrown(&self, view: &View) -> Result<bool, VectorError> {
         let slots = view.slot_count() as usize;
         let slots_at_start = self.slots_at_start.load(Ordering::Relaxed);
-        if slots <= slots_at_start.max(SAMPLE_MAX) * GROWTH_MAX {
+        if slots <= slots_at_start.max(SAMPLE_MAX).saturating_mul(GROWTH_MAX) {
             return Ok(false);
         }
         if !Centre::of(view)?.is_near(self.encoder.centre()) {

@@ -38,6 +38,8 @@ impl Region {
         Some(Self { kind: Kind::Mapped { file: Arc::clone(file), map, offset } })
     }
 
+    /// All of it; but only what was written may be looked at: for the rest there may be no space, which
+    /// ends the process.
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.kind {
             // SAFETY: the file was made at least so long, has no name by which anyone else could
@@ -45,6 +47,24 @@ impl Region {
             // slice is borrowed.
             Kind::Mapped { map, .. } => unsafe { map.slice(0..map.bytes()) },
             Kind::Memory(bytes) => bytes,
+        }
+    }
+
+    /// Copies all of it, with zeros where nothing was written.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(super) fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
+        match &self.kind {
+            // Not through the map: a hole in a file in memory would take space for being looked at.
+            Kind::Mapped { file, offset, .. } => match file.read_at(buffer, *offset)? {
+                read if read == buffer.len() => Ok(()),
+                _ => Err(std::io::ErrorKind::UnexpectedEof.into()),
+            },
+            Kind::Memory(bytes) => {
+                buffer.copy_from_slice(bytes);
+                Ok(())
+            }
         }
     }
 

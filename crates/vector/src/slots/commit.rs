@@ -33,6 +33,7 @@ pub(super) struct Committer {
     /// The sequence of the last commit that the device has, and its place.
     durable_sequence: u64,
     durable_place: u64,
+    durable_count: u32,
     /// Where the batch of that commit begins.
     durable_base: u32,
     /// The file may hold what a killed process wrote and did not sync.
@@ -67,6 +68,7 @@ impl Committer {
             codes_valid_from: recovered.codes_valid_from,
             durable_sequence: recovered.superblock.sequence,
             durable_place: recovered.place,
+            durable_count: recovered.superblock.count,
             durable_base: recovered.superblock.base,
             is_synced,
             durable_ticket: 0,
@@ -79,9 +81,9 @@ impl Committer {
         self.sequence
     }
 
-    /// Of the last commit that the device has.
-    pub(super) fn durable_sequence(&self) -> u64 {
-        self.durable_sequence
+    /// The sequence and the slots of the last commit that the device has.
+    pub(super) fn durable(&self) -> (u64, u32) {
+        (self.durable_sequence, self.durable_count)
     }
 
     fn covers(&self, ticket: u64, durability: Durability) -> bool {
@@ -179,6 +181,7 @@ impl Shared {
             self.file.sync_data()?;
             committer.durable_place = place;
             committer.durable_sequence = sequence;
+            committer.durable_count = batch.count;
         }
         committer.sequence = sequence;
         committer.next_sequence = sequence + 1;

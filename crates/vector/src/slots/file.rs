@@ -389,15 +389,15 @@ impl SlotFile {
         &self.shared.opened
     }
 
-    /// Commits, and names the last commit that the device has: all changes of which readers know by
-    /// then, and perhaps more, are in it.
+    /// Commits, and names the last commit that the device has, with its slots: all changes of which
+    /// readers know before are in it, and what is in it readers know of.
     ///
     /// # Errors
     /// As [`SlotFile::commit`].
-    pub(crate) fn commit_and_stamp(&self) -> Result<Stamp, VectorError> {
+    pub(crate) fn commit_and_stamp(&self) -> Result<(Stamp, u32), VectorError> {
         self.commit(Durability::Fsync)?;
-        let sequence = self.shared.committer.lock().durable_sequence();
-        Ok(Stamp { file_id: self.shared.file_id, sequence })
+        let (sequence, count) = self.shared.committer.lock().durable();
+        Ok((Stamp { file_id: self.shared.file_id, sequence }, count))
     }
 
     /// The slots that have no codes yet.

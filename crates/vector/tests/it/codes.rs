@@ -1,9 +1,10 @@
 //! The file of codes: read when it is right, made again when it is not.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
-use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
+use liteio_disk::{DirEntry, Disk, DiskFile, Fault, Health, OpenMode, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Search, Shape, Slot, VectorIndex};
 
 use crate::harness::{Generator, clustered, shape};
@@ -227,4 +228,84 @@ fn removing_an_index_removes_its_files() {
     VectorIndex::remove(&disk, "a").expect("removed");
     assert_eq!(disk.list("").expect("listed"), []);
     VectorIndex::remove(&disk, "a").expect("nothing to remove");
+}
+
+/// A disk on which somebody commits vectors just when codes are about to be made.
+#[derive(Debug)]
+struct Interrupted {
+    disk: SimulatedDisk,
+    index: Mutex<Weak<VectorIndex>>,
+    late: Vec<f32>,
+}
+
+impl Disk for Interrupted {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        let index = match (path, mode) {
+            ("a.codes", OpenMode::Read) => std::mem::take(&mut *self.index.lock().expect("whole")),
+            _ => Weak::new(),
+        };
+        if let Some(index) = index.upgrade() {
+            index.slots().append_many(&self.late).expect("appended");
+            index.slots().commit(Durability::Fsync).expect("committed");
+        }
+        self.disk.open(path, mode)
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.create_temporary()
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        self.disk.link(file, path)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.disk.create_dir(path)
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.disk.sync_dir(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        self.disk.list(path)
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        self.disk.free_bytes()
+    }
+
+    fn health(&self) -> &Health {
+        self.disk.health()
+    }
+}
+
+#[test]
+fn vectors_committed_while_codes_are_saved_are_found_after_opening_again() {
+    let disk = SimulatedDisk::new(1);
+    let late = clustered(50, DIMENSION, 20, 2);
+    let interrupted = Interrupted { disk: disk.clone(), index: Mutex::default(), late };
+    let interrupted = Arc::new(interrupted);
+    let as_disk: Arc<dyn Disk> = Arc::clone(&interrupted) as _;
+    let index = Arc::new(VectorIndex::create(as_disk, "a", index_shape()).expect("created"));
+    index.slots().append_many(&clustered(COUNT, DIMENSION, 20, 1)).expect("appended");
+    *interrupted.index.lock().expect("whole") = Arc::downgrade(&index);
+    index.save_codes().expect("saved");
+    assert_eq!(index.slots().vector_count(), COUNT + 50, "they were committed meanwhile");
+    drop(index);
+    let index = open(&disk);
+    let view = index.slots().view();
+    for slot in view.slots().skip(COUNT) {
+        let query = view.vector(slot).expect("there").into_owned();
+        let found = index.search(&view, &Search::new(&query, 1)).expect("found");
+        assert_eq!(found[0].slot, slot);
+    }
 }
