@@ -36,8 +36,9 @@ pub struct Search<'search> {
 pub struct Neighbour {
     /// Where it is.
     pub slot: Slot,
-    /// How far it is from the query by the metric of the file, computed exactly.
-    pub distance: f32,
+    /// How far it is from the query by the metric of the file, computed from all elements as `f32`.
+    /// Never below 0, always finite: only a Euclidean one can be larger than any `f32`.
+    pub distance: f64,
 }
 
 impl<'search> Search<'search> {

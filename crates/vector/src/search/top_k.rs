@@ -14,7 +14,7 @@ pub(crate) struct TopK {
 /// A slot with the rank of its vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    pub(crate) rank: f32,
+    pub(crate) rank: f64,
     pub(crate) slot: u32,
 }
 
@@ -25,10 +25,10 @@ impl TopK {
 
     /// Ranks that are not below this are not kept, except perhaps for equal ones.
     #[inline]
-    pub(crate) fn threshold(&self) -> f32 {
+    pub(crate) fn threshold(&self) -> f64 {
         match self.heap.peek() {
             Some(worst) if self.heap.len() >= self.capacity => worst.rank,
-            _ => f32::INFINITY,
+            _ => f64::INFINITY,
         }
     }
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_lowest_ranks_are_kept_whatever_their_order() {
         let all: Vec<Candidate> =
-            (0..100).map(|slot| Candidate { rank: (slot * 37 % 50) as f32, slot }).collect();
+            (0..100).map(|slot| Candidate { rank: f64::from(slot * 37 % 50), slot }).collect();
         let kept = |candidates: &mut dyn Iterator<Item = &Candidate>| {
             let mut top = TopK::new(7);
             candidates.for_each(|candidate| top.offer(*candidate));
@@ -85,7 +85,7 @@ mod tests {
         };
         let forwards = kept(&mut all.iter());
         assert_eq!(forwards, kept(&mut all.iter().rev()));
-        let ranks: Vec<f32> = forwards.iter().map(|(rank, _)| *rank).collect();
+        let ranks: Vec<f64> = forwards.iter().map(|(rank, _)| *rank).collect();
         assert_eq!(ranks, [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
     }
 

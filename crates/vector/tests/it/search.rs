@@ -137,3 +137,74 @@ fn vectors_far_beyond_the_ordinary_are_found_like_any_other() {
     let some = &ordinary[256 * 70..256 * 71];
     assert_eq!(nearest(some), Slot::new(70));
 }
+
+/// Vectors in one direction, at these places, each of them once.
+fn on_a_line(places: &[f32], dimension: usize) -> Vec<f32> {
+    let direction = clustered(1, dimension, 1, 9);
+    let longest = direction.iter().fold(0.0_f32, |longest, element| longest.max(element.abs()));
+    let at = |place: &f32| direction.iter().map(|it| it / longest * place).collect::<Vec<f32>>();
+    places.iter().flat_map(at).collect()
+}
+
+/// Distances whose squares are none as `f32`, among few vectors and among so many that codes are used.
+#[test]
+fn the_tiny_and_the_huge_are_found_in_the_order_of_their_distances() {
+    let places = [1e-45, 1e-40, 1e-24, 9e-24, 1e-20, 1e-17, 1e-14, 1e14, 1e17, 3e17, 1e18, 3e18];
+    let places = [&places[..], &[1e19, 3e19, 1e25, 1e30, 1e38, 3e38]].concat();
+    for dimension in [2, 256, 300] {
+        for (ordinary, scale) in [(0, 1.0), (1_500, 1.0), (1_500, 1e-24), (1_500, 1e17)] {
+            let index = VectorIndex::in_memory(shape(dimension, Metric::Euclidean)).expect("new");
+            let mut others = clustered(ordinary, dimension, 10, 1);
+            others.iter_mut().for_each(|element| *element *= scale);
+            index.slots().append_many(&others).expect("appended");
+            let line = on_a_line(&places, dimension);
+            index.slots().append_many(&line).expect("appended");
+            index.slots().commit(Durability::Os).expect("committed");
+            let view = index.slots().view();
+            let all = ordinary + places.len();
+            let origin = vec![0.0; dimension];
+            for query in line.chunks(dimension).chain([&origin[..]]) {
+                let found = index.search(&view, &Search::new(query, all)).expect("found");
+                let context = format!("{dimension}, {ordinary}, {scale}");
+                assert_eq!(found.len(), all, "{context}");
+                let distances: Vec<f64> = found.iter().map(|found| found.distance).collect();
+                assert!(distances.iter().all(|distance| distance.is_finite()), "{context}");
+                assert!(distances.is_sorted(), "{context}: {distances:?}");
+                for neighbour in &found {
+                    let vector = view.vector(neighbour.slot).expect("there");
+                    let pairs = query.iter().zip(&*vector);
+                    let differences = pairs.map(|(a, b)| f64::from(*a) - f64::from(*b));
+                    let square: f64 = differences.map(|difference| difference * difference).sum();
+                    let error = (square.sqrt() - neighbour.distance).abs();
+                    assert!(error <= square.sqrt() * 1e-5 + 1e-45, "{context}: {neighbour:?}");
+                }
+                // The same by comparing all: those that codes have passed over would be missing.
+                for few in [1, 5, places.len()] {
+                    let search = Search::new(query, few);
+                    let found = index.search(&view, &search).expect("found");
+                    let exact = view.search_exactly(&search).expect("found");
+                    let extreme = |slot: Slot| slot.number() as usize >= ordinary;
+                    for exact in exact.iter().filter(|exact| extreme(exact.slot)) {
+                        assert!(found.contains(exact), "{context}, {few}: {exact:?} in {found:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cosine_distance_is_below_0_or_above_2() {
+    let (index, vectors) = index(Metric::Cosine);
+    let view = index.slots().view();
+    for query in vectors.chunks(DIMENSION).step_by(53) {
+        let opposite: Vec<f32> = query.iter().map(|element| -element).collect();
+        for query in [query, &opposite] {
+            let found = index.search(&view, &Search::new(query, 3)).expect("found");
+            let all = view.search_exactly(&Search::new(query, COUNT as usize)).expect("found");
+            for neighbour in found.iter().chain(&all) {
+                assert!((0.0..=2.0).contains(&neighbour.distance), "{neighbour:?}");
+            }
+        }
+    }
+}
