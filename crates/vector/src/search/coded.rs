@@ -62,7 +62,7 @@ impl Scan<'_> {
         &self,
         partition: usize,
         scratch: &mut Scratch,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         self.find_bounds(partition, &mut scratch.bounds);
         let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
@@ -71,8 +71,8 @@ impl Scan<'_> {
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
         let mut best = TopK::new(firsts);
         for_each_below(bounds, f32::INFINITY, |slot, rank| {
-            best.offer(Candidate { rank: f64::from(rank), slot });
-            best.threshold() as f32
+            best.offer(Candidate { rank, slot });
+            best.threshold()
         });
         let mut best = best.into_sorted();
         for candidate in &mut best {
@@ -83,7 +83,7 @@ impl Scan<'_> {
         self.refine_all(&mut best);
         best.sort_unstable();
         for (index, candidate) in best.iter().enumerate() {
-            if is_above(candidate.rank as f32, self.bound_of(top.threshold())) {
+            if is_above(candidate.rank, self.bound_of(top.threshold())) {
                 break;
             }
             if let Some(later) = best.get(index + 1) {
@@ -95,7 +95,7 @@ impl Scan<'_> {
     }
 
     /// Replaces the bounds of `candidates` from anywhere by finer ones.
-    fn refine_all(&self, candidates: &mut [Candidate]) {
+    fn refine_all(&self, candidates: &mut [Candidate<f32>]) {
         candidates.sort_unstable_by_key(|candidate| candidate.slot);
         for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a.slot) == chunk_of(b.slot)) {
             let index = chunk_of(candidates[0].slot) as usize;
@@ -108,8 +108,7 @@ impl Scan<'_> {
                 let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
                 if let Some((code, square)) = refined {
                     let query = &self.query_code.refined;
-                    let bound = query.bound(code, square, REFINED_DEVIATIONS);
-                    candidate.rank = f64::from(bound);
+                    candidate.rank = query.bound(code, square, REFINED_DEVIATIONS);
                 }
             }
         }
@@ -119,7 +118,7 @@ impl Scan<'_> {
         &self,
         first_slot: u32,
         scratch: &mut Scratch,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         let threshold = self.bound_of(top.threshold());
         let candidates = &mut scratch.candidates;
@@ -141,7 +140,7 @@ impl Scan<'_> {
         first_slot: u32,
         candidates: &[u32],
         near: &mut Vec<u32>,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         near.clear();
         let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first);
@@ -219,7 +218,7 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn offer(&self, slot: u32, top: &mut TopK) -> Result<(), VectorError> {
+    fn offer(&self, slot: u32, top: &mut TopK<f64>) -> Result<(), VectorError> {
         exact::offer(self.view, self.query, Slot::new(slot), top)
     }
 
