@@ -72,6 +72,20 @@ mod tests {
     }
 
     #[test]
+    fn many_fields_have_no_more_values_than_one() {
+        let list = vec!["0"; 60_000].join(",");
+        let body = |fields: &str| {
+            let fields = fields.split(' ').map(|name| format!(r#""{name}":[{list}]"#));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        };
+        assert!(QueryBody::parse(body("a b").as_bytes()).is_ok());
+        for fields in ["a b c", "a a a"] {
+            let error = QueryBody::parse(body(fields).as_bytes()).err().expect("too many");
+            assert!(format!("{error:?}").contains("131072 JSON values"), "{error:?}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         let rows = [
             (r#"{"queryVector":{}}"#, "'queryVector.float32'"),
