@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
-use super::reader::{TREE_VALUES_MAX, has_too_many_values};
+use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
 
 /// A JSON object of a request, and where it stands. Fields that nobody asks for are ignored, as AWS
 /// does.
@@ -127,14 +127,14 @@ impl Fields {
     }
 
     /// A map of texts.
-    pub(super) fn texts(&mut self, name: &str) -> ApiResult<Vec<(String, String)>> {
-        let Some(fields) = self.object(name)? else { return Ok(Vec::new()) };
+    pub(super) fn texts(&mut self, name: &str) -> ApiResult<Option<Vec<(String, String)>>> {
+        let Some(fields) = self.object(name)? else { return Ok(None) };
         let Fields { path, map } = fields;
         let text = |(key, value)| match value {
             Value::String(text) => Ok((key, text)),
             _ => Err(ApiError::field(format!("{path}.{key}"), "it is not a string")),
         };
-        map.into_iter().map(text).collect()
+        map.into_iter().map(text).collect::<ApiResult<_>>().map(Some)
     }
 
     /// One of some words.
@@ -148,6 +148,32 @@ impl Fields {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         let wrong = || self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")));
         found.map(|(_, value)| Some(*value)).ok_or_else(wrong)
+    }
+}
+
+/// The fields of a body that is read piece by piece, apart from those that are read on the spot.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    map: Map<String, Value>,
+    /// At least as many as are in all that was taken.
+    values: usize,
+}
+
+impl Others {
+    /// Takes the value of a field from the reader.
+    pub(super) fn take(&mut self, reader: &mut Reader<'_>, name: &str) -> ApiResult<()> {
+        let text = reader.skip(|| name.to_owned())?;
+        self.values += value_count_bound(text);
+        if self.values > TREE_VALUES_MAX {
+            return Err(unreadable(&TreeError::TooManyValues));
+        }
+        let value = tree(text).map_err(|error| unreadable(&error))?;
+        self.map.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    pub(super) fn into_fields(self) -> Fields {
+        Fields::of_map("", self.map)
     }
 }
 

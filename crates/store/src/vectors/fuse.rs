@@ -27,7 +27,7 @@ impl Scored {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranked {
     pub(super) scored: Scored,
-    pub(super) distance: Option<f32>,
+    pub(super) distance: Option<f64>,
     /// By the place of the text in the query.
     pub(super) text_scores: Vec<(usize, f64)>,
 }
@@ -49,10 +49,10 @@ pub(super) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
 }
 
 /// Neighbours by their distance alone.
-pub(super) fn by_distance(neighbours: Vec<(Slot, f32)>) -> Vec<Ranked> {
+pub(super) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
     let ranked = |(slot, distance)| Ranked {
         distance: Some(distance),
-        ..Ranked::new(Scored { slot, score: -f64::from(distance) })
+        ..Ranked::new(Scored { slot, score: -distance })
     };
     let mut ranked: Vec<Ranked> = neighbours.into_iter().map(ranked).collect();
     // They were ordered by what distances are computed from, which tells more of them apart.
@@ -95,7 +95,7 @@ pub(super) fn fuse(neighbours: &[Ranked], texts: &[Vec<Scored>], top_k: usize) -
     for (place, slot) in by_distance.chain(by_text) {
         *sums.entry(slot).or_default() += 1.0 / (RANK_CONSTANT + place as f64 + 1.0);
     }
-    let distances: HashMap<Slot, Option<f32>> =
+    let distances: HashMap<Slot, Option<f64>> =
         neighbours.iter().map(|neighbour| (neighbour.scored.slot, neighbour.distance)).collect();
     let all = sums.into_iter().map(|(slot, score)| Scored { slot, score }).collect();
     let ranked = |scored: Scored| Ranked {
@@ -117,7 +117,7 @@ mod tests {
         Scored { slot: Slot::new(slot), score }
     }
 
-    fn neighbours(distances: &[(u32, f32)]) -> Vec<Ranked> {
+    fn neighbours(distances: &[(u32, f64)]) -> Vec<Ranked> {
         by_distance(
             distances.iter().map(|(slot, distance)| (Slot::new(*slot), *distance)).collect(),
         )

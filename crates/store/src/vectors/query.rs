@@ -115,7 +115,7 @@ pub struct Hit {
     /// Its key.
     pub key: String,
     /// Its distance from the query, if the vector search has found it.
-    pub distance: Option<f32>,
+    pub distance: Option<f64>,
     /// The score of its text by metadata key, for every key that has words of the query, if they were
     /// asked for.
     pub text_scores: Vec<(String, f64)>,

@@ -51,7 +51,7 @@ fn recall(
         assert_eq!(approximate.len(), exact.len(), "as many as there are");
         assert!(approximate.is_sorted_by(|a, b| a.distance <= b.distance));
         let pair = |neighbour: &Neighbour| (neighbour.slot, neighbour.distance);
-        let truth: HashMap<Slot, f32> = exact.iter().map(pair).collect();
+        let truth: HashMap<Slot, f64> = exact.iter().map(pair).collect();
         for neighbour in &approximate {
             if let Some(distance) = truth.get(&neighbour.slot) {
                 assert_eq!(*distance, neighbour.distance);
