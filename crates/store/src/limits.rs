@@ -56,8 +56,8 @@ pub const SWEEP_BATCH: usize = 1 << 18;
 /// Elements of a vector. S3 Vectors' limit.
 pub const DIMENSION_MAX: u32 = 4096;
 
-/// Longest vector key. S3 Vectors' limit.
-pub const VECTOR_KEY_BYTES_MAX: usize = 1024;
+/// Longest vector key: up to 4,096 bytes. S3 Vectors' limit.
+pub const VECTOR_KEY_CHARACTERS_MAX: usize = 1024;
 
 /// Vectors that one request puts or deletes. S3 Vectors' limit.
 pub const PUT_VECTORS_MAX: usize = 500;

@@ -1,9 +1,10 @@
 //! The fields of a JSON request, each taken with a check of its kind, and errors that name it.
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
-use super::reader::{TREE_VALUES_MAX, has_too_many_values};
+use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
 
 /// A JSON object of a request, and where it stands. Fields that nobody asks for are ignored, as AWS
 /// does.
@@ -127,14 +128,14 @@ impl Fields {
     }
 
     /// A map of texts.
-    pub(super) fn texts(&mut self, name: &str) -> ApiResult<Vec<(String, String)>> {
-        let Some(fields) = self.object(name)? else { return Ok(Vec::new()) };
+    pub(super) fn texts(&mut self, name: &str) -> ApiResult<Option<Vec<(String, String)>>> {
+        let Some(fields) = self.object(name)? else { return Ok(None) };
         let Fields { path, map } = fields;
         let text = |(key, value)| match value {
             Value::String(text) => Ok((key, text)),
             _ => Err(ApiError::field(format!("{path}.{key}"), "it is not a string")),
         };
-        map.into_iter().map(text).collect()
+        map.into_iter().map(text).collect::<ApiResult<_>>().map(Some)
     }
 
     /// One of some words.
@@ -148,6 +149,36 @@ impl Fields {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         let wrong = || self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")));
         found.map(|(_, value)| Some(*value)).ok_or_else(wrong)
+    }
+}
+
+/// The fields of a body that is read piece by piece, apart from those that are read on the spot.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    map: Map<String, Value>,
+    /// At least as many as are in all that was taken.
+    values: usize,
+}
+
+impl Others {
+    /// Takes the value of a field from the reader.
+    pub(super) fn take(&mut self, reader: &mut Reader<'_>, name: &str) -> ApiResult<()> {
+        let text = reader.skip(|| name.to_owned())?;
+        self.values += value_count_bound(text);
+        if self.values > TREE_VALUES_MAX {
+            return Err(unreadable(&TreeError::TooManyValues));
+        }
+        let value = tree(text).map_err(|error| match is_json(text) {
+            // A number beyond all that there are here.
+            true => ApiError::field(name, error.to_string()),
+            false => unreadable(&error),
+        })?;
+        self.map.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    pub(super) fn into_fields(self) -> Fields {
+        Fields::of_map("", self.map)
     }
 }
 
@@ -166,6 +197,12 @@ pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
         true => Err(TreeError::TooManyValues),
         false => Ok(serde_json::from_slice(text)?),
     }
+}
+
+/// Whether a text is JSON, readable or not.
+fn is_json(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text);
+    text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
 /// What a text in the body of a request is answered with that did not become a tree.

@@ -123,8 +123,12 @@ impl Scan<'_> {
         true
     }
 
+    /// Without zeros in front, as JSON has it.
     fn whole(&mut self) -> Option<()> {
         let mut digit = self.digit()?;
+        if digit == 0 {
+            return if self.digit().is_none() { Some(()) } else { None };
+        }
         loop {
             if !self.push(digit) {
                 self.exponent = self.exponent.saturating_add(1);
@@ -243,7 +247,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_left() {
-        for text in ["", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "x", "-x", "\"1\""] {
+        for text in [
+            "", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "x", "-x", "\"1\"", "01", "-01", "00.5",
+        ] {
             for after in ["", ", 0.25, 0.125, 0.0625, 0.03125, 0.015625]"] {
                 assert_eq!(parse(format!("{text}{after}").as_bytes()), None, "{text}");
             }

@@ -47,7 +47,7 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
         options.text_search = text_search(&mut metadata)?;
     }
     options.encryption = encryption(&mut fields)?;
-    options.tags = tags::take(&mut fields)?;
+    options.tags = tags::take(&mut fields)?.unwrap_or_default();
     let bucket = call.bucket(&mut fields)?;
     let index = call.app.store.create_index(&bucket.name, name, options).wait()?;
     answer(&json!({ "indexArn": call.arns.index(&index.bucket, &index.name) }))

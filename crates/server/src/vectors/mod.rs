@@ -5,6 +5,7 @@
 
 mod arn;
 mod document;
+mod elements;
 mod error;
 mod fields;
 mod filter;
@@ -13,6 +14,7 @@ mod index;
 mod page_token;
 mod put_body;
 mod query;
+mod query_body;
 mod reader;
 mod resource;
 mod tags;
@@ -135,8 +137,10 @@ impl VectorsService {
         let body = collect(body).await?;
         let call = Call { app: Arc::clone(&self.app), arns: self.arns.clone(), user, body };
         let work = move || match route {
-            // It reads its body itself.
-            Route::Operation("PutVectors", operation) => operation(&call, Fields::empty()),
+            // They read their bodies themselves.
+            Route::Operation("PutVectors" | "QueryVectors", operation) => {
+                operation(&call, Fields::empty())
+            }
             Route::Operation(_, operation) => operation(&call, Fields::of_body(&call.body)?),
             Route::Tags(method, arn) => tags::answer(&call, &method, &arn, &query),
         };

@@ -1,16 +1,13 @@
 //! The body of PutVectors.
 
-use liteio_store::limits::{DIMENSION_MAX, PUT_VECTORS_MAX};
+use liteio_store::limits::PUT_VECTORS_MAX;
 use liteio_store::vectors::{Metadata, NewVectors};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::document;
 use super::error::{ApiError, ApiResult};
-use super::fields::{Fields, tree, unreadable};
+use super::fields::{Fields, Others, TreeError, tree};
 use super::reader::{Reader, TREE_VALUES_MAX, value_count_bound};
-
-/// Elements of all vectors of a request.
-const ELEMENTS_MAX: usize = PUT_VECTORS_MAX * DIMENSION_MAX as usize;
+use super::{document, elements};
 
 /// JSON values in the metadata of all vectors of a request: forty for each of the keys that they can
 /// have. Each takes up to 32 bytes until it is stored, and as little as two in the body.
@@ -24,7 +21,7 @@ pub(super) struct PutBody {
 
 impl PutBody {
     pub(super) fn parse(body: &[u8]) -> ApiResult<PutBody> {
-        let mut others = Map::new();
+        let mut others = Others::default();
         let mut vectors = None;
         let mut reader = Reader::new(body);
         reader.object(|reader, name| {
@@ -32,13 +29,10 @@ impl PutBody {
                 vectors = Some(parse_vectors(reader)?);
                 return Ok(());
             }
-            let text = reader.skip(|| name.to_owned())?;
-            let value = tree(text).map_err(|error| unreadable(&error))?;
-            others.insert(name.to_owned(), value);
-            Ok(())
+            others.take(reader, name)
         })?;
         reader.end()?;
-        let fields = Fields::of_map("", others);
+        let fields = others.into_fields();
         let vectors = fields.require("vectors", vectors)?;
         Ok(PutBody { fields, vectors })
     }
@@ -88,7 +82,7 @@ fn parse_vector(
                 return Err(ApiError::field(path(".data"), "the field is there twice"));
             }
             ("data", b'{') => {
-                has_data = parse_elements(reader, position, &mut vectors.elements)?;
+                has_data = elements::read(reader, || path(".data"), &mut vectors.elements)?;
             }
             ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
             ("metadata", _) => {
@@ -100,15 +94,15 @@ fn parse_vector(
                     );
                     return Err(ApiError::field(path(".metadata"), message));
                 }
-                let value = tree(text)
-                    .map_err(|error| ApiError::field(path(".metadata"), error.to_string()))?;
+                let value =
+                    tree(text).map_err(|error| wrong_metadata(text, &path(".metadata"), &error))?;
                 metadata = match value {
                     Value::Null => Metadata::default(),
                     Value::Object(map) => document::metadata(map),
                     _ => return Err(ApiError::field(path(".metadata"), "it is not an object")),
                 };
             }
-            _ => drop(reader.skip(|| path(&format!(".{name}")))?),
+            _ => reader.pass_over(|| path(&format!(".{name}")))?,
         }
         Ok(())
     })?;
@@ -122,42 +116,21 @@ fn parse_vector(
     Ok(())
 }
 
-/// Tells whether there were any.
-fn parse_elements(
-    reader: &mut Reader<'_>,
-    position: usize,
-    elements: &mut Vec<f32>,
-) -> ApiResult<bool> {
-    let mut has_elements = false;
-    let path = || format!("vectors[{position}].data.float32");
-    reader.object(|reader, name| {
-        if name != "float32" {
-            reader.skip(|| format!("vectors[{position}].data.{name}"))?;
-            return Ok(());
-        }
-        if reader.value()? != b'[' {
-            return Err(ApiError::field(path(), "it is not a list"));
-        }
-        if has_elements {
-            return Err(ApiError::field(path(), "the field is there twice"));
-        }
-        has_elements = true;
-        reader.list(|reader, element| {
-            let Some(value) = reader.float() else {
-                return Err(ApiError::field(
-                    format!("{}[{element}]", path()),
-                    "it is not a number",
-                ));
-            };
-            if element >= DIMENSION_MAX as usize || elements.len() >= ELEMENTS_MAX {
-                let message = format!("a vector has at most {DIMENSION_MAX} elements");
-                return Err(ApiError::field(path(), message));
+/// What is answered to metadata that is no JSON: it names the key whose value it is, if that can be
+/// told.
+fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> ApiError {
+    let mut wrong = None;
+    if matches!(error, TreeError::Malformed(_)) {
+        // It ends where the text does, or where it is no object.
+        let _ = Reader::new(text).object(|reader, key| {
+            let value = reader.skip(String::new)?;
+            if let (None, Err(error)) = (&wrong, tree(value)) {
+                wrong = Some(ApiError::field(format!("{path}.{key}"), error.to_string()));
             }
-            elements.push(value);
             Ok(())
-        })
-    })?;
-    Ok(has_elements)
+        });
+    }
+    wrong.unwrap_or_else(|| ApiError::field(path, error.to_string()))
 }
 
 #[cfg(test)]
@@ -191,6 +164,16 @@ mod tests {
             (r#"{"vectors":[{"key":"a","data":{"float32":[1,"x"]}}]}"#, "data.float32[1]'"),
             (r#"{"vectors":[{"key":"a","data":{"float32":{}}}]}"#, "'vectors[0].data.float32'"),
             (r#"{"vectors":[{"key":"a","data":{"float32":[1]},"metadata":[]}]}"#, "metadata'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[01,1]}}]}"#, "data.float32[0]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,]}}]}"#, "data.float32[1]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1 2]}}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":1e400}}]}"#, "metadata.y'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":[NaN],"y":1e400}}]}"#, "metadata.x'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,,}}]}"#, "metadata'"),
+            (r#"{"vectors":[{"key":"a","other":[1,,2]}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","other":[1:2]}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","other":tru}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","data":{"other":{"x" 1}}}]}"#, "not valid JSON"),
             (r#"{"vectors":["#, "not valid JSON"),
             (r#"{"vectors":[]} x"#, "not valid JSON"),
             ("[]", "not valid JSON"),

@@ -2,20 +2,21 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use liteio_store::limits::{DIMENSION_MAX, TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
+use liteio_store::limits::{TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
 use liteio_store::vectors::{Hit, Metadata, QueryText, VectorQuery};
 use serde_json::{Value, json};
 
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::index::metric_name;
+use super::query_body::QueryBody;
 use super::vector_bucket::MODES;
 use super::{Answer, Call, answer, document, filter, page_token};
 
-pub(super) fn query(call: &Call, mut fields: Fields) -> Answer {
+pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
+    let QueryBody { mut fields, vector } = QueryBody::parse(&call.body)?;
     let top_k = fields.number("topK", 1..=TOP_K_MAX as u64)?;
     let top_k = fields.require("topK", top_k)?;
-    let vector = query_vector(&mut fields)?;
     let texts = fields.objects("queryTexts")?;
     if texts.as_ref().is_some_and(Vec::is_empty) {
         return Err(ApiError::field("queryTexts", "it is empty"));
@@ -94,22 +95,4 @@ fn query_text(mut fields: Fields) -> ApiResult<QueryText> {
     let text = fields.require("text", text)?;
     let key = fields.require("metadataKey", key)?;
     Ok(QueryText { key, text })
-}
-
-fn query_vector(fields: &mut Fields) -> ApiResult<Option<Vec<f32>>> {
-    let Some(mut vector) = fields.object("queryVector")? else { return Ok(None) };
-    let elements = vector.list("float32")?;
-    let elements = vector.require("float32", elements)?;
-    if elements.len() > DIMENSION_MAX as usize {
-        let message = format!("a vector has at most {DIMENSION_MAX} elements");
-        return Err(ApiError::field(vector.path("float32"), message));
-    }
-    let number = |(position, value): (usize, Value)| match value.as_f64() {
-        Some(number) => Ok(number as f32),
-        None => {
-            let path = vector.path(&format!("float32[{position}]"));
-            Err(ApiError::field(path, "it is not a number"))
-        }
-    };
-    elements.into_iter().enumerate().map(number).collect::<ApiResult<_>>().map(Some)
 }

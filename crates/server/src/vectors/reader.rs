@@ -3,6 +3,8 @@
 //! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
 //! its size; read like this it takes four bytes a number.
 
+use serde::de::IgnoredAny;
+
 use super::error::{ApiError, ApiResult};
 use super::fields::malformed;
 use super::float;
@@ -199,6 +201,14 @@ impl<'text> Reader<'text> {
         }
     }
 
+    /// Passes over a value that nobody reads. It must be JSON nevertheless.
+    pub(super) fn pass_over(&mut self, path: impl FnOnce() -> String) -> ApiResult<()> {
+        let text = std::str::from_utf8(self.skip(path)?);
+        let text = text.map_err(|error| malformed(&error.to_string()))?;
+        let checked = serde_json::from_str::<IgnoredAny>(text);
+        checked.map(drop).map_err(|error| malformed(&error.to_string()))
+    }
+
     fn skip_string(&mut self) -> ApiResult<()> {
         self.at += 1;
         loop {
@@ -246,6 +256,8 @@ mod tests {
             ("+1", None),
             (".5", None),
             ("1.", None),
+            ("01", None),
+            ("-007.5", None),
             ("", None),
             ("inf", None),
         ];
@@ -286,6 +298,46 @@ mod tests {
                 text.as_bytes()
             );
         }
+        let deep = format!("{}{}", "[".repeat(DEPTH_MAX), "]".repeat(DEPTH_MAX));
+        for text in ["1e400", "-0.5E-3", r#"{"a":[{},"\u00e4\n"]}"#, "[[],0]", "null", &deep] {
+            let mut reader = Reader::new(text.as_bytes());
+            reader.pass_over(String::new).expect(text);
+            reader.end().expect(text);
+        }
+        let malformed = [
+            "[1,,2]",
+            "[1:2]",
+            "tru",
+            "[1,]",
+            "[,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "{\"a\":}",
+            "{1:2}",
+            "{\"a\",1}",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "NaN",
+            "0x10",
+            "[1 2]",
+            "[}",
+            "{]",
+            "[1}",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\n\"",
+            "nulll",
+        ];
+        for text in malformed {
+            let mut reader = Reader::new(text.as_bytes());
+            let passed = reader.pass_over(String::new).and_then(|()| reader.end());
+            assert!(passed.is_err(), "{text}");
+        }
+        assert!(Reader::new(b"\"\xff\"").pass_over(String::new).is_err(), "not UTF-8");
         let deep = "[".repeat(1000);
         for text in ["", "{", "[1,", "\"a", "\"\\", ",", "}", &deep] {
             assert!(Reader::new(text.as_bytes()).skip(String::new).is_err(), "{text}");

@@ -21,6 +21,7 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
         Method::POST => {
             let mut fields = Fields::of_body(&call.body)?;
             let tags = take(&mut fields)?;
+            let tags = fields.require("tags", tags)?;
             store.add_vector_tags(tagged, tags).wait()?;
             done()
         }
@@ -33,9 +34,9 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
 }
 
 /// The field `tags` of a request, checked.
-pub(super) fn take(fields: &mut Fields) -> ApiResult<Vec<(String, String)>> {
+pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)>>> {
     let tags = fields.texts("tags")?;
-    for (key, value) in &tags {
+    for (key, value) in tags.iter().flatten() {
         if !is_tag_text(key, KEY_CHARACTERS) {
             return Err(ApiError::field(format!("tags.{key}"), "the key of the tag is not valid"));
         }
@@ -61,7 +62,7 @@ fn is_tag_text(text: &str, characters: std::ops::RangeInclusive<usize>) -> bool 
 
 /// The values of `tagKeys` in a query.
 fn tag_keys(query: &str) -> ApiResult<Vec<String>> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let values = pairs.filter(|(name, _)| *name == "tagKeys").map(|(_, value)| value);
     let decoded = values.map(|value| {
         let value = value.replace('+', " ");
@@ -69,8 +70,14 @@ fn tag_keys(query: &str) -> ApiResult<Vec<String>> {
     });
     let keys: Result<Vec<String>, _> = decoded.collect();
     let keys = keys.map_err(|_| ApiError::field("tagKeys", "it is not UTF-8"))?;
-    match keys.is_empty() {
-        true => Err(ApiError::field("tagKeys", "the field is required")),
-        false => Ok(keys),
+    if keys.is_empty() {
+        return Err(ApiError::field("tagKeys", "the field is required"));
+    }
+    match keys.iter().position(|key| !is_tag_text(key, KEY_CHARACTERS)) {
+        Some(position) => {
+            let path = format!("tagKeys[{position}]");
+            Err(ApiError::field(path, "the key of the tag is not valid"))
+        }
+        None => Ok(keys),
     }
 }

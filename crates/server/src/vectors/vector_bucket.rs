@@ -12,6 +12,9 @@ use super::{Answer, Call, answer, done, page_token, seconds, tags};
 /// Largest policy, as of buckets.
 const POLICY_BYTES_MAX: usize = 20 << 10;
 
+/// Longest ARN of a key. S3 Vectors' limit.
+const KMS_KEY_ARN_CHARACTERS_MAX: usize = 2048;
+
 pub(super) const MODES: [(&str, IndexMode); 2] =
     [("CLASSIC", IndexMode::Classic), ("ENHANCED", IndexMode::Enhanced)];
 
@@ -26,7 +29,7 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     let name = fields.string("vectorBucketName")?;
     let name = VectorName::bucket(fields.require("vectorBucketName", name)?)?;
     let encryption = encryption(&mut fields)?;
-    let tags = tags::take(&mut fields)?;
+    let tags = tags::take(&mut fields)?.unwrap_or_default();
     let user = &call.user;
     let owner = Owner { id: user.id.clone(), display_name: user.display_name.clone() };
     let bucket = call.app.store.create_vector_bucket(name, owner, encryption, tags).wait()?;
@@ -124,11 +127,30 @@ pub(super) fn encryption(fields: &mut Fields) -> ApiResult<Option<Encryption>> {
         ("aws:kms", None) => {
             Err(ApiError::field(fields.path("kmsKeyArn"), "it is required for aws:kms"))
         }
-        ("aws:kms", Some(arn)) if !(arn.starts_with("arn:aws") && arn.contains(":kms:")) => {
-            Err(ApiError::field(fields.path("kmsKeyArn"), "it is not the ARN of a key"))
+        ("aws:kms", Some(arn)) if !is_kms_key_arn(arn) => {
+            let message = "it is not arn:aws:kms:REGION:ACCOUNT:key/KEY";
+            Err(ApiError::field(fields.path("kmsKeyArn"), message))
         }
         _ => Ok(Some(Encryption { kind: kind.to_owned(), kms_key })),
     }
+}
+
+/// Whether a text has the pattern that the service model gives for the ARN of a key.
+fn is_kms_key_arn(text: &str) -> bool {
+    let is_word =
+        |part: &str| part.bytes().all(|byte| matches!(byte, b'-' | b'a'..=b'z' | b'0'..=b'9'));
+    let mut parts = text.splitn(6, ':');
+    let [Some("arn"), Some(partition), Some("kms"), Some(region), Some(account), Some(key)] =
+        std::array::from_fn(|_| parts.next())
+    else {
+        return false;
+    };
+    text.chars().count() <= KMS_KEY_ARN_CHARACTERS_MAX
+        && partition.strip_prefix("aws").is_some_and(is_word)
+        && is_word(region)
+        && account.len() == 12
+        && account.bytes().all(|byte| byte.is_ascii_digit())
+        && key.strip_prefix("key/").is_some_and(|key| !key.is_empty() && !key.contains('\n'))
 }
 
 pub(super) fn encryption_json(encryption: Option<&Encryption>) -> Value {
@@ -147,4 +169,40 @@ fn summary(call: &Call, bucket: &VectorBucket) -> Value {
         "vectorBucketArn": call.arns.bucket(&bucket.name),
         "creationTime": seconds(bucket.created_ms),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_arns_of_keys_are_taken_for_such() {
+        let arn = |key: &str| format!("arn:aws:kms:us-east-2:111122223333:key/{key}");
+        let good = [
+            &*arn("1234abcd-12ab-34cd-56ef-1234567890ab"),
+            "arn:aws-us-gov:kms::000000000000:key/a:b/c",
+            &arn(&"x".repeat(KMS_KEY_ARN_CHARACTERS_MAX - arn("").len())),
+        ];
+        for arn in good {
+            assert!(is_kms_key_arn(arn), "{arn}");
+        }
+        let bad = [
+            "",
+            &*arn(""),
+            &arn("a\nb"),
+            &arn(&"x".repeat(KMS_KEY_ARN_CHARACTERS_MAX + 1 - arn("").len())),
+            "arn:aws:kms:",
+            "arn:aws:s3:us-east-2:111122223333:key/a",
+            "arn:azure:kms:us-east-2:111122223333:key/a",
+            "arn:AWS:kms:us-east-2:111122223333:key/a",
+            "arn:aws:kms:US:111122223333:key/a",
+            "arn:aws:kms:us-east-2:11112222333:key/a",
+            "arn:aws:kms:us-east-2:11112222333x:key/a",
+            "arn:aws:kms:us-east-2:111122223333:alias/a",
+            " arn:aws:kms:us-east-2:111122223333:key/a",
+        ];
+        for arn in bad {
+            assert!(!is_kms_key_arn(arn), "{arn}");
+        }
+    }
 }

@@ -200,6 +200,10 @@ impl<'a> RawRequest<'a> {
         RawRequest { service: "s3vectors", ..request.body(body) }
     }
 
+    pub(crate) fn method(self, method: &'static str) -> Self {
+        Self { method, ..self }
+    }
+
     pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.insert(name.to_ascii_lowercase(), value.as_ref().to_vec());
         self
@@ -307,6 +311,11 @@ impl<'a> RawRequest<'a> {
         };
         let (path, query) =
             self.path_and_query.split_once('?').unwrap_or((&self.path_and_query, ""));
+        // Paths are encoded once more than they are sent, but for those of S3.
+        let path = match self.service {
+            "s3" => path.to_owned(),
+            _ => percent_encode(path.as_bytes(), ENCODED_IN_PATHS).to_string(),
+        };
         let mut pairs: Vec<String> =
             query.split('&').filter(|pair| !pair.is_empty()).map(canonical_pair).collect();
         pairs.sort();
@@ -342,14 +351,17 @@ async fn exchange(address: SocketAddr, method: &str, message: &[u8]) -> RawRespo
     RawResponse::parse(method, &answer)
 }
 
+/// What a signature covers as `%` and two digits.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+const ENCODED_IN_PATHS: &AsciiSet = &ENCODED.remove(b'/');
+
 /// A pair of the query as it is signed: decoded and encoded again.
 fn canonical_pair(pair: &str) -> String {
-    const ENCODED: &AsciiSet =
-        &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     let encode = |text: &str| {
         let decoded: Vec<u8> = percent_decode_str(text).collect();
-        percent_encode(&decoded, ENCODED).to_string()
+        percent_encode(&decoded, &ENCODED).to_string()
     };
     format!("{}={}", encode(name), encode(value))
 }

@@ -17,4 +17,5 @@ mod object_store;
 mod range;
 mod raw;
 mod sources;
+mod vector_values;
 mod vectors;

@@ -15,7 +15,7 @@ const REGION: &str = "us-east-1";
 const GOOD: &str = r#"{"key":"good","data":{"float32":[1,2,3]},"metadata":{"n":1}}"#;
 
 /// The bucket `media` with the index `films`, of three elements, by cosine, without filters on `text`.
-async fn make_index(server: &TestServer) {
+pub(crate) async fn make_index(server: &TestServer) {
     let bucket = json!({"vectorBucketName": "media"});
     server.vectors("CreateVectorBucket", bucket.to_string()).send().await.expect_status(200);
     let index = json!({
@@ -27,21 +27,26 @@ async fn make_index(server: &TestServer) {
 }
 
 /// A body of PutVectors.
-fn put_body(vectors: &str) -> String {
+pub(crate) fn put_body(vectors: &str) -> String {
     format!(r#"{{"vectorBucketName":"media","indexName":"films","vectors":{vectors}}}"#)
 }
 
 /// A body of QueryVectors with these fields, too.
-fn query_body(fields: &str) -> String {
+pub(crate) fn query_body(fields: &str) -> String {
     format!(r#"{{"vectorBucketName":"media","indexName":"films",{fields}}}"#)
 }
 
 /// What is wrong with a request: the path of the field, or nothing if it is the request as a whole,
 /// and a part of the message.
-type Wrong<'a> = (&'a str, &'a str);
+pub(crate) type Wrong<'a> = (&'a str, &'a str);
 
 #[track_caller]
-fn expect_exception(response: &RawResponse, status: u16, exception: &str, wrong: Wrong<'_>) {
+pub(crate) fn expect_exception(
+    response: &RawResponse,
+    status: u16,
+    exception: &str,
+    wrong: Wrong<'_>,
+) {
     let text = response.text();
     let (path, part) = wrong;
     assert_eq!(response.status, status, "{part}: {text}");
@@ -122,7 +127,7 @@ async fn bad_vectors_are_refused_by_field_and_element_and_nothing_is_stored() {
         (r#"{"key":"x"}"#, ("vectors[1].data.float32", "required")),
         (r#"{"data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "required")),
         (r#"{"key":7,"data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "not a string")),
-        (r#"{"key":"","data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "1 to 1024 bytes")),
+        (r#"{"key":"","data":{"float32":[1,2,3]}}"#, ("vectors[1].key", "1 to 1024 characters")),
         (&long_key, ("vectors[1].key", "this one has 1025")),
         (GOOD, ("vectors[1].key", "there twice")),
         ("7", ("vectors[1]", "not an object")),
@@ -213,7 +218,7 @@ async fn bad_queries_are_refused_by_field() {
         (&of(r#"{"float32":[0,0,0]}"#), ("queryVector.float32", "zeros")),
         (&of(r#"{"float32":[1,1e39,3]}"#), ("queryVector.float32[1]", "not a finite")),
         (&of(r#"{"float32":[1,"2",3]}"#), ("queryVector.float32[1]", "not a number")),
-        (&of(r#"{"float32":[1,2,NaN]}"#), ("", "not valid JSON")),
+        (&of(r#"{"float32":[1,2,NaN]}"#), ("queryVector.float32[2]", "not a finite")),
         (&of(r#"{"float32":7}"#), ("queryVector.float32", "not a list")),
         (&of("[1,2,3]"), ("queryVector", "not an object")),
         (&top("0"), ("topK", "from 1 to 100")),

@@ -15,23 +15,25 @@ pub enum Number {
 }
 
 impl Number {
-    /// Compares by value, whole numbers exactly.
+    /// Compares by value, exactly: no number is rounded for it.
     #[must_use]
     pub fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => left.cmp(&right),
-            (left, right) => left.as_f64().total_cmp(&right.as_f64()),
+            (Self::Integer(left), Self::Float(right)) => compare_whole(left, right),
+            (Self::Float(left), Self::Integer(right)) => compare_whole(right, left).reverse(),
+            // Without −0.
+            (Self::Float(left), Self::Float(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
         }
     }
+}
 
-    /// The nearest floating point number. Never −0.
-    #[must_use]
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Self::Integer(number) => number as f64,
-            Self::Float(number) => number + 0.0,
-        }
-    }
+/// Compares a whole number with a finite one.
+fn compare_whole(whole: i128, float: f64) -> Ordering {
+    // Of a number beyond 128 bits it is the last whole one; those in metadata have 65 bits at most.
+    let part = float.trunc() as i128;
+    let rest = || 0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Less);
+    whole.cmp(&part).then_with(rest)
 }
 
 /// A value without parts.
@@ -126,6 +128,36 @@ mod tests {
         assert!(Number::Integer(2).compare(Number::Float(2.0)).is_eq());
         assert!(Number::Float(-0.0).compare(Number::Integer(0)).is_eq());
         assert!(Number::Float(1.5).compare(Number::Integer(2)).is_lt());
+        // In ascending order; their neighbours are the same as `f64`, or differ behind the point.
+        let ascending = [
+            Number::Float(f64::MIN),
+            Number::Integer(i128::from(i64::MIN)),
+            Number::Integer(-(1 << 53) - 1),
+            Number::Float(-9_007_199_254_740_992.0),
+            Number::Float(-2.5),
+            Number::Integer(-2),
+            Number::Float(-1.5),
+            Number::Float(0.0),
+            Number::Float(f64::from_bits(1)),
+            Number::Integer(1),
+            Number::Float(1.5),
+            Number::Float(9_007_199_254_740_992.0),
+            Number::Integer((1 << 53) + 1),
+            Number::Integer(i128::from(i64::MAX)),
+            Number::Float(9_223_372_036_854_775_808.0),
+            Number::Integer((1 << 63) + 1),
+            Number::Integer(i128::from(u64::MAX)),
+            Number::Float(18_446_744_073_709_551_616.0),
+            Number::Float(f64::MAX),
+        ];
+        for (place, number) in ascending.iter().enumerate() {
+            for (other_place, other) in ascending.iter().enumerate() {
+                let expected = place.cmp(&other_place);
+                assert_eq!(number.compare(*other), expected, "{number:?}, {other:?}");
+            }
+        }
+        let equal = Number::Integer(1 << 60).compare(Number::Float((1_u64 << 60) as f64));
+        assert!(equal.is_eq());
         let two = Scalar::Number(Number::Integer(2));
         assert!(two.equals(&Scalar::Number(Number::Float(2.0))));
         assert!(!two.equals(&Scalar::String("2".to_owned())));

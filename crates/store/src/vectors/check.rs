@@ -7,7 +7,7 @@ use super::put::NewVectors;
 use crate::error::StoreError;
 use crate::limits::{
     FILTERABLE_BYTES_MAX, METADATA_BYTES_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_KEYS_MAX,
-    PUT_VECTORS_MAX, VECTOR_KEY_BYTES_MAX,
+    PUT_VECTORS_MAX, VECTOR_KEY_CHARACTERS_MAX,
 };
 use crate::meta::vector::DistanceMetric;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
@@ -26,11 +26,12 @@ pub(super) fn metadata_key(key: &str, path: impl Fn() -> String) -> Result<(), S
 
 /// Checks the key of a vector.
 pub(super) fn vector_key(key: &str, path: impl Fn() -> String) -> Result<(), StoreError> {
-    if (1..=VECTOR_KEY_BYTES_MAX).contains(&key.len()) {
+    let characters = key.chars().count();
+    if (1..=VECTOR_KEY_CHARACTERS_MAX).contains(&characters) {
         return Ok(());
     }
-    let bytes = key.len();
-    let message = format!("a key has 1 to {VECTOR_KEY_BYTES_MAX} bytes, this one has {bytes}");
+    let message =
+        format!("a key has 1 to {VECTOR_KEY_CHARACTERS_MAX} characters, this one has {characters}");
     Err(StoreError::field(path(), message))
 }
 

@@ -13,7 +13,7 @@ const RANK_CONSTANT: f64 = 60.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranked {
     pub(super) slot: Slot,
-    pub(super) distance: Option<f32>,
+    pub(super) distance: Option<f64>,
     pub(super) text_scores: Vec<(String, f64)>,
     pub(super) fused: Option<f64>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Ranked {
 /// The best `top_k`: of neighbours alone by distance, of texts alone by the sum of their scores, of both
 /// by reciprocal rank fusion, which adds 1 / (60 + place) over the rankings that have found a slot.
 pub(super) fn fuse(
-    neighbours: Vec<(Slot, f32)>,
+    neighbours: Vec<(Slot, f64)>,
     texts: Vec<(&str, Vec<Scored>)>,
     top_k: usize,
     is_hybrid: bool,

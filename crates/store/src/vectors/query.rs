@@ -109,7 +109,7 @@ pub struct Hit {
     /// Its key.
     pub key: String,
     /// Its distance from the query, if the vector search has found it.
-    pub distance: Option<f32>,
+    pub distance: Option<f64>,
     /// The score of its text by metadata key, for those whose text search has found it.
     pub text_scores: Vec<(String, f64)>,
     /// What its places in the vector search and the text searches come to, for a query with both.
@@ -215,7 +215,7 @@ fn nearest(
     vector: &[f32],
     depth: usize,
     allowed: &SlotSet,
-) -> Result<Vec<(Slot, f32)>, StoreError> {
+) -> Result<Vec<(Slot, f64)>, StoreError> {
     let found = open.vectors.search(view, &Search::new(vector, depth).within(allowed))?;
     Ok(found.into_iter().map(|found| (found.slot, found.distance)).collect())
 }

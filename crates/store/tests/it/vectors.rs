@@ -116,6 +116,32 @@ fn everything_is_there_after_reopening_and_freed_slots_are_used_again() {
 }
 
 #[test]
+fn keys_of_four_bytes_a_character_are_kept_listed_and_verified() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let open = || Store::open(on_directory(directory.path())).expect("opens");
+    let key = |number: u32| format!("{}{number:04}", "\u{1f980}".repeat(1020));
+    let all: Vec<String> = (0..300).map(key).collect();
+    let store = open();
+    let index = create(&store, 2, DistanceMetric::Euclidean);
+    for keys in all.chunks(100) {
+        let mut vectors = NewVectors::default();
+        keys.iter().for_each(|key| vectors.push(key.as_str(), &[1.0, 2.0]));
+        store.put_vectors(&index, vectors).expect("stored");
+    }
+    store.delete_vectors(&index, all[7..9].to_vec()).expect("deleted");
+    let kept = [&all[..7], &all[9..]].concat();
+    let page = || ListVectors { max: 7, ..ListVectors::default() };
+    assert_eq!(keys(&store, &index, page()), kept);
+    store.close();
+    let store = open();
+    assert_eq!(keys(&store, &index, page()), kept);
+    assert_eq!(get(&store, &index, &all[299]), Some(vec![1.0, 2.0]));
+    assert_eq!(get(&store, &index, &all[8]), None);
+    let report = store.verify(&mut |_| {}).expect("verified");
+    assert_eq!((report.vectors, report.damaged.len()), (298, 0));
+}
+
+#[test]
 fn a_request_is_stored_whole_or_not_at_all_and_names_what_is_wrong() {
     on_every_backend(|store| {
         let index = create(store, 2, DistanceMetric::Cosine);

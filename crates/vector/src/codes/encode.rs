@@ -6,6 +6,8 @@
 //! RaBitQ). For cosines, vectors and query are scaled to length 1 first; then |r − q|² is twice the
 //! cosine distance.
 
+use std::ops::RangeInclusive;
+
 use super::chunk::Code;
 use super::refine::{self, RefinedQuery};
 use super::rotation::Rotation;
@@ -14,6 +16,10 @@ use crate::config::{Metric, Shape};
 /// Levels of an element of the query: 4 bits.
 const LEVELS: f32 = 15.0;
 pub(crate) const PLANES: usize = 4;
+
+/// Sums of squares that codes can be made of: below, squares of elements are lost; above, a bound
+/// might become infinite, which is what slots without a vector have.
+const SQUARES: RangeInclusive<f32> = 1e-30..=1e35;
 
 /// Turns vectors into codes.
 #[derive(Debug)]
@@ -59,6 +65,7 @@ impl Encoder {
 
     pub(crate) fn encode(&self, vector: &[f32]) -> Code {
         let (rotated, square) = self.rotate(vector);
+        let is_centre = rotated.iter().all(|element| *element == 0.0);
         let sum: f32 = rotated.iter().map(|element| element.abs()).sum();
         let mut signs = Vec::with_capacity(self.words());
         let (chunks, _) = rotated.as_chunks::<64>();
@@ -70,16 +77,16 @@ impl Encoder {
             signs.push(word);
         }
         let ones = signs.iter().map(|word| word.count_ones()).sum::<u32>() as f32;
-        let scale = 2.0 * square / sum;
-        if square == 0.0 {
-            // The centre itself: its distance is |q|², without an estimate.
+        if is_centre {
+            // Its distance is |q|², without an estimate.
             return Code { signs, square: 0.0, scale: 0.0, ones, refined: self.no_refined() };
         }
-        if !square.is_finite() || !scale.is_finite() {
-            // Beyond what `f32` can square. Always compared exactly.
+        if !SQUARES.contains(&square) {
+            // Always compared exactly.
             let square = f32::NEG_INFINITY;
             return Code { signs, square, scale: 0.0, ones, refined: self.no_refined() };
         }
+        let scale = 2.0 * square / sum;
         Code { signs, square, scale, ones, refined: refine::encode(&rotated, square) }
     }
 
@@ -93,11 +100,11 @@ impl Encoder {
         refine::code_bytes(width(self.shape))
     }
 
-    /// `None` when the query is so long that its square is no number; then only exact comparison
-    /// helps.
+    /// `None` when it is so far from the centre, or so near, that only exact comparison helps.
     pub(crate) fn query(&self, vector: &[f32]) -> Option<QueryCode> {
         let (rotated, square) = self.rotate(vector);
-        if !square.is_finite() {
+        let is_centre = rotated.iter().all(|element| *element == 0.0);
+        if !is_centre && !SQUARES.contains(&square) {
             return None;
         }
         let lowest = rotated.iter().copied().fold(f32::INFINITY, f32::min);
@@ -153,7 +160,7 @@ impl Encoder {
 /// What a vector is multiplied with to have the length 1.
 pub(super) fn inverse_length(vector: &[f32]) -> f32 {
     let square = sum_of_squares(vector);
-    if square.is_normal() {
+    if SQUARES.contains(&square) {
         return 1.0 / square.sqrt();
     }
     // Elements so large or small that their squares are no `f32`.
@@ -175,4 +182,35 @@ fn sum_of_squares(vector: &[f32]) -> f32 {
 /// Elements after padding to whole words.
 fn width(shape: Shape) -> usize {
     shape.dimension().next_multiple_of(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_whose_squares_are_too_large_or_too_small_are_left_to_exact_comparison() {
+        let dimension = 256;
+        let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
+        let centre = vec![0.0; dimension];
+        let encoder = Encoder::new(shape, centre.clone());
+        let at = |place: f32| {
+            let element = |index: usize| place * (1.0 + (index % 7) as f32 / 7.0);
+            (0..dimension).map(element).collect::<Vec<f32>>()
+        };
+        for extreme in [1e-45, 1e-38, 1e-24, 1e-20, 1e17, 1e18, 1e19, 1e38] {
+            let vector = at(extreme);
+            assert_eq!(encoder.encode(&vector).square, f32::NEG_INFINITY, "{extreme}");
+            assert!(encoder.query(&vector).is_none(), "{extreme}");
+        }
+        for ordinary in [1e-14, 1.0, 1e15] {
+            let vector = at(ordinary);
+            let square = encoder.encode(&vector).square;
+            let expected = vector.iter().map(|element| element * element).sum::<f32>();
+            assert!((square / expected - 1.0).abs() < 1e-5, "{ordinary}: {square}");
+            assert!(encoder.query(&vector).is_some(), "{ordinary}");
+        }
+        assert_eq!(encoder.encode(&centre).square, 0.0);
+        assert!(encoder.query(&centre).is_some(), "compared with the squares of the others");
+    }
 }

@@ -21,7 +21,8 @@ use crate::config::Shape;
 use crate::slots::{Stamp, metric_number};
 
 const MAGIC: [u8; 8] = *b"liteioVC";
-const VERSION: u32 = 1;
+/// 1 had other codes for vectors whose squares are very large or small.
+const VERSION: u32 = 2;
 const PAGE: usize = 4096;
 const CRC_AT: usize = PAGE - 8;
 

@@ -8,9 +8,18 @@ mod avx512;
 mod neon;
 mod scalar;
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use crate::config::Metric;
+
+/// Sums of squares that are precise as `f32`: below, elements are lost whose squares are none; what is
+/// above may have overflown.
+const PRECISE_SQUARES: RangeInclusive<f32> = f32::MIN_POSITIVE * 1e8..=f32::MAX;
+
+/// Queries of this length can be multiplied with vectors whose squares are precise.
+const ORDINARY_LENGTHS: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// The kernels of one kind of processor.
 #[derive(Clone, Copy, Debug)]
@@ -70,59 +79,79 @@ impl Kernels {
 /// A query, ready to be compared with many vectors.
 #[derive(Debug)]
 pub(crate) struct Query<'query> {
-    vector: &'query [f32],
+    vector: Cow<'query, [f32]>,
     metric: Metric,
     length: f64,
     kernels: Kernels,
 }
 
 impl<'query> Query<'query> {
+    /// The vector has finite elements, and for cosines not only zeros.
     pub(crate) fn new(vector: &'query [f32], metric: Metric, kernels: Kernels) -> Self {
         let length = vector.iter().map(|element| f64::from(*element).powi(2)).sum::<f64>().sqrt();
-        Self { vector, metric, length, kernels }
-    }
-
-    /// What orders vectors: the cosine distance, or the square of the Euclidean one.
-    #[inline]
-    pub(crate) fn rank(&self, vector: &[f32]) -> f32 {
-        let rank = match self.metric {
-            Metric::Euclidean => (self.kernels.squared_difference)(self.vector, vector),
-            Metric::Cosine => {
-                let (dot, square) = (self.kernels.dot_and_square)(self.vector, vector);
-                // Squares below are imprecise, or zero, for want of exponents.
-                if square < f32::MIN_POSITIVE * 1e8 {
-                    return self.rank_precisely(vector);
-                }
-                1.0 - dot / (self.length as f32 * square.sqrt())
-            }
-        };
-        if rank.is_finite() { rank } else { self.rank_precisely(vector) }
-    }
-
-    /// The distance that belongs to a rank.
-    pub(crate) fn distance(&self, rank: f32) -> f32 {
-        match self.metric {
-            Metric::Cosine => rank,
-            Metric::Euclidean => rank.max(0.0).sqrt(),
+        if metric == Metric::Euclidean || ORDINARY_LENGTHS.contains(&length) {
+            return Self { vector: Cow::Borrowed(vector), metric, length, kernels };
         }
+        // Only its direction counts. A power of two leaves that as it is.
+        let scale = length.log2().floor().exp2().recip();
+        let scaled = vector.iter().map(|element| (f64::from(*element) * scale) as f32);
+        Self { vector: scaled.collect(), metric, length: length * scale, kernels }
+    }
+
+    /// What orders vectors: the cosine distance, which rounding may have brought a little below 0, or
+    /// the square of the Euclidean one. Always finite: no square of a difference of two `f32` is too
+    /// large or too small for an `f64`.
+    #[inline]
+    pub(crate) fn rank(&self, vector: &[f32]) -> f64 {
+        match self.metric {
+            Metric::Euclidean => {
+                let square = (self.kernels.squared_difference)(&self.vector, vector);
+                match PRECISE_SQUARES.contains(&square) {
+                    true => f64::from(square),
+                    false => self.square_precisely(vector),
+                }
+            }
+            Metric::Cosine => {
+                let (dot, square) = (self.kernels.dot_and_square)(&self.vector, vector);
+                match PRECISE_SQUARES.contains(&square) {
+                    true => f64::from(1.0 - dot / (self.length as f32 * square.sqrt())),
+                    false => self.cosine_precisely(vector),
+                }
+            }
+        }
+    }
+
+    /// The distance that belongs to a rank: never below 0. Beyond the largest `f32`, which only
+    /// Euclidean ones can be, it has the digits of an `f64`.
+    pub(crate) fn distance(&self, rank: f64) -> f64 {
+        let distance = match self.metric {
+            Metric::Cosine => rank.clamp(0.0, 2.0),
+            Metric::Euclidean => rank.sqrt(),
+        };
+        let rounded = distance as f32;
+        if rounded.is_finite() { f64::from(rounded) } else { distance }
+    }
+
+    /// For elements so far apart, or so close, that the squares are no longer `f32`.
+    #[cold]
+    fn square_precisely(&self, vector: &[f32]) -> f64 {
+        if *self.vector == *vector {
+            return 0.0;
+        }
+        let difference = |(query, element): (&f32, &f32)| f64::from(*query) - f64::from(*element);
+        let differences = self.vector.iter().zip(vector).map(difference);
+        differences.map(|difference| difference * difference).sum()
     }
 
     /// For elements so large or small that their squares are no longer `f32`.
     #[cold]
-    fn rank_precisely(&self, vector: &[f32]) -> f32 {
+    fn cosine_precisely(&self, vector: &[f32]) -> f64 {
         let pairs = self.vector.iter().zip(vector);
         let pairs = pairs.map(|(query, element)| (f64::from(*query), f64::from(*element)));
-        match self.metric {
-            Metric::Euclidean => {
-                pairs.map(|(query, element)| (query - element).powi(2)).sum::<f64>() as f32
-            }
-            Metric::Cosine => {
-                let (dot, square) = pairs.fold((0.0, 0.0), |(dot, square), (query, element)| {
-                    (dot + query * element, square + element * element)
-                });
-                (1.0 - dot / (self.length * f64::sqrt(square))) as f32
-            }
-        }
+        let (dot, square) = pairs.fold((0.0, 0.0), |(dot, square), (query, element)| {
+            (dot + query * element, square + element * element)
+        });
+        1.0 - dot / (self.length * f64::sqrt(square))
     }
 }
 
@@ -178,7 +207,61 @@ mod tests {
                 let same = cosine.rank(&[6.0 * scale, 8.0 * scale]);
                 assert!(same.abs() < 1e-5, "{name}, {scale}: {same}");
                 let euclidean = Query::new(&query, Metric::Euclidean, kernels);
-                assert!(euclidean.rank(&[0.0, scale]) >= euclidean.rank(&[0.0, 2.0 * scale]));
+                let far = euclidean.rank(&[0.0, scale]);
+                let near = euclidean.rank(&[0.0, 2.0 * scale]);
+                assert!(far.is_finite() && near < far && near > 0.0, "{name}, {scale}");
+                let distance = euclidean.distance(near) / f64::from(scale);
+                assert!((distance - f64::sqrt(13.0)).abs() < 1e-5, "{name}, {scale}: {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn euclidean_distances_at_both_ends_are_finite_and_in_order() {
+        let places = [0.0, 1e-45, 3e-45, 1e-24, 9e-24, 1e-20, 1.0, 3e19, 3e38, f32::MAX];
+        for kernels in Kernels::available() {
+            for dimension in [2, 300] {
+                let at = |place: f32| vec![place; dimension];
+                let (origin, opposite) = (at(0.0), at(-f32::MAX));
+                let from_origin = Query::new(&origin, Metric::Euclidean, kernels);
+                let ranks: Vec<f64> = places.iter().map(|it| from_origin.rank(&at(*it))).collect();
+                let name = kernels.name;
+                assert!(ranks.is_sorted_by(|near, far| near < far), "{name}: {ranks:?}");
+                for (place, rank) in places.iter().zip(&ranks) {
+                    let expected = f64::from(*place) * f64::from(dimension as u32).sqrt();
+                    let error = (from_origin.distance(*rank) - expected).abs();
+                    // The least `f32` above 0 is half as large as the next.
+                    assert!(error <= expected * 1e-6 + 1e-45, "{name}, {place}: {error}");
+                }
+                let from_end = Query::new(&opposite, Metric::Euclidean, kernels);
+                let farthest = from_end.distance(from_end.rank(&at(f32::MAX)));
+                assert!(farthest.is_finite() && farthest > f64::from(f32::MAX), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn cosine_distances_are_from_0_to_2_and_do_not_depend_on_lengths() {
+        for kernels in Kernels::available() {
+            let name = kernels.name;
+            for seed in 0..200 {
+                let vector: Vec<f32> = vector(77, seed).iter().map(|it| it * 0.37 + 0.01).collect();
+                let opposite: Vec<f32> = vector.iter().map(|element| -element).collect();
+                let query = Query::new(&vector, Metric::Cosine, kernels);
+                let distance = |vector: &[f32]| query.distance(query.rank(vector));
+                assert!((0.0..1e-5).contains(&distance(&vector)), "{name}, {seed}");
+                let far = distance(&opposite);
+                assert!(far > 1.999_99 && far <= 2.0, "{name}, {seed}: {far}");
+            }
+            // Long and short queries and vectors in every combination.
+            let scales = [1e-40_f32, 1e-30, 1e-15, 1e-7, 1.0, 1e7, 1e15, 1e18, 1e38];
+            for (left, right) in scales.iter().flat_map(|it| scales.map(|other| (*it, other))) {
+                let at = |scale: f32, direction: [f32; 3]| direction.map(|it| it * scale);
+                let near = at(left, [3.0, 1.0, 1.0]);
+                let query = Query::new(&near, Metric::Cosine, kernels);
+                let rank = query.rank(&at(right, [1.0, 3.0, 1.0]));
+                // Denormal numbers have few digits.
+                assert!((rank - 4.0 / 11.0).abs() < 1e-4, "{name}, {left}, {right}: {rank}");
             }
         }
     }

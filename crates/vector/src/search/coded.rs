@@ -36,7 +36,7 @@ pub(super) struct Scan<'scan> {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     bounds: Vec<f32>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<u32>,
     near: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Scan<'_> {
         &self,
         partition: usize,
         scratch: &mut Scratch,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         self.find_bounds(partition, &mut scratch.bounds);
         let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
@@ -95,10 +95,10 @@ impl Scan<'_> {
     }
 
     /// Replaces the bounds of `candidates` from anywhere by finer ones.
-    fn refine_all(&self, candidates: &mut [Candidate]) {
+    fn refine_all(&self, candidates: &mut [Candidate<f32>]) {
         candidates.sort_unstable_by_key(|candidate| candidate.slot);
-        for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a) == chunk_of(b)) {
-            let index = chunk_of(&candidates[0]) as usize;
+        for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a.slot) == chunk_of(b.slot)) {
+            let index = chunk_of(candidates[0].slot) as usize;
             let Some(chunk) = self.codes.chunk(index) else { continue };
             let chunk = chunk.read();
             for candidate in &*candidates {
@@ -118,16 +118,16 @@ impl Scan<'_> {
         &self,
         first_slot: u32,
         scratch: &mut Scratch,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         let threshold = self.bound_of(top.threshold());
         let candidates = &mut scratch.candidates;
         candidates.clear();
-        for_each_below(&scratch.bounds, threshold, |slot, rank| {
-            candidates.push(Candidate { rank, slot });
+        for_each_below(&scratch.bounds, threshold, |slot, _| {
+            candidates.push(slot);
             threshold
         });
-        let chunks = candidates.chunk_by(|a, b| chunk_of(a) == chunk_of(b));
+        let chunks = candidates.chunk_by(|a, b| chunk_of(*a) == chunk_of(*b));
         for candidates in chunks {
             self.refine(first_slot, candidates, &mut scratch.near, top)?;
         }
@@ -138,31 +138,31 @@ impl Scan<'_> {
     fn refine(
         &self,
         first_slot: u32,
-        candidates: &[Candidate],
+        candidates: &[u32],
         near: &mut Vec<u32>,
-        top: &mut TopK,
+        top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         near.clear();
-        let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first.slot);
+        let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first);
         let chunk_index = first_slot_of_chunk as usize / CHUNK_SLOTS;
         let Some(chunk) = self.codes.chunk(chunk_index) else { return Ok(()) };
         {
             let chunk = chunk.read();
             let threshold = self.bound_of(top.threshold());
             for candidate in candidates.iter().take(PREFETCH_AHEAD) {
-                chunk.prefetch(candidate.slot as usize % CHUNK_SLOTS);
+                chunk.prefetch(*candidate as usize % CHUNK_SLOTS);
             }
             for (index, candidate) in candidates.iter().enumerate() {
                 if let Some(later) = candidates.get(index + PREFETCH_AHEAD) {
-                    chunk.prefetch(later.slot as usize % CHUNK_SLOTS);
+                    chunk.prefetch(*later as usize % CHUNK_SLOTS);
                 }
-                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
+                let refined = chunk.refined(*candidate as usize % CHUNK_SLOTS);
                 let is_near = refined.is_none_or(|(code, square)| {
                     let query = &self.query_code.refined;
                     !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
                 });
                 if is_near {
-                    near.push(first_slot + candidate.slot);
+                    near.push(first_slot + candidate);
                 }
             }
         }
@@ -218,17 +218,17 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn offer(&self, slot: u32, top: &mut TopK) -> Result<(), VectorError> {
+    fn offer(&self, slot: u32, top: &mut TopK<f64>) -> Result<(), VectorError> {
         exact::offer(self.view, self.query, Slot::new(slot), top)
     }
 
     /// The bound that belongs to a rank, and a little more for what rounding may have done.
-    fn bound_of(&self, rank: f32) -> f32 {
+    fn bound_of(&self, rank: f64) -> f32 {
         let bound = match self.view.shape().metric() {
             Metric::Cosine => 2.0 * rank,
             Metric::Euclidean => rank,
         };
-        bound + bound.abs() * 1e-5
+        (bound + bound.abs() * 1e-5) as f32
     }
 }
 
@@ -265,6 +265,6 @@ fn is_above(bound: f32, limit: f32) -> bool {
     bound > limit
 }
 
-fn chunk_of(candidate: &Candidate) -> u32 {
-    candidate.slot / CHUNK_SLOTS as u32
+fn chunk_of(slot: u32) -> u32 {
+    slot / CHUNK_SLOTS as u32
 }

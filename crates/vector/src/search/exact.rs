@@ -12,7 +12,7 @@ pub(super) fn scan(
     view: &View,
     search: &Search<'_>,
     query: &Query<'_>,
-    top: &mut TopK,
+    top: &mut TopK<f64>,
 ) -> Result<(), VectorError> {
     let words = (view.slot_count() as usize).div_ceil(64);
     for index in 0..words {
@@ -29,7 +29,7 @@ pub(super) fn offer(
     view: &View,
     query: &Query<'_>,
     slot: Slot,
-    top: &mut TopK,
+    top: &mut TopK<f64>,
 ) -> Result<(), VectorError> {
     match view.vector(slot) {
         Ok(vector) => {

@@ -36,8 +36,9 @@ pub struct Search<'search> {
 pub struct Neighbour {
     /// Where it is.
     pub slot: Slot,
-    /// How far it is from the query by the metric of the file, computed exactly.
-    pub distance: f32,
+    /// How far it is from the query by the metric of the file, computed from all elements as `f32`.
+    /// Never below 0, always finite: only a Euclidean one can be larger than any `f32`.
+    pub distance: f64,
 }
 
 impl<'search> Search<'search> {
@@ -160,7 +161,7 @@ pub(crate) fn search_coded(
         return Ok(finish(top, &query));
     }
     let next = AtomicUsize::new(0);
-    let work = |mut top: TopK| {
+    let work = |mut top: TopK<f64>| {
         let mut scratch = Scratch::default();
         loop {
             let partition = next.fetch_add(1, Ordering::Relaxed);
@@ -170,7 +171,7 @@ pub(crate) fn search_coded(
             scan.partition(partition, &mut scratch, &mut top)?;
         }
     };
-    let tops: Vec<Result<TopK, VectorError>> = std::thread::scope(|scope| {
+    let tops: Vec<Result<TopK<f64>, VectorError>> = std::thread::scope(|scope| {
         let spawn = |_| scope.spawn(|| work(TopK::new(search.neighbours)));
         let others: Vec<_> = (1..threads).map(spawn).collect();
         let own = work(top);
@@ -187,8 +188,8 @@ pub(crate) fn search_coded(
     Ok(finish(all, &query))
 }
 
-fn finish(top: TopK, query: &Query<'_>) -> Vec<Neighbour> {
-    let neighbour = |candidate: top_k::Candidate| Neighbour {
+fn finish(top: TopK<f64>, query: &Query<'_>) -> Vec<Neighbour> {
+    let neighbour = |candidate: top_k::Candidate<f64>| Neighbour {
         slot: Slot::new(candidate.slot),
         distance: query.distance(candidate.rank),
     };

@@ -6,34 +6,59 @@ use std::collections::BinaryHeap;
 /// Keeps the `capacity` candidates with the lowest ranks. Equal ranks are ordered by slot, so that
 /// the same vectors give the same answer in whatever order they are offered.
 #[derive(Debug)]
-pub(crate) struct TopK {
-    heap: BinaryHeap<Candidate>,
+pub(crate) struct TopK<R: Rank> {
+    heap: BinaryHeap<Candidate<R>>,
     capacity: usize,
 }
 
-/// A slot with the rank of its vector.
+/// What orders candidates: the rank of a vector is an `f64`, a bound below it an `f32`.
+pub(crate) trait Rank: Copy {
+    const INFINITY: Self;
+
+    fn total_cmp(&self, other: &Self) -> Ordering;
+}
+
+/// A slot with the rank of its vector, or a bound of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    pub(crate) rank: f32,
+pub(crate) struct Candidate<R> {
+    pub(crate) rank: R,
     pub(crate) slot: u32,
 }
 
-impl TopK {
+impl Rank for f32 {
+    const INFINITY: Self = Self::INFINITY;
+
+    #[inline]
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        Self::total_cmp(self, other)
+    }
+}
+
+impl Rank for f64 {
+    const INFINITY: Self = Self::INFINITY;
+
+    #[inline]
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        Self::total_cmp(self, other)
+    }
+}
+
+impl<R: Rank> TopK<R> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self { heap: BinaryHeap::with_capacity(capacity), capacity }
     }
 
     /// Ranks that are not below this are not kept, except perhaps for equal ones.
     #[inline]
-    pub(crate) fn threshold(&self) -> f32 {
+    pub(crate) fn threshold(&self) -> R {
         match self.heap.peek() {
             Some(worst) if self.heap.len() >= self.capacity => worst.rank,
-            _ => f32::INFINITY,
+            _ => R::INFINITY,
         }
     }
 
     #[inline]
-    pub(crate) fn offer(&mut self, candidate: Candidate) {
+    pub(crate) fn offer(&mut self, candidate: Candidate<R>) {
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
         } else if let Some(mut worst) = self.heap.peek_mut()
@@ -44,26 +69,26 @@ impl TopK {
     }
 
     /// The candidates kept, the best first.
-    pub(crate) fn into_sorted(self) -> Vec<Candidate> {
+    pub(crate) fn into_sorted(self) -> Vec<Candidate<R>> {
         self.heap.into_sorted_vec()
     }
 }
 
-impl PartialEq for Candidate {
+impl<R: Rank> PartialEq for Candidate<R> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Candidate {}
+impl<R: Rank> Eq for Candidate<R> {}
 
-impl PartialOrd for Candidate {
+impl<R: Rank> PartialOrd for Candidate<R> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Candidate {
+impl<R: Rank> Ord for Candidate<R> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.rank.total_cmp(&other.rank).then(self.slot.cmp(&other.slot))
     }
@@ -75,9 +100,9 @@ mod tests {
 
     #[test]
     fn the_lowest_ranks_are_kept_whatever_their_order() {
-        let all: Vec<Candidate> =
-            (0..100).map(|slot| Candidate { rank: (slot * 37 % 50) as f32, slot }).collect();
-        let kept = |candidates: &mut dyn Iterator<Item = &Candidate>| {
+        let all: Vec<Candidate<f64>> =
+            (0..100).map(|slot| Candidate { rank: f64::from(slot * 37 % 50), slot }).collect();
+        let kept = |candidates: &mut dyn Iterator<Item = &Candidate<f64>>| {
             let mut top = TopK::new(7);
             candidates.for_each(|candidate| top.offer(*candidate));
             assert_eq!(top.threshold(), 3.0);
@@ -85,14 +110,14 @@ mod tests {
         };
         let forwards = kept(&mut all.iter());
         assert_eq!(forwards, kept(&mut all.iter().rev()));
-        let ranks: Vec<f32> = forwards.iter().map(|(rank, _)| *rank).collect();
+        let ranks: Vec<f64> = forwards.iter().map(|(rank, _)| *rank).collect();
         assert_eq!(ranks, [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
     }
 
     #[test]
     fn none_are_kept_when_none_are_wanted() {
         let mut top = TopK::new(0);
-        top.offer(Candidate { rank: 1.0, slot: 1 });
+        top.offer(Candidate { rank: 1.0_f32, slot: 1 });
         assert!(top.into_sorted().is_empty());
     }
 }

@@ -137,3 +137,78 @@ fn vectors_far_beyond_the_ordinary_are_found_like_any_other() {
     let some = &ordinary[256 * 70..256 * 71];
     assert_eq!(nearest(some), Slot::new(70));
 }
+
+/// Vectors in one direction, at these places, each of them once.
+fn on_a_line(places: &[f32], dimension: usize) -> Vec<f32> {
+    let direction = clustered(1, dimension, 1, 9);
+    let longest = direction.iter().fold(0.0_f32, |longest, element| longest.max(element.abs()));
+    let at = |place: &f32| direction.iter().map(|it| it / longest * place).collect::<Vec<f32>>();
+    places.iter().flat_map(at).collect()
+}
+
+/// Distances whose squares are none as `f32`, among few vectors and among so many that codes are used.
+#[test]
+fn the_tiny_and_the_huge_are_found_in_the_order_of_their_distances() {
+    let tiny = [1e-45, 1e-40, 1e-24, 9e-24, 1e-20, 1e-17, 1e-14];
+    let large = [1e14, -1e14, 1e17, -1e17, 1e18, 2e18, 3e18, -3e18, 1e19];
+    let huge = [3e19, 1e25, -1e25, 1e30, 1e38, 3e38, -3e38];
+    // Of the others their number and the size of their elements.
+    let others = [(0, 1.0), (1_500, 1.0), (1_500, 1e-22), (1_500, 2e-23), (1_500, 1e17)];
+    for dimension in [2, 256, 300] {
+        for places in [&tiny[..], &large[..], &huge[..], &[&tiny[..], &large, &huge].concat()[..]] {
+            for (count, size) in others {
+                let mut vectors = clustered(count, dimension, 10, 1);
+                vectors.iter_mut().for_each(|element| *element *= size);
+                vectors.extend(on_a_line(places, dimension));
+                let context = format!("{dimension} elements, {count} of {size}, {places:?}");
+                check_order(&vectors, dimension, places.len(), &context);
+            }
+        }
+    }
+}
+
+/// Searches for the last `queries` of `vectors`, the first ones, and the origin.
+fn check_order(vectors: &[f32], dimension: usize, queries: usize, context: &str) {
+    let index = VectorIndex::in_memory(shape(dimension, Metric::Euclidean)).expect("created");
+    index.slots().append_many(vectors).expect("appended");
+    index.slots().commit(Durability::Os).expect("committed");
+    let view = index.slots().view();
+    let count = vectors.len() / dimension;
+    let origin = vec![0.0; dimension];
+    let firsts = vectors.chunks(dimension).take(5);
+    let queries = vectors.chunks(dimension).skip(count - queries).chain(firsts);
+    for query in queries.chain([&origin[..]]) {
+        let all = index.search(&view, &Search::new(query, count)).expect("found");
+        assert_eq!(all.len(), count, "{context}");
+        assert!(all.is_sorted_by(|near, far| near.distance <= far.distance), "{context}");
+        for neighbour in &all {
+            let vector = &vectors[neighbour.slot.number() as usize * dimension..][..dimension];
+            let pairs = query.iter().zip(vector);
+            let differences = pairs.map(|(a, b)| f64::from(*a) - f64::from(*b));
+            let square: f64 = differences.map(|difference| difference * difference).sum();
+            let error = (square.sqrt() - neighbour.distance).abs();
+            assert!(error <= square.sqrt() * 1e-5 + 1e-45, "{context}: {neighbour:?}");
+        }
+        for few in [1, 5, 20] {
+            let found = index.search(&view, &Search::new(query, few)).expect("found");
+            let same = found.iter().filter(|found| all[..few.min(count)].contains(found)).count();
+            assert!(found[0] == all[0] && same * 100 >= found.len() * 95, "{context}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn no_cosine_distance_is_below_0_or_above_2() {
+    let (index, vectors) = index(Metric::Cosine);
+    let view = index.slots().view();
+    for query in vectors.chunks(DIMENSION).step_by(53) {
+        let opposite: Vec<f32> = query.iter().map(|element| -element).collect();
+        for query in [query, &opposite] {
+            let found = index.search(&view, &Search::new(query, 3)).expect("found");
+            let all = view.search_exactly(&Search::new(query, COUNT as usize)).expect("found");
+            for neighbour in found.iter().chain(&all) {
+                assert!((0.0..=2.0).contains(&neighbour.distance), "{neighbour:?}");
+            }
+        }
+    }
+}

@@ -109,6 +109,6 @@ impl SearchEngine for ExactScan {
 }
 
 fn near(neighbours: &[Neighbour]) -> Vec<Near> {
-    let near = |it: &Neighbour| Near { number: it.slot.number(), distance: it.distance };
+    let near = |it: &Neighbour| Near { number: it.slot.number(), distance: it.distance as f32 };
     neighbours.iter().map(near).collect()
 }

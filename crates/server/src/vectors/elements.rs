@@ -1,0 +1,45 @@
+//! The elements of a vector in a request, read one by one.
+
+use liteio_store::limits::DIMENSION_MAX;
+
+use super::error::{ApiError, ApiResult};
+use super::reader::Reader;
+
+/// Appends the elements in the list `float32` of an object; tells whether there is one. `path` is where
+/// the object stands.
+///
+/// What is written as a number is taken, whatever its size: whether it is finite, and how many there
+/// must be, is for the store to check.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    path: impl Fn() -> String,
+    elements: &mut Vec<f32>,
+) -> ApiResult<bool> {
+    let mut has_elements = false;
+    let list_path = || format!("{}.float32", path());
+    reader.object(|reader, name| {
+        if name != "float32" {
+            return reader.pass_over(|| format!("{}.{name}", path()));
+        }
+        if reader.value()? != b'[' {
+            return Err(ApiError::field(list_path(), "it is not a list"));
+        }
+        if has_elements {
+            return Err(ApiError::field(list_path(), "the field is there twice"));
+        }
+        has_elements = true;
+        reader.list(|reader, element| {
+            let Some(value) = reader.float() else {
+                let path = format!("{}[{element}]", list_path());
+                return Err(ApiError::field(path, "it is not a number"));
+            };
+            if element >= DIMENSION_MAX as usize {
+                let message = format!("a vector has at most {DIMENSION_MAX} elements");
+                return Err(ApiError::field(list_path(), message));
+            }
+            elements.push(value);
+            Ok(())
+        })
+    })?;
+    Ok(has_elements)
+}
