@@ -1,5 +1,6 @@
 //! The fields of a JSON request, each taken with a check of its kind, and errors that name it.
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
@@ -167,7 +168,11 @@ impl Others {
         if self.values > TREE_VALUES_MAX {
             return Err(unreadable(&TreeError::TooManyValues));
         }
-        let value = tree(text).map_err(|error| unreadable(&error))?;
+        let value = tree(text).map_err(|error| match is_json(text) {
+            // A number beyond all that there are here.
+            true => ApiError::field(name, error.to_string()),
+            false => unreadable(&error),
+        })?;
         self.map.insert(name.to_owned(), value);
         Ok(())
     }
@@ -192,6 +197,12 @@ pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
         true => Err(TreeError::TooManyValues),
         false => Ok(serde_json::from_slice(text)?),
     }
+}
+
+/// Whether a text is JSON, readable or not.
+fn is_json(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text);
+    text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
 /// What a text in the body of a request is answered with that did not become a tree.

@@ -97,6 +97,8 @@ mod tests {
             (r#"{"queryVector":{"float32":[1]}"#, "not valid JSON"),
             (r#"{"topK":01}"#, "not valid JSON"),
             (r#"{"topK":1} {}"#, "not valid JSON"),
+            (r#"{"filter":{"n":1e400}}"#, "'filter'"),
+            (r#"{"filter":{"n":1e400,}}"#, "not valid JSON"),
             ("[]", "not valid JSON"),
         ];
         for (body, expected) in rows {

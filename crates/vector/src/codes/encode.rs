@@ -183,3 +183,34 @@ fn sum_of_squares(vector: &[f32]) -> f32 {
 fn width(shape: Shape) -> usize {
     shape.dimension().next_multiple_of(64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_whose_squares_are_too_large_or_too_small_are_left_to_exact_comparison() {
+        let dimension = 256;
+        let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
+        let centre = vec![0.0; dimension];
+        let encoder = Encoder::new(shape, centre.clone());
+        let at = |place: f32| {
+            let element = |index: usize| place * (1.0 + (index % 7) as f32 / 7.0);
+            (0..dimension).map(element).collect::<Vec<f32>>()
+        };
+        for extreme in [1e-45, 1e-38, 1e-24, 1e-20, 1e17, 1e18, 1e19, 1e38] {
+            let vector = at(extreme);
+            assert_eq!(encoder.encode(&vector).square, f32::NEG_INFINITY, "{extreme}");
+            assert!(encoder.query(&vector).is_none(), "{extreme}");
+        }
+        for ordinary in [1e-14, 1.0, 1e15] {
+            let vector = at(ordinary);
+            let square = encoder.encode(&vector).square;
+            let expected = vector.iter().map(|element| element * element).sum::<f32>();
+            assert!((square / expected - 1.0).abs() < 1e-5, "{ordinary}: {square}");
+            assert!(encoder.query(&vector).is_some(), "{ordinary}");
+        }
+        assert_eq!(encoder.encode(&centre).square, 0.0);
+        assert!(encoder.query(&centre).is_some(), "compared with the squares of the others");
+    }
+}
