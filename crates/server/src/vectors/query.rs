@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use liteio_store::limits::TOP_K_MAX;
 use liteio_store::vectors::{Hit, QueryPosition, QueryText, VectorQuery};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
@@ -68,7 +68,7 @@ struct Found<'page> {
 struct Vector<'page> {
     key: &'page str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    distance: Option<f64>,
+    distance: Option<Distance>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ struct Scores<'page> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fused: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    vector_distance: Option<f64>,
+    vector_distance: Option<Distance>,
     #[serde(rename = "bm25Scores", skip_serializing_if = "Vec::is_empty")]
     texts: Vec<TextScore<'page>>,
 }
@@ -93,6 +93,20 @@ struct TextScore<'page> {
     score: f64,
 }
 
+/// With the digits of a 32-bit number, which it has, unless it is larger than any.
+struct Distance(f64);
+
+impl Serialize for Distance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let short = self.0 as f32;
+        if f64::from(short) == self.0 {
+            serializer.serialize_f32(short)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
 impl<'page> Vector<'page> {
     fn new(hit: &'page Hit, with_distance: bool, with_scores: bool) -> Vector<'page> {
         let text_score = |(key, score): &'page (String, f64)| TextScore {
@@ -102,12 +116,12 @@ impl<'page> Vector<'page> {
         let scores = || Scores {
             fused: hit.fused,
             // Of a query with texts only those have a distance that the vector search has found.
-            vector_distance: hit.distance,
+            vector_distance: hit.distance.map(Distance),
             texts: hit.text_scores.iter().map(text_score).collect(),
         };
         Vector {
             key: &hit.key,
-            distance: hit.distance.filter(|_| with_distance),
+            distance: hit.distance.filter(|_| with_distance).map(Distance),
             metadata: hit.metadata.as_ref().map(document::json),
             scores: with_scores.then(scores),
         }
@@ -120,4 +134,20 @@ fn query_text(mut fields: Fields) -> ApiResult<QueryText> {
     let text = fields.require("text", text)?;
     let key = fields.require("metadataKey", key)?;
     Ok(QueryText { key, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_have_no_more_digits_than_they_were_computed_with() {
+        for (distance, expected) in
+            [(f64::from(0.3_f32), "0.3"), (0.0, "0.0"), (f64::from(f32::MAX) * 2.0, "6.80564")]
+        {
+            let json = serde_json::to_string(&Distance(distance)).expect("a number");
+            assert!(json.starts_with(expected), "{json}");
+            assert!(json.len() == expected.len() || distance > 1.0, "{json}");
+        }
+    }
 }
