@@ -90,7 +90,7 @@ impl Scan<'_> {
             }
             self.offer(candidate.slot, top)?;
         }
-        self.rerank(first_slot, scratch, top)
+        self.rerank(partition * self.partition_chunks, scratch, top)
     }
 
     /// Replaces the bounds of `candidates` from anywhere by finer ones.
@@ -113,60 +113,56 @@ impl Scan<'_> {
         }
     }
 
+    /// Offers those that the first ones have not excluded, chunk by chunk: the neighbours of one spare
+    /// looking at many of the next.
     fn rerank(
         &self,
-        first_slot: u32,
+        first_chunk: usize,
         scratch: &mut Scratch,
         top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
-        let threshold = self.bound_of(top.threshold());
-        let candidates = &mut scratch.candidates;
-        candidates.clear();
-        for_each_below(&scratch.bounds, threshold, |slot, _| {
-            candidates.push(slot);
-            threshold
-        });
-        let chunks = candidates.chunk_by(|a, b| chunk_of(*a) == chunk_of(*b));
-        for candidates in chunks {
-            self.refine(first_slot, candidates, &mut scratch.near, top)?;
+        let Scratch { bounds, candidates, near } = scratch;
+        for (chunk, bounds) in (first_chunk..).zip(bounds.chunks(CHUNK_SLOTS)) {
+            let threshold = self.bound_of(top.threshold());
+            candidates.clear();
+            for_each_below(bounds, threshold, |place, _| {
+                candidates.push(place);
+                threshold
+            });
+            if !candidates.is_empty() {
+                self.refine(chunk, candidates, threshold, near);
+                self.offer_all(near, top)?;
+            }
         }
         Ok(())
     }
 
-    /// Compares exactly those of `candidates`, all of one chunk, that the finer codes do not exclude.
-    fn refine(
-        &self,
-        first_slot: u32,
-        candidates: &[u32],
-        near: &mut Vec<u32>,
-        top: &mut TopK<f64>,
-    ) -> Result<(), VectorError> {
+    /// Leaves in `near` the slots of those of `candidates`, which are places in a chunk, that the finer
+    /// codes do not exclude.
+    fn refine(&self, index: usize, candidates: &[u32], threshold: f32, near: &mut Vec<u32>) {
         near.clear();
-        let first_slot_of_chunk = candidates.first().map_or(0, |first| first_slot + first);
-        let chunk_index = first_slot_of_chunk as usize / CHUNK_SLOTS;
-        let Some(chunk) = self.codes.chunk(chunk_index) else { return Ok(()) };
-        {
-            let chunk = chunk.read();
-            let threshold = self.bound_of(top.threshold());
-            for candidate in candidates.iter().take(PREFETCH_AHEAD) {
-                chunk.prefetch(*candidate as usize % CHUNK_SLOTS);
+        let Some(chunk) = self.codes.chunk(index) else { return };
+        let chunk = chunk.read();
+        for candidate in candidates.iter().take(PREFETCH_AHEAD) {
+            chunk.prefetch(*candidate as usize);
+        }
+        for (position, candidate) in candidates.iter().enumerate() {
+            if let Some(later) = candidates.get(position + PREFETCH_AHEAD) {
+                chunk.prefetch(*later as usize);
             }
-            for (index, candidate) in candidates.iter().enumerate() {
-                if let Some(later) = candidates.get(index + PREFETCH_AHEAD) {
-                    chunk.prefetch(*later as usize % CHUNK_SLOTS);
-                }
-                let refined = chunk.refined(*candidate as usize % CHUNK_SLOTS);
-                let is_near = refined.is_none_or(|(code, square)| {
-                    let query = &self.query_code.refined;
-                    !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
-                });
-                if is_near {
-                    near.push(first_slot + candidate);
-                }
+            let is_near = chunk.refined(*candidate as usize).is_none_or(|(code, square)| {
+                let query = &self.query_code.refined;
+                !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
+            });
+            if is_near {
+                near.push((index * CHUNK_SLOTS) as u32 + candidate);
             }
         }
-        for (index, slot) in near.iter().enumerate() {
-            if let Some(later) = near.get(index + 1) {
+    }
+
+    fn offer_all(&self, slots: &[u32], top: &mut TopK<f64>) -> Result<(), VectorError> {
+        for (index, slot) in slots.iter().enumerate() {
+            if let Some(later) = slots.get(index + 1) {
                 self.view.prefetch(*later);
             }
             self.offer(*slot, top)?;
