@@ -21,6 +21,7 @@ impl Store {
             check::vector_key(key, || format!("keys[{position}]"))?;
         }
         let open = self.open_index(index)?;
+        self.free_unused(&open)?;
         let index = index.clone();
         let _committing = open.referenced.committing();
         let removed = self.update_freeing(move |write, _| {

@@ -5,7 +5,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use liteio_disk::Disk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
 use parking_lot::Mutex;
 
@@ -82,8 +81,9 @@ impl Vectors {
         if let Some((id, idle)) = idle {
             idle.close();
             let mut entries = self.entries.lock();
-            // Unless somebody has come for it meanwhile, who then opens it again.
-            if Arc::strong_count(&idle) == 2 && entries.get(&id).is_some_and(|it| it.is(&idle)) {
+            // Unless somebody has come for it meanwhile, and has opened it again or is about to.
+            let is_alone = Arc::strong_count(&idle) == 2 && idle.is_closed();
+            if is_alone && entries.get(&id).is_some_and(|it| it.is(&idle)) {
                 entries.remove(&id);
             }
         }
@@ -120,6 +120,10 @@ impl Entry {
         self.open.try_lock().is_some_and(|open| is_unused(open.as_ref()))
     }
 
+    fn is_closed(&self) -> bool {
+        self.open.try_lock().is_some_and(|open| open.is_none())
+    }
+
     /// Closes the index unless somebody works with it.
     fn close(&self) {
         let Some(mut open) = self.open.try_lock() else { return };
@@ -143,7 +147,7 @@ fn is_unused(open: Option<&Arc<OpenIndex>>) -> bool {
 
 impl OpenIndex {
     fn open(
-        disk: Option<&Arc<dyn Disk>>,
+        store: &Store,
         index: &Index,
         snapshot: &Snapshot,
         opening: u64,
@@ -154,7 +158,7 @@ impl OpenIndex {
         };
         let shape = Shape::new(index.dimension as usize, metric)?;
         let used = used_slots(snapshot, index.id)?;
-        let Some(disk) = disk else {
+        let Some(disk) = &store.inner.disk else {
             let vectors = VectorIndex::in_memory(shape)?;
             return Ok(Self::with(vectors, used, opening));
         };
@@ -162,6 +166,8 @@ impl OpenIndex {
         let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
             // It is made when it is first needed.
             Err(VectorError::NotThere { .. }) if used.is_empty() => {
+                // Not before its record is durable: a power cut would leave it to another index.
+                store.sync_rest()?;
                 disk.create_dir(DIRECTORY)?;
                 disk.sync_dir("")?;
                 VectorIndex::create(Arc::clone(disk), &path, shape)?
@@ -175,8 +181,18 @@ impl OpenIndex {
             slots.ensure_slots(end)?;
             slots.commit(Durability::Fsync)?;
         }
-        slots.retain(&used)?;
-        Ok(Self::with(vectors, used, opening))
+        // After the snapshot, so that what it no longer names is covered.
+        let unsynced = store.unsynced()?;
+        let unnamed =
+            || (0..slots.slot_count()).map(Slot::new).filter(|slot| !used.contains(*slot));
+        let unused = match unsynced {
+            None => {
+                slots.retain(&used)?;
+                Unused::default()
+            }
+            Some(position) => Unused::waiting(position, unnamed().collect()),
+        };
+        Ok(Self { unused, ..Self::with(vectors, used, opening) })
     }
 
     fn with(vectors: VectorIndex, used: SlotSet, opening: u64) -> Self {
@@ -227,12 +243,8 @@ impl Store {
         // With the entry locked: whoever deletes the files has committed before, and locks it after.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
-        // No file is made for an index, and no slot given to another vector, while a power cut can
-        // bring back records from before.
-        self.sync_rest()?;
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
-        let disk = self.inner.disk.as_ref();
-        let opened = Arc::new(OpenIndex::open(disk, index, &snapshot, opening)?);
+        let opened = Arc::new(OpenIndex::open(self, index, &snapshot, opening)?);
         *open = Some(Arc::clone(&opened));
         Ok(opened)
     }

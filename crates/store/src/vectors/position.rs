@@ -9,8 +9,8 @@ use super::fuse::{Ranked, Scored};
 use crate::error::StoreError;
 
 /// Where a page of results ended, as a text for whoever asks for the next one. It names the last result
-/// with its rank, not its place: what is written between pages moves others, and none of them is then
-/// lost or there twice that was not written itself.
+/// with its rank, not its place: what is written between pages moves others. By distance alone none of
+/// them is then there twice; with texts every write changes other scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryPosition {
     /// The results of all pages so far.

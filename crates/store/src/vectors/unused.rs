@@ -2,7 +2,7 @@
 //!
 //! A slot may get another vector only when a crash can no longer bring back a record that names it. At
 //! [`Durability::Os`](crate::Durability::Os) that takes a moment: until then the slot waits, and whoever
-//! puts vectors next into the index looks whether its time has come.
+//! puts or deletes vectors of the index next looks whether its time has come.
 
 use std::collections::VecDeque;
 
@@ -17,6 +17,13 @@ use crate::store::Store;
 /// Slots with the place in the order of updates that must be durable first.
 #[derive(Debug, Default)]
 pub(super) struct Unused(Mutex<VecDeque<(Position, Vec<Slot>)>>);
+
+impl Unused {
+    /// All of these wait.
+    pub(super) fn waiting(position: Position, slots: Vec<Slot>) -> Self {
+        Self(Mutex::new(VecDeque::from([(position, slots)])))
+    }
+}
 
 impl Store {
     /// Tells readers what an acknowledged commit has changed, and gives back the slots that nobody

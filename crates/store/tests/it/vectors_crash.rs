@@ -284,3 +284,30 @@ fn at_os_an_index_whose_deletion_is_lost_has_its_vectors() {
     let steps = [create(), put(1), Step::Sync, delete, Step::Reclaim, create(), put(2)];
     (0..SEEDS).for_each(|seed| check_steps(seed, &steps, Durability::Os));
 }
+
+#[test]
+fn vectors_are_read_also_while_nothing_can_be_written() {
+    for fault in [Fault::NoSpaceFrom, Fault::FailedSync] {
+        for durability in [Durability::Fsync, Durability::Os] {
+            let disk = base(1);
+            let keys = ["a".to_owned(), "b".to_owned()];
+            let put = Step::Put { index: "one".to_owned(), keys: keys.to_vec(), version: 1 };
+            let store = open(&disk, durability).expect("opens");
+            for step in [Step::CreateIndex("one".to_owned()), put] {
+                step.run(&store).expect("done");
+            }
+            store.close();
+            let store = open(&disk, durability).expect("opens");
+            // Something is left to sync, at os.
+            Step::CreateIndex("two".to_owned()).run(&store).expect("done");
+            disk.set_fault(disk.operations(), fault);
+            if fault == Fault::FailedSync {
+                let _ = store.sync();
+            }
+            let index = store.index(&bucket(), &name("one")).expect("there");
+            let answer = store.query_vectors(&index, &VectorQuery::nearest(vec![0.0; 3], 5));
+            let found = answer.unwrap_or_else(|error| panic!("{fault:?}, {durability:?}: {error}"));
+            assert_eq!(found.hits.len(), 2, "{fault:?}, {durability:?}");
+        }
+    }
+}

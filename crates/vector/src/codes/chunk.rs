@@ -84,6 +84,11 @@ impl Chunk {
         }
     }
 
+    /// From here on there are none: more vectors are compared exactly.
+    pub(super) fn forget_refined(&mut self) {
+        self.refined = None;
+    }
+
     /// Copies the finer codes of all slots, if there are any; of those that were never set they are
     /// zeros.
     ///

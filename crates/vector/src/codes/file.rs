@@ -213,7 +213,7 @@ impl Chunk {
             }
         }
         let start = bytes.len();
-        // Without finer codes levels and factor 0: nothing is estimated, all are compared exactly.
+        // Zeros when there are none: then there are none after reading either.
         bytes.resize(start + CHUNK_SLOTS * self.refined_bytes, 0);
         self.read_refined(&mut bytes[start..])
     }
@@ -230,7 +230,12 @@ impl Chunk {
             factors.square.iter_mut().chain(&mut factors.scale).chain(&mut factors.ones)
         });
         places.zip(factors).for_each(|(place, factor)| *place = f32::from_le_bytes(*factor));
-        self.set_refined(0, refined);
+        if refined.iter().all(|byte| *byte == 0) {
+            // There was no space for them: zeros estimate nothing, and are no bounds.
+            self.forget_refined();
+        } else {
+            self.set_refined(0, refined);
+        }
     }
 }
 

@@ -309,3 +309,28 @@ fn vectors_committed_while_codes_are_saved_are_found_after_opening_again() {
         assert_eq!(found[0].slot, slot);
     }
 }
+
+#[test]
+fn codes_for_whose_finer_part_there_was_no_space_find_the_same_after_opening_again() {
+    let vectors = clustered(COUNT, DIMENSION, 20, 1);
+    let disk = SimulatedDisk::new(1);
+    let index = VectorIndex::create(Arc::new(disk.clone()), "a", index_shape()).expect("created");
+    index.slots().append_many(&vectors).expect("appended");
+    index.slots().commit(Durability::Fsync).expect("committed");
+    disk.set_fault(disk.operations(), Fault::NoSpaceFrom);
+    index.prepare().expect("signs are in memory");
+    disk.clear_faults();
+    index.save_codes().expect("saved");
+    drop(index);
+    let index = open(&disk);
+    let view = index.slots().view();
+    let (mut found, mut wanted) = (0, 0);
+    for query in vectors.chunks(DIMENSION).step_by(97) {
+        let search = Search::new(query, 10);
+        let exact = view.search_exactly(&search).expect("found");
+        let neighbours = index.search(&view, &search).expect("found");
+        found += neighbours.iter().filter(|neighbour| exact.contains(neighbour)).count();
+        wanted += exact.len();
+    }
+    assert!(found * 100 >= wanted * 99, "{found} of {wanted}");
+}
