@@ -28,6 +28,10 @@ pub(super) struct Cache<T> {
     entries: Mutex<HashMap<IndexId, Keys<T>>>,
 }
 
+/// What an entry costs beside its key and what is derived: without it, entries of small indexes would
+/// be kept without end.
+const ENTRY_BYTES: usize = 512;
+
 type Keys<T> = HashMap<String, Arc<Entry<T>>>;
 
 #[derive(Debug, Default)]
@@ -35,7 +39,10 @@ pub(super) struct Entry<T> {
     pub(super) derived: RwLock<T>,
     /// When it was last used, by the clock of the cache.
     used: AtomicU64,
+    /// All that it takes.
     bytes: AtomicUsize,
+    /// What it takes without what is derived.
+    own_bytes: usize,
 }
 
 impl<T: Derived> Cache<T> {
@@ -56,7 +63,9 @@ impl<T: Derived> Cache<T> {
             Some(entry) => Arc::clone(entry),
             None => {
                 let derived = RwLock::new(T::default());
-                let entry = Entry { derived, used: AtomicU64::new(0), bytes: AtomicUsize::new(0) };
+                let own_bytes = ENTRY_BYTES + key.len();
+                let (used, bytes) = (AtomicU64::new(0), AtomicUsize::new(own_bytes));
+                let entry = Entry { derived, used, bytes, own_bytes };
                 Arc::clone(keys.entry(key.to_owned()).or_insert(Arc::new(entry)))
             }
         };
@@ -67,7 +76,7 @@ impl<T: Derived> Cache<T> {
     /// To be called when one has grown to `bytes`: drops others, the least used first, until all of
     /// them fit.
     pub(super) fn grown(&self, entry: &Entry<T>, bytes: usize) {
-        entry.bytes.store(bytes, Ordering::Relaxed);
+        entry.bytes.store(entry.own_bytes + bytes, Ordering::Relaxed);
         let mut entries = self.entries.lock();
         loop {
             let all = entries
@@ -115,6 +124,16 @@ impl<T: Derived> Cache<T> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn ever_new_keys_of_an_empty_index_do_not_gather() {
+        let cache: Cache<Sized> = Cache::new(10 * ENTRY_BYTES);
+        for number in 0..1_000 {
+            fill(&cache, &number.to_string(), 0);
+        }
+        let kept: usize = cache.entries.lock().values().map(HashMap::len).sum();
+        assert!((5..=10).contains(&kept), "{kept}");
+    }
+
     #[derive(Debug, Default)]
     struct Sized(usize);
 
@@ -141,13 +160,13 @@ mod tests {
 
     #[test]
     fn the_least_used_makes_room() {
-        let cache = Cache::new(100);
+        let cache = Cache::new(100 + 3 * (ENTRY_BYTES + 1));
         fill(&cache, "a", 40);
         fill(&cache, "b", 40);
         assert_eq!(bytes(&cache, "a"), 40);
         fill(&cache, "c", 40);
         assert_eq!([bytes(&cache, "a"), bytes(&cache, "b"), bytes(&cache, "c")], [40, 0, 40]);
-        fill(&cache, "d", 1000);
+        fill(&cache, "d", 5_000);
         assert_eq!([bytes(&cache, "a"), bytes(&cache, "c"), bytes(&cache, "d")], [0, 0, 0]);
         fill(&cache, "e", 10);
         cache.forget(IndexId(2), &[]);
