@@ -83,7 +83,7 @@ impl Vectors {
             let mut entries = self.entries.lock();
             // Unless somebody has come for it meanwhile, and has opened it again or is about to.
             let is_alone = Arc::strong_count(&idle) == 2 && idle.is_closed();
-            if is_alone && entries.get(&id).is_some_and(|it| it.is(&idle)) {
+            if is_alone && entries.get(&id).is_some_and(|it| Arc::ptr_eq(it, &idle)) {
                 entries.remove(&id);
             }
         }
@@ -133,10 +133,6 @@ impl Entry {
             // With the entry locked: whoever comes for it opens the files after they were closed.
             open.save();
         }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
     }
 }
 

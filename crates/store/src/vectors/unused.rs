@@ -50,16 +50,15 @@ impl Store {
     /// Gives back the slots whose time has come.
     pub(super) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
         loop {
-            let slots = {
+            let durable = {
                 let mut unused = open.unused.0.lock();
                 match unused.front() {
                     Some((position, _)) if self.is_synced(*position)? => unused.pop_front(),
-                    _ => return Ok(()),
+                    _ => None,
                 }
             };
-            if let Some((_, slots)) = slots {
-                open.vectors.slots().free(&slots)?;
-            }
+            let Some((_, slots)) = durable else { return Ok(()) };
+            open.vectors.slots().free(&slots)?;
         }
     }
 }
