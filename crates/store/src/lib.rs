@@ -77,6 +77,8 @@ pub use multipart::{
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,
 };
 pub use name::{BucketId, BucketName, IndexId, ObjectKey, PartNumber, UploadId, VersionId};
+#[cfg(any(test, feature = "test-util"))]
+pub use object::VersionChange;
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
     DeleteOutcome, DeleteTarget, ListEntry, ListPage, ListQuery, ListStart, ListToken,

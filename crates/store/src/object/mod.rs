@@ -1,5 +1,7 @@
 //! Objects.
 
+#[cfg(any(test, feature = "test-util"))]
+mod archive;
 pub(crate) mod body;
 pub(crate) mod copy;
 pub(crate) mod current;
@@ -18,6 +20,8 @@ use crate::etag::ETag;
 use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
+#[cfg(any(test, feature = "test-util"))]
+pub use archive::VersionChange;
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};

@@ -4,6 +4,7 @@ mod bucket;
 mod crash;
 mod directory;
 mod disk_full;
+mod fixtures;
 mod harness;
 mod list;
 mod multipart;
