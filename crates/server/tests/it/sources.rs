@@ -25,9 +25,9 @@ impl Module {
         self.name.join("::")
     }
 
-    /// Whether it is one of these modules of the crate's root, or below one.
+    /// True for each of these modules, named by their paths from the crate's root, and all below them.
     pub(crate) fn is_within(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| self.name.first().is_some_and(|first| first == name))
+        names.iter().any(|name| is_below(&self.path(), name))
     }
 
     /// Whether `word` stands anywhere in its code.

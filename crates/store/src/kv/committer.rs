@@ -68,7 +68,7 @@ impl Committer {
     }
 
     pub(super) fn memory(config: KvConfig) -> Result<Self, KvError> {
-        let engine = Engine::memory(config.cache_bytes)?;
+        let engine = Engine::memory(config.engine, config.cache_bytes)?;
         engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] })?;
         Ok(Self::new(engine, None, config))
     }

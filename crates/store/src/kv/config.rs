@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Attachments;
+use super::{Attachments, EngineKind};
 use crate::Durability;
 
 /// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
 #[derive(Clone, Debug)]
 pub struct KvConfig {
+    /// What keeps the pairs beneath the log. A key space is opened with the engine that made it.
+    pub engine: EngineKind,
     /// When an update is acknowledged.
     ///
     /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
@@ -45,6 +47,7 @@ pub struct KvConfig {
 impl Default for KvConfig {
     fn default() -> Self {
         Self {
+            engine: EngineKind::default(),
             durability: Durability::Fsync,
             cache_bytes: 32 << 20,
             reserve_bytes: 64 << 20,

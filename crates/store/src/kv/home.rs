@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
 
-use super::engine::{Checkpoint, Engine, apply};
+use super::engine::{Checkpoint, Engine, Table};
 use super::log::{Log, Operation, new_nonce};
 use super::{Attachments, KvConfig, KvError};
 
@@ -52,7 +52,7 @@ impl Home {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        let engine = Engine::open(&*self.disk, &new_path, config.cache_bytes)?;
+        let engine = Engine::open(config.engine, &self.disk, &new_path, config.cache_bytes)?;
         engine.checkpoint(&Checkpoint { number: 0, nonce: new_nonce()? })?;
         drop(engine);
         let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -71,7 +71,7 @@ pub(super) fn open_engine(
     config: &KvConfig,
     attachments: Option<&dyn Attachments>,
 ) -> Result<Arc<Engine>, KvError> {
-    let engine = Engine::open(&*home.disk, &home.path, config.cache_bytes)?;
+    let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
     let replayed = replay(&engine, home, log, attachments);
     if let Err(error) = replayed {
         engine.close_without_checkpoint();
@@ -124,4 +124,14 @@ fn replay(
     }
     group.commit()?;
     Ok(attachments.map_or(Ok(()), Attachments::sync)?)
+}
+
+/// Does one operation of the log.
+fn apply(table: &mut Table<'_>, operation: Operation<'_>) -> Result<(), KvError> {
+    match operation {
+        Operation::Put { key, value } => drop(table.insert(key, value)?),
+        Operation::Delete { key } => drop(table.remove(key)?),
+        Operation::Note { .. } | Operation::Mark { .. } => {}
+    }
+    Ok(())
 }

@@ -23,13 +23,13 @@
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
 
 mod attachments;
-mod backend;
 mod commit;
 mod committer;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
 mod engine;
+mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod home;
@@ -47,43 +47,11 @@ use std::ops::Bound;
 pub use attachments::Attachments;
 pub use commit::{Kv, Position};
 pub use config::KvConfig;
+pub use engine::EngineKind;
+pub use error::KvError;
 pub use pending::Pending;
 pub use transaction::Transaction;
 pub use view::{Cursor, Pair, Snapshot, Value};
-
-/// Why the key space could not answer.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum KvError {
-    /// The device is full. Nothing of the update was kept.
-    #[error("no space left for metadata")]
-    NoSpace,
-    /// An earlier sync or write failed: nothing is written until the store is opened again.
-    #[error("writing has stopped after a failed write: {reason}")]
-    Poisoned {
-        /// The failure that stopped writing.
-        reason: String,
-    },
-    /// The device failed.
-    #[error("metadata could not be read or written: {0}")]
-    Io(std::sync::Arc<std::io::Error>),
-    /// The file is damaged, or not ours.
-    #[error("metadata is damaged: {0}")]
-    Corrupt(String),
-    /// A key with its value is too large. Nothing of the update was kept.
-    #[error("a key with its value has {bytes} bytes, {bytes_max} are allowed")]
-    TooLarge {
-        /// Bytes of both.
-        bytes: usize,
-        /// The limit.
-        bytes_max: usize,
-    },
-    /// The closure of the update panicked. Nothing of the update was kept.
-    #[error("an update panicked: {0}")]
-    Panicked(String),
-    /// The store is closed.
-    #[error("the store is closed")]
-    Closed,
-}
 
 /// Reading, the same from a [`Snapshot`] and inside a [`Transaction`].
 pub trait Read {

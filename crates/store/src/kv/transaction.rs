@@ -4,10 +4,9 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{Bound, Range};
 
-use redb::{ReadableTable, Table};
-
+use super::engine::Table;
 use super::log::{Record, RecordFill};
-use super::view::{Bytes, Cursor, Value};
+use super::view::{Cursor, Value};
 use super::{KvError, Read, Write};
 
 /// Bytes of a key with its value; the engine itself ends at 3 GiB.
@@ -18,7 +17,7 @@ const PAIR_BYTES_MAX: usize = 1 << 30;
 /// It sees the writes of all earlier updates of its group and its own. When the update fails, its
 /// own are taken back one by one with the values they replaced.
 pub struct Transaction<'a> {
-    table: Table<'a, Bytes, Bytes>,
+    table: Table<'a>,
     record: &'a mut Record,
     undo: &'a mut Undo,
     /// The first failure of the engine. It fails the group even if the closure swallows it: the
@@ -27,11 +26,7 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    pub(super) fn new(
-        table: Table<'a, Bytes, Bytes>,
-        record: &'a mut Record,
-        undo: &'a mut Undo,
-    ) -> Self {
+    pub(super) fn new(table: Table<'a>, record: &'a mut Record, undo: &'a mut Undo) -> Self {
         Self { table, record, undo, failure: OnceCell::new() }
     }
 
@@ -78,7 +73,7 @@ impl Read for Transaction<'_> {
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        keep(&self.failure, Cursor::new(&self.table, lower, upper))
+        keep(&self.failure, Cursor::new(self.table.tree(), lower, upper))
     }
 }
 
@@ -89,7 +84,7 @@ impl Write for Transaction<'_> {
             return Err(KvError::TooLarge { bytes, bytes_max: PAIR_BYTES_MAX });
         }
         let previous = keep(&self.failure, self.table.insert(key, value))?;
-        self.undo.push(key, previous.as_ref().map(|value| value.value()));
+        self.undo.push(key, previous.as_ref().map(|value| value.bytes()));
         drop(previous);
         self.record.put(key, value);
         Ok(())
@@ -97,7 +92,7 @@ impl Write for Transaction<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
         let Some(previous) = keep(&self.failure, self.table.remove(key))? else { return Ok(()) };
-        self.undo.push(key, Some(previous.value()));
+        self.undo.push(key, Some(previous.bytes()));
         drop(previous);
         self.record.delete(key);
         Ok(())
@@ -111,15 +106,8 @@ impl fmt::Debug for Transaction<'_> {
 }
 
 /// Remembers the first failure.
-fn keep<T, E: Into<KvError>>(
-    failure: &OnceCell<KvError>,
-    result: Result<T, E>,
-) -> Result<T, KvError> {
-    result.map_err(|error| {
-        let error = error.into();
-        failure.get_or_init(|| error.clone());
-        error
-    })
+fn keep<T>(failure: &OnceCell<KvError>, result: Result<T, KvError>) -> Result<T, KvError> {
+    result.inspect_err(|error| _ = failure.get_or_init(|| error.clone()))
 }
 
 /// The values that one update replaced, in one buffer that all updates share.

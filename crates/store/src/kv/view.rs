@@ -4,24 +4,16 @@ use std::fmt;
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
-use redb::{AccessGuard, ReadableTable, StorageError, Table};
-
-use super::engine::{Engine, ReadTable};
+use super::engine::{self, Engine, PairGuard, Place, Tree, View};
 use super::{KvError, Read};
 
-/// What redb stores: bytes to bytes.
-pub(super) type Bytes = &'static [u8];
-type EngineCursor<'a> = redb::Cursor<'a, Bytes, Bytes>;
-/// A key and its value.
-type Guards<'a> = (AccessGuard<'a, Bytes>, AccessGuard<'a, Bytes>);
-
-/// A value, borrowed from the page it lies in.
-pub struct Value<'a>(AccessGuard<'a, Bytes>);
+/// A value, where the engine has it.
+pub struct Value<'a>(engine::Value<'a>);
 
 impl<'a> Value<'a> {
     #[inline]
-    pub(super) fn new(guard: AccessGuard<'a, Bytes>) -> Self {
-        Self(guard)
+    pub(super) fn new(value: engine::Value<'a>) -> Self {
+        Self(value)
     }
 }
 
@@ -30,7 +22,7 @@ impl Deref for Value<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.0.value()
+        self.0.bytes()
     }
 }
 
@@ -46,33 +38,7 @@ impl fmt::Debug for Value<'_> {
     }
 }
 
-/// A table of a snapshot or of a transaction, for cursors.
-pub(super) trait Tree {
-    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError>;
-    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError>;
-}
-
-impl Tree for ReadTable {
-    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
-        ReadableTable::lower_bound(self, bound)
-    }
-
-    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
-        ReadableTable::upper_bound(self, bound)
-    }
-}
-
-impl Tree for Table<'_, Bytes, Bytes> {
-    fn lower_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
-        ReadableTable::lower_bound(self, bound)
-    }
-
-    fn upper_bound(&self, bound: Bound<&[u8]>) -> Result<EngineCursor<'_>, StorageError> {
-        ReadableTable::upper_bound(self, bound)
-    }
-}
-
-/// A key and its value, in the page they lie in.
+/// A key and its value, where the engine has them.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// A place between two keys of a range. It starts before the first key.
@@ -81,21 +47,21 @@ pub type Pair<'a> = (&'a [u8], &'a [u8]);
 /// [`previous`](Cursor::previous) the key before, so that one after the other show the same key.
 /// At an end of the range they return `None` and do not move.
 ///
-/// A pair is shown until the next step. The guards that keep its page are some 200 bytes, so they stay
-/// here: handed out, they would be copied by every call in between, which takes as long as the step.
+/// A pair is shown until the next step. Its guard has some 200 bytes, so it stays here: handed out, it
+/// would be copied by every call in between, which takes as long as the step.
 pub struct Cursor<'a> {
-    tree: &'a dyn Tree,
+    tree: Tree<'a>,
     /// Not behind `upper`: see [`in_order`].
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     /// Never outside of the bounds, so that a step looks at the bound before it only.
-    place: EngineCursor<'a>,
-    shown: Option<Guards<'a>>,
+    place: Place<'a>,
+    shown: Option<PairGuard<'a>>,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(
-        tree: &'a dyn Tree,
+        tree: Tree<'a>,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Result<Self, KvError> {
@@ -114,12 +80,12 @@ impl<'a> Cursor<'a> {
     pub fn next(&mut self) -> Result<Option<Pair<'_>>, KvError> {
         self.shown = None;
         self.shown = self.place.next()?;
-        let Some((key, value)) = &self.shown else { return Ok(None) };
-        if is_above(key.value(), &self.upper) {
-            self.place.prev()?;
+        let Some(pair) = &self.shown else { return Ok(None) };
+        if is_above(pair.key(), &self.upper) {
+            self.place.previous()?;
             return Ok(None);
         }
-        Ok(Some((key.value(), value.value())))
+        Ok(Some((pair.key(), pair.value())))
     }
 
     /// Steps backward: the previous key with its value.
@@ -129,13 +95,13 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn previous(&mut self) -> Result<Option<Pair<'_>>, KvError> {
         self.shown = None;
-        self.shown = self.place.prev()?;
-        let Some((key, value)) = &self.shown else { return Ok(None) };
-        if is_below(key.value(), &self.lower) {
+        self.shown = self.place.previous()?;
+        let Some(pair) = &self.shown else { return Ok(None) };
+        if is_below(pair.key(), &self.lower) {
             self.place.next()?;
             return Ok(None);
         }
-        Ok(Some((key.value(), value.value())))
+        Ok(Some((pair.key(), pair.value())))
     }
 
     /// Moves before the first key that is not less than `key`, within the range.
@@ -216,24 +182,24 @@ fn is_above(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
 /// Keep it only for one request: while it lives no page that it can see is used again, and a store
 /// that ran out of space cannot return to writing.
 pub struct Snapshot {
-    table: Arc<ReadTable>,
-    /// Behind the table, which must be gone before the engine closes its file.
+    view: View,
+    /// Behind the view, which must be gone before the engine closes its files.
     _engine: Arc<Engine>,
 }
 
 impl Snapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Result<Self, KvError> {
-        Ok(Self { table: engine.begin_read()?, _engine: Arc::clone(engine) })
+        Ok(Self { view: engine.view()?, _engine: Arc::clone(engine) })
     }
 }
 
 impl Read for Snapshot {
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.table.get(key)?.map(Value::new))
+        Ok(self.view.get(key)?.map(Value::new))
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        Cursor::new(&*self.table, lower, upper)
+        Cursor::new(self.view.tree(), lower, upper)
     }
 }
 

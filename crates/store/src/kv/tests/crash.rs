@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use liteio_disk::{Disk, Fault, SimulatedDisk};
 
-use super::{Kv, KvConfig, KvError, Write, pairs};
+use super::{ENGINES, EngineKind, Kv, KvConfig, KvError, Write, pairs};
 use crate::Durability;
 
 const UPDATES: u32 = 24;
 
-fn config(durability: Durability) -> KvConfig {
+fn config(engine: EngineKind, durability: Durability) -> KvConfig {
     KvConfig {
+        engine,
         durability,
         cache_bytes: 1 << 20,
         reserve_bytes: 0,
@@ -26,8 +27,8 @@ fn config(durability: Durability) -> KvConfig {
     }
 }
 
-fn open(disk: &SimulatedDisk, durability: Durability) -> Result<Kv, KvError> {
-    Kv::open(Arc::new(disk.clone()), "meta.redb", config(durability))
+fn open(disk: &SimulatedDisk, engine: EngineKind, durability: Durability) -> Result<Kv, KvError> {
+    Kv::open(Arc::new(disk.clone()), "meta.redb", config(engine, durability))
 }
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -104,9 +105,9 @@ fn work_and_sync(kv: &Kv, seed: u64) -> (Vec<u32>, Vec<u32>, usize) {
     (acknowledged, failed, synced)
 }
 
-fn operations_of_a_run(seed: u64, durability: Durability) -> u64 {
+fn operations_of_a_run(engine: EngineKind, seed: u64, durability: Durability) -> u64 {
     let disk = SimulatedDisk::new(seed);
-    let kv = open(&disk, durability).expect("opens");
+    let kv = open(&disk, engine, durability).expect("opens");
     let (acknowledged, failed) = work(&kv, seed);
     assert!(acknowledged.len() == UPDATES as usize && failed.is_empty());
     drop(kv);
@@ -114,37 +115,51 @@ fn operations_of_a_run(seed: u64, durability: Durability) -> u64 {
 }
 
 /// After a restart: everything acknowledged, and of the first update that failed all or nothing.
-fn check_restart(disk: &SimulatedDisk, seed: u64, acknowledged: &[u32], failed: &[u32], at: u64) {
-    let kv = open(disk, Durability::Fsync)
-        .unwrap_or_else(|error| panic!("seed {seed}, operation {at}: {error}"));
+fn check_restart(
+    disk: &SimulatedDisk,
+    (engine, seed, at): (EngineKind, u64, u64),
+    acknowledged: &[u32],
+    failed: &[u32],
+) {
+    let kv = open(disk, engine, Durability::Fsync)
+        .unwrap_or_else(|error| panic!("{engine:?}, seed {seed}, operation {at}: {error}"));
     let found = state(&kv);
     let expected = state_after(seed, acknowledged);
     if found != expected {
         let mut with_next = acknowledged.to_vec();
         with_next.extend(failed.first());
-        assert!(found == state_after(seed, &with_next), "seed {seed}, operation {at}: {found:?}");
+        assert!(
+            found == state_after(seed, &with_next),
+            "{engine:?}, seed {seed}, operation {at}: {found:?}"
+        );
     }
     // It works again, and once more after another restart.
-    update(&kv, seed, 1_000).unwrap_or_else(|error| panic!("seed {seed}, {at}: {error}"));
+    update(&kv, seed, 1_000)
+        .unwrap_or_else(|error| panic!("{engine:?}, seed {seed}, {at}: {error}"));
     let after = state(&kv);
     drop(kv);
-    assert!(state(&open(disk, Durability::Fsync).expect("opens")) == after, "seed {seed}, {at}");
+    assert!(
+        state(&open(disk, engine, Durability::Fsync).expect("opens")) == after,
+        "{engine:?}, seed {seed}, {at}"
+    );
 }
 
 #[test]
 fn a_power_cut_at_any_operation_keeps_what_was_acknowledged() {
-    for seed in 0..6 {
-        for at in 0..operations_of_a_run(seed, Durability::Fsync) {
-            let disk = SimulatedDisk::new(seed ^ (at << 8));
-            disk.set_fault(at, Fault::Crash);
-            let (acknowledged, failed) = open(&disk, Durability::Fsync)
-                .map_or_else(|_| Default::default(), |kv| work(&kv, seed));
-            // Twice: the recovery may be cut, too, and two outcomes of the same cut differ.
-            for _ in 0..2 {
-                let left = disk.crash();
-                left.set_fault(at % 11, Fault::Crash);
-                drop(open(&left, Durability::Fsync));
-                check_restart(&left.crash(), seed, &acknowledged, &failed, at);
+    for engine in ENGINES {
+        for seed in 0..6 {
+            for at in 0..operations_of_a_run(engine, seed, Durability::Fsync) {
+                let disk = SimulatedDisk::new(seed ^ (at << 8));
+                disk.set_fault(at, Fault::Crash);
+                let (acknowledged, failed) = open(&disk, engine, Durability::Fsync)
+                    .map_or_else(|_| Default::default(), |kv| work(&kv, seed));
+                // Twice: the recovery may be cut, too, and two outcomes of the same cut differ.
+                for _ in 0..2 {
+                    let left = disk.crash();
+                    left.set_fault(at % 11, Fault::Crash);
+                    drop(open(&left, engine, Durability::Fsync));
+                    check_restart(&left.crash(), (engine, seed, at), &acknowledged, &failed);
+                }
             }
         }
     }
@@ -152,46 +167,62 @@ fn a_power_cut_at_any_operation_keeps_what_was_acknowledged() {
 
 #[test]
 fn without_syncs_a_kill_loses_nothing_and_a_power_cut_only_what_no_sync_covers() {
-    for seed in 0..4 {
-        for at in (0..operations_of_a_run(seed, Durability::Os)).step_by(3) {
-            let disk = SimulatedDisk::new(seed ^ (at << 8));
-            disk.set_fault(at, Fault::Crash);
-            let (acknowledged, failed, synced) = open(&disk, Durability::Os)
-                .map_or_else(|_| Default::default(), |kv| work_and_sync(&kv, seed));
-            check_restart(&disk.kill(), seed, &acknowledged, &failed, at);
-            let kv = open(&disk.crash(), Durability::Os)
-                .unwrap_or_else(|error| panic!("seed {seed}, operation {at}: {error}"));
-            let found = state(&kv);
-            let all: Vec<u32> = (0..UPDATES).collect();
-            let is_prefix = (synced..=all.len()).any(|end| found == state_after(seed, &all[..end]));
-            assert!(is_prefix, "seed {seed}, operation {at}, synced {synced}: {found:?}");
+    for engine in ENGINES {
+        for seed in 0..4 {
+            for at in (0..operations_of_a_run(engine, seed, Durability::Os)).step_by(3) {
+                let disk = SimulatedDisk::new(seed ^ (at << 8));
+                disk.set_fault(at, Fault::Crash);
+                let (acknowledged, failed, synced) = open(&disk, engine, Durability::Os)
+                    .map_or_else(|_| Default::default(), |kv| work_and_sync(&kv, seed));
+                check_restart(&disk.kill(), (engine, seed, at), &acknowledged, &failed);
+                let kv = open(&disk.crash(), engine, Durability::Os).unwrap_or_else(|error| {
+                    panic!("{engine:?}, seed {seed}, operation {at}: {error}")
+                });
+                let found = state(&kv);
+                let all: Vec<u32> = (0..UPDATES).collect();
+                let is_prefix =
+                    (synced..=all.len()).any(|end| found == state_after(seed, &all[..end]));
+                assert!(
+                    is_prefix,
+                    "{engine:?}, seed {seed}, operation {at}, synced {synced}: {found:?}"
+                );
+            }
         }
     }
 }
 
 #[test]
 fn a_failure_at_any_operation_stops_writing_and_not_reading() {
-    for fault in [Fault::Io, Fault::FailedSync, Fault::ShortWrite] {
-        for seed in 0..2 {
-            for at in 0..operations_of_a_run(seed, Durability::Fsync) {
-                let disk = SimulatedDisk::new(seed);
-                disk.set_fault(at, fault);
-                let Ok(kv) = open(&disk, Durability::Fsync) else { continue };
-                let (acknowledged, failed) = work(&kv, seed);
-                assert_eq!(state(&kv), state_after(seed, &acknowledged), "{fault:?} at {at}");
-                let first_failed = acknowledged.len() as u32;
-                let is_prefix = acknowledged.iter().copied().eq(0..first_failed);
-                assert!(is_prefix, "{fault:?} at {at}: nothing is written after a failure");
-                if !failed.is_empty() {
-                    let error = update(&kv, seed, 0).expect_err("stopped");
-                    assert!(
-                        matches!(error, KvError::Poisoned { .. }),
-                        "{fault:?} at {at}: {error}"
+    for engine in ENGINES {
+        for fault in [Fault::Io, Fault::FailedSync, Fault::ShortWrite] {
+            for seed in 0..2 {
+                for at in 0..operations_of_a_run(engine, seed, Durability::Fsync) {
+                    let disk = SimulatedDisk::new(seed);
+                    disk.set_fault(at, fault);
+                    let Ok(kv) = open(&disk, engine, Durability::Fsync) else { continue };
+                    let (acknowledged, failed) = work(&kv, seed);
+                    assert_eq!(
+                        state(&kv),
+                        state_after(seed, &acknowledged),
+                        "{engine:?}, {fault:?} at {at}"
                     );
-                    assert!(matches!(kv.refusal(), Some(KvError::Poisoned { .. })));
+                    let first_failed = acknowledged.len() as u32;
+                    let is_prefix = acknowledged.iter().copied().eq(0..first_failed);
+                    assert!(
+                        is_prefix,
+                        "{engine:?}, {fault:?} at {at}: nothing is written after a failure"
+                    );
+                    if !failed.is_empty() {
+                        let error = update(&kv, seed, 0).expect_err("stopped");
+                        assert!(
+                            matches!(error, KvError::Poisoned { .. }),
+                            "{engine:?}, {fault:?} at {at}: {error}"
+                        );
+                        assert!(matches!(kv.refusal(), Some(KvError::Poisoned { .. })));
+                    }
+                    drop(kv);
+                    check_restart(&disk.crash(), (engine, seed, at), &acknowledged, &failed);
                 }
-                drop(kv);
-                check_restart(&disk.crash(), seed, &acknowledged, &failed, at);
             }
         }
     }
@@ -199,104 +230,124 @@ fn a_failure_at_any_operation_stops_writing_and_not_reading() {
 
 #[test]
 fn a_full_disk_refuses_and_writing_returns_by_itself() {
-    for seed in 0..3 {
-        for at in 0..operations_of_a_run(seed, Durability::Fsync) {
-            let disk = SimulatedDisk::new(seed);
-            disk.set_fault(at, Fault::NoSpaceFrom);
-            let Ok(kv) = open(&disk, Durability::Fsync) else { continue };
-            let (mut acknowledged, failed) = work(&kv, seed);
-            assert_eq!(state(&kv), state_after(seed, &acknowledged), "seed {seed}, full at {at}");
-            if disk.health().is_poisoned() {
-                continue;
+    for engine in ENGINES {
+        for seed in 0..3 {
+            for at in 0..operations_of_a_run(engine, seed, Durability::Fsync) {
+                let disk = SimulatedDisk::new(seed);
+                disk.set_fault(at, Fault::NoSpaceFrom);
+                let Ok(kv) = open(&disk, engine, Durability::Fsync) else { continue };
+                let (mut acknowledged, failed) = work(&kv, seed);
+                assert_eq!(
+                    state(&kv),
+                    state_after(seed, &acknowledged),
+                    "{engine:?}, seed {seed}, full at {at}"
+                );
+                if disk.health().is_poisoned() {
+                    continue;
+                }
+                disk.clear_faults();
+                // Free space is asked for every few milliseconds only.
+                let mut next = UPDATES;
+                while let Err(error) = update(&kv, seed, next) {
+                    assert!(
+                        matches!(error, KvError::NoSpace),
+                        "{engine:?}, seed {seed}, full at {at}: {error}"
+                    );
+                    assert!(!failed.is_empty());
+                    std::thread::yield_now();
+                }
+                acknowledged.push(next);
+                next += 1;
+                update(&kv, seed, next).expect("goes on");
+                acknowledged.push(next);
+                assert_eq!(
+                    state(&kv),
+                    state_after(seed, &acknowledged),
+                    "{engine:?}, seed {seed}, full at {at}"
+                );
+                drop(kv);
+                check_restart(&disk.crash(), (engine, seed, at), &acknowledged, &[]);
             }
-            disk.clear_faults();
-            // Free space is asked for every few milliseconds only.
-            let mut next = UPDATES;
-            while let Err(error) = update(&kv, seed, next) {
-                assert!(matches!(error, KvError::NoSpace), "seed {seed}, full at {at}: {error}");
-                assert!(!failed.is_empty());
-                std::thread::yield_now();
-            }
-            acknowledged.push(next);
-            next += 1;
-            update(&kv, seed, next).expect("goes on");
-            acknowledged.push(next);
-            assert_eq!(state(&kv), state_after(seed, &acknowledged), "seed {seed}, full at {at}");
-            drop(kv);
-            check_restart(&disk.crash(), seed, &acknowledged, &[], at);
         }
     }
 }
 
 #[test]
 fn a_snapshot_held_over_a_full_disk_keeps_its_view() {
-    let disk = SimulatedDisk::new(1);
-    let kv = open(&disk, Durability::Fsync).expect("opens");
-    update(&kv, 1, 0).expect("update");
-    let held = kv.snapshot().expect("snapshot");
-    // The log has its space already, so the tree runs out, at a checkpoint.
-    disk.set_capacity(0);
-    let mut acknowledged = vec![0];
-    let refused = loop {
-        let next = acknowledged.len() as u32;
-        match update(&kv, 1, next) {
-            Ok(()) => acknowledged.push(next),
-            Err(error) => break error,
+    for engine in ENGINES {
+        let disk = SimulatedDisk::new(1);
+        let kv = open(&disk, engine, Durability::Fsync).expect("opens");
+        update(&kv, 1, 0).expect("update");
+        let held = kv.snapshot().expect("snapshot");
+        // The log has its space already, so the tree runs out, at a checkpoint.
+        disk.set_capacity(0);
+        let mut acknowledged = vec![0];
+        let refused = loop {
+            let next = acknowledged.len() as u32;
+            match update(&kv, 1, next) {
+                Ok(()) => acknowledged.push(next),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(refused, KvError::NoSpace), "{refused}");
+        disk.set_capacity(1 << 30);
+        assert_eq!(pairs(&held).into_iter().collect::<State>(), state_after(1, &[0]));
+        // The tree cannot be opened again under it, and then can.
+        assert!(matches!(update(&kv, 1, 99), Err(KvError::NoSpace)));
+        drop(held);
+        while update(&kv, 1, 99).is_err() {
+            std::thread::yield_now();
         }
-    };
-    assert!(matches!(refused, KvError::NoSpace), "{refused}");
-    disk.set_capacity(1 << 30);
-    assert_eq!(pairs(&held).into_iter().collect::<State>(), state_after(1, &[0]));
-    // The tree cannot be opened again under it, and then can.
-    assert!(matches!(update(&kv, 1, 99), Err(KvError::NoSpace)));
-    drop(held);
-    while update(&kv, 1, 99).is_err() {
-        std::thread::yield_now();
+        acknowledged.push(99);
+        assert_eq!(state(&kv), state_after(1, &acknowledged));
     }
-    acknowledged.push(99);
-    assert_eq!(state(&kv), state_after(1, &acknowledged));
 }
 
 #[test]
 fn below_the_reserve_only_updates_that_free_space_run() {
-    let disk = SimulatedDisk::new(1);
-    let config = KvConfig { reserve_bytes: 8 << 20, ..config(Durability::Fsync) };
-    disk.set_capacity(7 << 20);
-    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
-    assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
-    assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
-    let freeing = kv.update_freeing::<(), KvError, _>(|transaction| transaction.put(b"a", b"1"));
-    freeing.wait().expect("may use the reserve");
-    disk.set_capacity(1 << 30);
-    while update(&kv, 1, 0).is_err() {
-        std::thread::yield_now();
+    for engine in ENGINES {
+        let disk = SimulatedDisk::new(1);
+        let config = KvConfig { reserve_bytes: 8 << 20, ..config(engine, Durability::Fsync) };
+        disk.set_capacity(7 << 20);
+        let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+        assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
+        assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
+        let freeing =
+            kv.update_freeing::<(), KvError, _>(|transaction| transaction.put(b"a", b"1"));
+        freeing.wait().expect("may use the reserve");
+        disk.set_capacity(1 << 30);
+        while update(&kv, 1, 0).is_err() {
+            std::thread::yield_now();
+        }
+        assert!(kv.refusal().is_none());
     }
-    assert!(kv.refusal().is_none());
 }
 
 #[test]
 fn a_full_disk_that_has_space_again_is_noticed_without_an_update() {
-    let disk = SimulatedDisk::new(1);
-    let config = KvConfig { reserve_bytes: 8 << 20, ..config(Durability::Fsync) };
-    disk.set_capacity(7 << 20);
-    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
-    assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
-    assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
-    disk.set_capacity(1 << 30);
-    while kv.refusal().is_some() {
-        std::thread::yield_now();
-    }
-    update(&kv, 1, 0).expect("goes on");
+    for engine in ENGINES {
+        let disk = SimulatedDisk::new(1);
+        let config = KvConfig { reserve_bytes: 8 << 20, ..config(engine, Durability::Fsync) };
+        disk.set_capacity(7 << 20);
+        let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
+        assert!(matches!(update(&kv, 1, 0), Err(KvError::NoSpace)));
+        assert!(matches!(kv.refusal(), Some(KvError::NoSpace)));
+        disk.set_capacity(1 << 30);
+        while kv.refusal().is_some() {
+            std::thread::yield_now();
+        }
+        update(&kv, 1, 0).expect("goes on");
 
-    // The same when the tree itself has run out of space.
-    disk.set_capacity(0);
-    let mut number = 1;
-    while update(&kv, 1, number).is_ok() {
-        number += 1;
+        // The same when the tree itself has run out of space.
+        disk.set_capacity(0);
+        let mut number = 1;
+        while update(&kv, 1, number).is_ok() {
+            number += 1;
+        }
+        disk.set_capacity(1 << 30);
+        while kv.refusal().is_some() {
+            std::thread::yield_now();
+        }
+        update(&kv, 1, number).expect("goes on");
     }
-    disk.set_capacity(1 << 30);
-    while kv.refusal().is_some() {
-        std::thread::yield_now();
-    }
-    update(&kv, 1, number).expect("goes on");
 }

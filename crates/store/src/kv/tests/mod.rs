@@ -10,10 +10,12 @@ use liteio_disk::{RealDisk, SimulatedDisk};
 use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
-use super::{Attachments, Kv, KvConfig, KvError, Read, Transaction, Write};
+use super::{Attachments, EngineKind, Kv, KvConfig, KvError, Read, Transaction, Write};
 use crate::Durability;
 
 mod crash;
+
+const ENGINES: [EngineKind; 2] = [EngineKind::Redb, EngineKind::Map];
 
 fn config() -> KvConfig {
     KvConfig { cache_bytes: 4 << 20, reserve_bytes: 0, log_bytes: 32 << 10, ..KvConfig::default() }
@@ -25,7 +27,9 @@ fn open_directory(path: &Path, config: KvConfig) -> Result<Kv, KvError> {
 
 #[test]
 fn memory_keeps_the_contract() {
-    kv_contract(|| Kv::memory(config()).expect("opens"));
+    for engine in ENGINES {
+        kv_contract(|| Kv::memory(KvConfig { engine, ..config() }).expect("opens"));
+    }
 }
 
 #[test]
@@ -45,9 +49,12 @@ fn a_directory_keeps_the_contract() {
 
 #[test]
 fn a_simulated_disk_keeps_the_contract() {
-    kv_contract(|| {
-        Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config()).expect("opens")
-    });
+    for engine in ENGINES {
+        kv_contract(|| {
+            let config = KvConfig { engine, ..config() };
+            Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config).expect("opens")
+        });
+    }
 }
 
 #[test]
@@ -332,7 +339,8 @@ proptest! {
 
     #[test]
     fn behaves_like_an_ordered_map(updates in updates()) {
-        let kv = Kv::memory(config()).expect("opens");
+        for engine in ENGINES {
+        let kv = Kv::memory(KvConfig { engine, ..config() }).expect("opens");
         let mut model = Model::new();
         let pending: Vec<_> = updates
             .iter()
@@ -353,5 +361,6 @@ proptest! {
         }
         let kept: Model = pairs(&kv.snapshot().expect("snapshot")).into_iter().collect();
         prop_assert_eq!(kept, model);
+        }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use liteio_disk::DiskFile;
 use parking_lot::RwLock;
 
-use super::KvError;
+use crate::kv::KvError;
 
 /// Blocks of the overlay, in bytes: redb's page, to which it aligns all it writes but the header.
 const BLOCK_BYTES: usize = 4096;

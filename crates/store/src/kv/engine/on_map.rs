@@ -1,0 +1,286 @@
+//! A map in memory: the smallest engine that keeps the contract, for tests.
+//!
+//! Views share the map; a batch works on a copy, which its commit puts in place. A checkpoint writes the
+//! whole map to a new file, which takes the place of the old one.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use liteio_disk::{Disk, OpenMode};
+use parking_lot::Mutex;
+
+use super::Checkpoint;
+use crate::kv::KvError;
+
+type Bytes = Arc<[u8]>;
+type Map = BTreeMap<Bytes, Bytes>;
+
+/// Bytes of the encoded [`Checkpoint`], with which the file begins.
+const CHECKPOINT_BYTES: usize = 24;
+
+#[derive(Debug)]
+pub(crate) struct Engine {
+    map: Mutex<Arc<Map>>,
+    checkpoint: Mutex<Option<Checkpoint>>,
+    /// None in memory.
+    file: Option<(Arc<dyn Disk>, String)>,
+    frozen: Mutex<Option<KvError>>,
+}
+
+impl Engine {
+    pub(crate) fn memory() -> Self {
+        Self {
+            map: Mutex::default(),
+            checkpoint: Mutex::default(),
+            file: None,
+            frozen: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn open(disk: &Arc<dyn Disk>, path: &str) -> Result<Self, KvError> {
+        let file = match disk.open(path, OpenMode::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            file => Some(file?),
+        };
+        let mut engine = Self { file: Some((Arc::clone(disk), path.to_owned())), ..Self::memory() };
+        if let Some(file) = file {
+            let length = file.len()?;
+            let mut bytes = vec![0; usize::try_from(length).expect("a small file")];
+            file.read_at(&mut bytes, 0)?;
+            let (checkpoint, map) = decode(&bytes)?;
+            *engine.checkpoint.get_mut() = Some(checkpoint);
+            *engine.map.get_mut() = Arc::new(map);
+        }
+        Ok(engine)
+    }
+
+    pub(crate) fn frozen(&self) -> Option<KvError> {
+        self.frozen.lock().clone()
+    }
+
+    /// Closing writes nothing here.
+    pub(crate) fn close_without_checkpoint(&self) {}
+
+    pub(crate) fn view(&self) -> Result<View, KvError> {
+        Ok(View(Arc::clone(&self.map.lock())))
+    }
+
+    pub(crate) fn begin(&self) -> Result<Batch<'_>, KvError> {
+        let map = Map::clone(&self.map.lock());
+        Ok(Batch { engine: self, map: RefCell::new(map) })
+    }
+
+    pub(crate) fn read_checkpoint(&self) -> Result<Option<Checkpoint>, KvError> {
+        Ok(*self.checkpoint.lock())
+    }
+
+    pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+        if let Some(error) = self.frozen() {
+            return Err(error);
+        }
+        if let Err(error) = self.write(checkpoint) {
+            *self.frozen.lock() = Some(error.clone());
+            return Err(error);
+        }
+        *self.checkpoint.lock() = Some(*checkpoint);
+        Ok(())
+    }
+
+    fn write(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+        let Some((disk, path)) = &self.file else { return Ok(()) };
+        let bytes = encode(checkpoint, &self.map.lock());
+        let next = format!("{path}.next");
+        match disk.remove(&next) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let file = disk.open(&next, OpenMode::CreateOrWrite)?;
+        file.write_at(&bytes, 0)?;
+        file.sync_data()?;
+        disk.rename(&next, path)?;
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        Ok(disk.sync_dir(parent)?)
+    }
+}
+
+fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
+    let mut bytes = checkpoint.encode().to_vec();
+    for field in map.iter().flat_map(|(key, value)| [key, value]) {
+        bytes.extend_from_slice(&u32::try_from(field.len()).expect("short").to_le_bytes());
+        bytes.extend_from_slice(field);
+    }
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Result<(Checkpoint, Map), KvError> {
+    let invalid = || KvError::Corrupt("the map cannot be read".into());
+    let (checkpoint, mut rest) = bytes.split_at_checked(CHECKPOINT_BYTES).ok_or_else(invalid)?;
+    let mut take = || -> Option<Bytes> {
+        let (length, after) = rest.split_first_chunk()?;
+        let (field, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        rest = after;
+        Some(field.into())
+    };
+    let mut map = Map::new();
+    while let Some(key) = take() {
+        map.insert(key, take().ok_or_else(invalid)?);
+    }
+    match rest.is_empty() {
+        true => Ok((Checkpoint::decode(checkpoint)?, map)),
+        false => Err(invalid()),
+    }
+}
+
+pub(crate) struct Batch<'e> {
+    engine: &'e Engine,
+    map: RefCell<Map>,
+}
+
+impl Batch<'_> {
+    pub(crate) fn table(&self) -> Result<Table<'_>, KvError> {
+        Ok(Table(self.map.borrow_mut()))
+    }
+
+    pub(crate) fn commit(self) -> Result<(), KvError> {
+        *self.engine.map.lock() = Arc::new(self.map.into_inner());
+        Ok(())
+    }
+
+    pub(crate) fn abort(self) -> Result<(), KvError> {
+        Ok(())
+    }
+}
+
+pub(crate) struct Table<'b>(RefMut<'b, Map>);
+
+impl Table<'_> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(self.0.get(key).map(|value| Value::Borrowed(value)))
+    }
+
+    pub(crate) fn insert(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Option<Value<'_>>, KvError> {
+        Ok(self.0.insert(key.into(), value.into()).map(Value::Owned))
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(self.0.remove(key).map(Value::Owned))
+    }
+
+    pub(crate) fn tree(&self) -> Tree<'_> {
+        Tree(&self.0)
+    }
+}
+
+pub(crate) struct View(Arc<Map>);
+
+impl View {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(self.0.get(key).map(|value| Value::Borrowed(value)))
+    }
+
+    pub(crate) fn tree(&self) -> Tree<'_> {
+        Tree(&self.0)
+    }
+}
+
+pub(crate) enum Value<'a> {
+    Borrowed(&'a [u8]),
+    Owned(Bytes),
+}
+
+impl Value<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Tree<'a>(&'a Map);
+
+impl<'a> Tree<'a> {
+    pub(crate) fn lower_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
+        let gap = match bound {
+            Bound::Included(key) => Gap::Before(key.into()),
+            Bound::Excluded(key) => Gap::Behind(key.into()),
+            Bound::Unbounded => Gap::Start,
+        };
+        Ok(Place { map: self.0, gap })
+    }
+
+    pub(crate) fn upper_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
+        let gap = match bound {
+            Bound::Included(key) => Gap::Behind(key.into()),
+            Bound::Excluded(key) => Gap::Before(key.into()),
+            Bound::Unbounded => Gap::End,
+        };
+        Ok(Place { map: self.0, gap })
+    }
+}
+
+/// A place between two keys.
+enum Gap {
+    Start,
+    Before(Bytes),
+    Behind(Bytes),
+    End,
+}
+
+pub(crate) struct Place<'a> {
+    map: &'a Map,
+    gap: Gap,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
+        let from = match &self.gap {
+            Gap::Start => Bound::Unbounded,
+            Gap::Before(key) => Bound::Included(&**key),
+            Gap::Behind(key) => Bound::Excluded(&**key),
+            Gap::End => return Ok(None),
+        };
+        let next = self.map.range::<[u8], _>((from, Bound::Unbounded)).next();
+        if let Some((key, _)) = next {
+            self.gap = Gap::Behind(Arc::clone(key));
+        }
+        Ok(next.map(|(key, value)| PairGuard { key, value }))
+    }
+
+    pub(crate) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
+        let to = match &self.gap {
+            Gap::Start => return Ok(None),
+            Gap::Before(key) => Bound::Excluded(&**key),
+            Gap::Behind(key) => Bound::Included(&**key),
+            Gap::End => Bound::Unbounded,
+        };
+        let previous = self.map.range::<[u8], _>((Bound::Unbounded, to)).next_back();
+        if let Some((key, _)) = previous {
+            self.gap = Gap::Before(Arc::clone(key));
+        }
+        Ok(previous.map(|(key, value)| PairGuard { key, value }))
+    }
+}
+
+pub(crate) struct PairGuard<'a> {
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl PairGuard<'_> {
+    pub(crate) fn key(&self) -> &[u8] {
+        self.key
+    }
+
+    pub(crate) fn value(&self) -> &[u8] {
+        self.value
+    }
+}

@@ -1,0 +1,157 @@
+//! redb: a B-tree with copy-on-write pages in one file of a [`Disk`], or in memory.
+
+mod backend;
+mod error;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+use liteio_disk::{Disk, OpenMode};
+use parking_lot::Mutex;
+use redb::backends::InMemoryBackend;
+use redb::{
+    Builder, Database, Durability, ReadableDatabase, StorageBackend, TableDefinition, TableError,
+    WriteTransaction,
+};
+
+use self::backend::{FileBackend, Freeze};
+use self::view::{Bytes, ReadTable};
+use super::Checkpoint;
+use crate::kv::KvError;
+
+pub(crate) use self::view::{PairGuard, Place, Table, Tree, Value, View};
+
+/// The key space.
+const KEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("keys");
+/// One row: the [`Checkpoint`].
+const CHECKPOINT: TableDefinition<'_, (), Bytes> = TableDefinition::new("checkpoint");
+
+/// An open database. Dropping the last reference closes its file.
+pub(crate) struct Engine {
+    /// The table as of the last commit, cached by the first view of it: opening it costs a third of a
+    /// lookup. It is dropped at the next commit, because it would keep replaced pages from being used
+    /// again, and before the database.
+    newest: Mutex<Option<Arc<ReadTable>>>,
+    database: Database,
+    freeze: Freeze,
+}
+
+impl Engine {
+    /// Opens or creates the file `path`. A failed write does not fail it, but freezes it.
+    pub(crate) fn open(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Self, KvError> {
+        let freeze = Freeze::default();
+        let file = disk.open(path, OpenMode::CreateOrWrite)?;
+        Self::with_backend(FileBackend::new(file, freeze.clone()), freeze, cache_bytes)
+    }
+
+    pub(crate) fn memory(cache_bytes: usize) -> Result<Self, KvError> {
+        Self::with_backend(InMemoryBackend::new(), Freeze::default(), cache_bytes)
+    }
+
+    fn with_backend(
+        backend: impl StorageBackend,
+        freeze: Freeze,
+        cache_bytes: usize,
+    ) -> Result<Self, KvError> {
+        let database = Builder::new().set_cache_size(cache_bytes).create_with_backend(backend)?;
+        Ok(Self { newest: Mutex::new(None), database, freeze })
+    }
+
+    /// The failure that froze the file, if one did.
+    pub(crate) fn frozen(&self) -> Option<KvError> {
+        self.freeze.reason()
+    }
+
+    /// Keeps redb from writing when it is dropped. It would commit what it has without the number of
+    /// the log record that belongs to it, and the log would be replayed onto a newer tree.
+    pub(crate) fn close_without_checkpoint(&self) {
+        self.freeze.close();
+    }
+
+    /// Everything committed so far.
+    pub(crate) fn view(&self) -> Result<View, KvError> {
+        // Held while the table is opened: a commit that comes in between waits here to take it away.
+        let mut newest = self.newest.lock();
+        if let Some(table) = &*newest {
+            return Ok(View(Arc::clone(table)));
+        }
+        let table = Arc::new(self.database.begin_read()?.open_table(KEYS)?);
+        *newest = Some(Arc::clone(&table));
+        Ok(View(table))
+    }
+
+    /// Drops the cached table, before and after every commit.
+    fn forget_newest(&self) {
+        // Ending a read transaction takes locks of redb: not while this one is held.
+        let newest = self.newest.lock().take();
+        drop(newest);
+    }
+
+    /// A write transaction whose commit is visible at once and durable with the next checkpoint.
+    pub(crate) fn begin(&self) -> Result<Batch<'_>, KvError> {
+        self.forget_newest();
+        let mut transaction = self.database.begin_write()?;
+        transaction
+            .set_durability(Durability::None)
+            .map_err(|error| KvError::Corrupt(error.to_string()))?;
+        Ok(Batch { engine: self, transaction })
+    }
+
+    /// The row of the checkpoint; `None` in a new file.
+    pub(crate) fn read_checkpoint(&self) -> Result<Option<Checkpoint>, KvError> {
+        match self.database.begin_read()?.open_table(CHECKPOINT) {
+            Ok(table) => match table.get(())? {
+                Some(row) => Checkpoint::decode(row.value()).map(Some),
+                None => Ok(None),
+            },
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A two-phase commit with both of redb's syncs.
+    ///
+    /// With quick repair, so that opening after a crash does not walk the tree. It makes a durable
+    /// commit dearer, and checkpoints are the only ones: no update waits for the difference.
+    pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+        self.forget_newest();
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_quick_repair(true);
+        transaction.open_table(KEYS)?;
+        transaction.open_table(CHECKPOINT)?.insert((), checkpoint.encode().as_slice())?;
+        transaction.commit()?;
+        self.forget_newest();
+        self.frozen().map_or(Ok(()), Err)
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Engine").field("freeze", &self.freeze).finish_non_exhaustive()
+    }
+}
+
+/// A write transaction of redb.
+pub(crate) struct Batch<'e> {
+    engine: &'e Engine,
+    transaction: WriteTransaction,
+}
+
+impl Batch<'_> {
+    pub(crate) fn table(&self) -> Result<Table<'_>, KvError> {
+        Ok(Table(self.transaction.open_table(KEYS)?))
+    }
+
+    /// Makes the writes visible.
+    pub(crate) fn commit(self) -> Result<(), KvError> {
+        let result = self.transaction.commit();
+        self.engine.forget_newest();
+        Ok(result?)
+    }
+
+    /// Takes all writes back.
+    pub(crate) fn abort(self) -> Result<(), KvError> {
+        Ok(self.transaction.abort()?)
+    }
+}

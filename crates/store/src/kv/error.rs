@@ -1,0 +1,50 @@
+//! Errors of the key space.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+/// An error of the key space.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum KvError {
+    /// The device is full. Nothing of the update was kept.
+    #[error("no space left for metadata")]
+    NoSpace,
+    /// An earlier sync or write failed: nothing is written until the store is opened again.
+    #[error("writing has stopped after a failed write: {reason}")]
+    Poisoned {
+        /// The failure that stopped writing.
+        reason: String,
+    },
+    /// The device failed.
+    #[error("metadata could not be read or written: {0}")]
+    Io(Arc<io::Error>),
+    /// The file is damaged, or not ours.
+    #[error("metadata is damaged: {0}")]
+    Corrupt(String),
+    /// A key with its value is too large. Nothing of the update was kept.
+    #[error("a key with its value has {bytes} bytes, {bytes_max} are allowed")]
+    TooLarge {
+        /// Bytes of both.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// The closure of the update panicked. Nothing of the update was kept.
+    #[error("an update panicked: {0}")]
+    Panicked(String),
+    /// The store is closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<io::Error> for KvError {
+    fn from(error: io::Error) -> Self {
+        if liteio_disk::is_poisoned(&error) {
+            return Self::Poisoned { reason: error.to_string() };
+        }
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace,
+            _ => Self::Io(Arc::new(error)),
+        }
+    }
+}
