@@ -1,4 +1,4 @@
-//! What every blob store must do, as tests: the contract of [`BlobStore`].
+//! The contract of [`BlobStore`], as tests that every implementation runs.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! One sync of a directory for many blobs.
+//! Group sync: one sync of a directory for many blobs.
 
 use std::io;
 
@@ -29,8 +29,8 @@ impl DirectorySync {
     /// Makes every name durable that was in the directory `path` before the call.
     ///
     /// # Errors
-    /// As [`Disk::sync_dir`]. A failure belongs to the caller that ran the sync; those who waited for
-    /// it try again by themselves, which a poisoned disk refuses.
+    /// As [`Disk::sync_dir`]. A failure is the result of the caller that ran the sync; those that waited
+    /// for it try again, which a poisoned disk refuses.
     pub(super) fn sync(&self, disk: &dyn Disk, path: &str) -> io::Result<()> {
         let mut progress = self.progress.lock();
         let needed = progress.begun + 1;

@@ -1,4 +1,4 @@
-//! Why a blob could not be written or read.
+//! [`BlobError`].
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use liteio_disk::{Disk, is_poisoned};
 use super::BlobId;
 use crate::StoreError;
 
-/// Why a blob could not be written or read.
+/// An error of writing or reading a blob.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum BlobError {
     /// There is no blob of this id. Where a record says that there is one, that is damage.
@@ -57,7 +57,7 @@ impl BlobError {
 impl From<BlobError> for StoreError {
     fn from(error: BlobError) -> Self {
         match error {
-            // Whoever asks for a blob has a record that names it, so it should be there.
+            // The id came from a record, so a missing blob is damage.
             BlobError::NotFound { .. } | BlobError::Corrupt { .. } => {
                 Self::Corrupt { what: error.to_string() }
             }

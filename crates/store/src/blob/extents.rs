@@ -31,8 +31,8 @@ pub(crate) struct ExtentReader {
 }
 
 impl ExtentReader {
-    /// A reader over `extents`. The first blob is opened at once, so that what is missing is known
-    /// before anything is answered.
+    /// A reader over `extents`. The first blob is opened at once, so that a missing one is found before
+    /// the answer begins.
     ///
     /// # Errors
     /// As [`BlobStore::open`]; [`BlobError::Corrupt`] when an extent is not within its blob.

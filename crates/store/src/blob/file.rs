@@ -15,7 +15,7 @@ use super::unsynced::Unsynced;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter};
 use crate::Durability;
 
-/// Where the disk puts files that have no name yet, if it needs a place for them.
+/// The directory of files without a final name, for disks that cannot do without one.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
 /// Fan-out directories: one for each first byte of an id.
@@ -35,7 +35,7 @@ pub(crate) struct FileBlobStore {
     first_directory: OnceLock<u8>,
 }
 
-/// What the store shares with its writers.
+/// State shared by the store and its writers.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
     pub(super) uncached_buffers: BufferPool,
     /// By first byte of the id; as long as [`DIRECTORIES`].
     pub(super) directory_syncs: Vec<DirectorySync>,
-    /// What is not synced yet.
+    /// The blobs that are not synced yet.
     pub(super) unsynced: Unsynced,
 }
 

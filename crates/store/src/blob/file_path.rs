@@ -1,4 +1,4 @@
-//! Where the file of a blob lives: `blobs/3f/3f8e…`, by the first byte of its id.
+//! The path of a blob's file: `blobs/3f/3f8e…`, by the first byte of its id.
 
 use super::BlobId;
 

@@ -20,14 +20,14 @@ pub(super) struct FileReader {
     footer: OnceLock<Footer>,
 }
 
-/// Whether a read may wait for the device.
+/// The two ways to read: waiting for the device, or from memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Patience {
     Wait,
     MemoryOnly,
 }
 
-/// Why there are no bytes.
+/// The reasons for returning no bytes.
 enum Refusal {
     /// Memory does not hold them, and the read must not wait.
     WouldWait,
@@ -116,7 +116,7 @@ impl FileReader {
         match self.fill(bytes, start, patience) {
             Ok(()) => {}
             Err(Refusal::WouldWait) => return Err(Refusal::WouldWait),
-            // The second way of reading says what is wrong, or that only the block length differs.
+            // Reading in two steps names the damage, or finds another block length.
             Err(Refusal::Failed(_)) => return Ok(None),
         }
         let (blocks, end) = bytes.split_at(body as usize);

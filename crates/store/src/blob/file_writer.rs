@@ -63,7 +63,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Whether the next piece goes past the page cache.
+    /// `true` when the next piece is written past the page cache.
     fn is_uncached(&self) -> bool {
         self.shared.durability == Durability::Fsync && self.written >= CACHED_BYTES_MAX
     }
@@ -146,8 +146,8 @@ impl FileWriter {
         Ok((body_bytes, None))
     }
 
-    /// Makes the file durable and gives it its name, durably. The order is the promise: contents, name,
-    /// directory. Whoever then commits a record that names the blob can rely on all three.
+    /// Makes the blob durable in the order contents, name, directory. A record that is committed
+    /// afterwards can rely on all three.
     fn publish_durably(&self) -> Result<(), BlobError> {
         let shared = &self.shared;
         self.file.sync_data().map_err(|error| shared.failed(error))?;
@@ -156,7 +156,7 @@ impl FileWriter {
         let directory = file_path::directory_path(index);
         let sync = &shared.directory_syncs[usize::from(index)];
         sync.sync(&*shared.disk, &directory).map_err(|error| {
-            // Nobody will hear of this blob. If it cannot be removed either, the sweep does it.
+            // The caller hears of a failure. If the file cannot be removed either, the sweep does it.
             let _ = shared.disk.remove(&path);
             shared.failed(error)
         })
@@ -194,12 +194,12 @@ impl BlobWriter for FileWriter {
             }
         };
         self.publish()?;
-        // Copied, for the buffer is longer, and who waits for a commit should not keep it.
+        // Copied: the buffer is longer, and a pending commit should not keep it.
         let contents = in_buffer
             .map_or_else(Bytes::new, |length| Bytes::copy_from_slice(&self.buffer[..length]));
         let Self { shared, id, file, .. } = *self;
         if !shared.unsynced.add(id, file, bytes) {
-            // The device is so far behind that whoever writes more must wait for it.
+            // The device is so far behind that writers must wait for it.
             shared.sync().map_err(|error| shared.failed(error))?;
         }
         Ok(Sealed { blob, contents_to_note: Some(contents) })

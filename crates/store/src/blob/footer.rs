@@ -1,4 +1,4 @@
-//! What follows the body in the file of a blob.
+//! The footer of a blob's file: checksums of the body, and a tail.
 //!
 //! A file is the body, a table, and a tail. All numbers are little-endian.
 //!

@@ -1,4 +1,4 @@
-//! What must hold for any bytes at the end of a blob's file.
+//! Checks that hold for any bytes at the end of a blob's file.
 
 use super::footer::{self, Footer, TAIL_BYTES};
 use super::{BlobError, BlobId};

@@ -1,8 +1,21 @@
 //! Blobs: the bytes of objects that are too large for their record.
 //!
-//! A blob is immutable once sealed and is known by its [`BlobId`] alone; what it belongs to stands in
-//! the metadata. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in memory; both
-//! run the same contract suite.
+//! A blob is immutable once sealed, and known by its [`BlobId`] alone: the records that reference it are
+//! none of its business. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in
+//! memory; both run the same contract suite.
+//!
+//! # The states of a blob
+//! ```text
+//!             begin          append           seal: sync, link, sync the directory
+//!  (no file) ──────► unnamed ──────► unnamed ─────────────────────────────────────► durable
+//!                       │                │
+//!                       │ dropped        │ seal, at `os` or left to the log: link only
+//!                       ▼                ▼                            sync
+//!                     (gone)          noted: the record that ──────────────────────► durable
+//!                                     references it says so      (later, `Unsynced`)
+//! ```
+//! A record may reference a blob from either state on the right: a durable one as it is, the other with
+//! a note in the log, so that a crash takes both or neither.
 
 mod buffer;
 mod directory_sync;
@@ -56,19 +69,18 @@ impl Debug for BlobId {
 /// A set of sealed blobs.
 ///
 /// # The contract
-/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`, whole, and durable if that says
-///   so. A writer that is dropped, or whose seal fails,
-///   leaves nothing that can be opened, with one exception: after a failed sync, or a crash during
-///   the seal, the whole blob may be there all the same. It is an orphan, which [`BlobStore::scan`]
-///   finds.
+/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`: whole, and durable if
+///   [`Sealed::contents_to_note`] is none. A writer that is dropped, or whose seal fails, leaves nothing
+///   that can be opened, with one exception: after a failed sync, or a crash during the seal, the whole
+///   blob may be there all the same. It is an orphan, which [`BlobStore::scan`] finds.
 /// - The bytes of a blob never change. Every byte that a reader returns was verified against the
 ///   checksum written with it; what cannot be verified is [`BlobError::Corrupt`] or
 ///   [`BlobError::NotFound`], never other bytes.
 /// - A reader that was opened before [`BlobStore::delete`] goes on reading.
 /// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads go on.
 pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
-    /// The id for a new blob, made of 16 random bytes. The store puts it where creating it costs
-    /// least.
+    /// The id for a new blob, made of 16 random bytes. The store replaces the first, to choose the
+    /// directory in which creating the file costs least.
     fn next_id(&self, random: [u8; 16]) -> BlobId;
 
     /// Starts a blob. `expected_bytes` is the length of the body if it is known, as a hint.
@@ -115,8 +127,8 @@ pub(crate) trait BlobWriter: Debug + Send {
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
 
-    /// Publishes the blob. `prefers_note` is a wish: the caller would rather note the contents of a
-    /// short blob than wait for its syncs.
+    /// Publishes the blob. `prefers_note` is a hint: noting the contents of a short blob suits the
+    /// caller better than waiting for its syncs.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob counts as never
@@ -124,13 +136,14 @@ pub(crate) trait BlobWriter: Debug + Send {
     fn seal(self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError>;
 }
 
-/// What [`BlobWriter::seal`] made.
+/// The result of [`BlobWriter::seal`].
 #[derive(Clone, Debug)]
 pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
-    /// `None` when the blob is as durable as the store promises. Otherwise whoever names it first must
-    /// [note](crate::kv::Transaction::note) it, with these bytes, of which its file can be made anew;
-    /// they are empty where a crash may take the blob together with its name.
+    /// `None` when the blob is as durable as the store promises. Otherwise the first update that
+    /// references it must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
+    /// makes its file anew. They are empty at [`Durability::Os`](crate::Durability::Os), where a power
+    /// cut may take the update together with its blob.
     pub(crate) contents_to_note: Option<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! Blobs that the kernel has and the device perhaps not.
+//! Blobs whose sync comes later: the kernel has them, the device perhaps not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,18 +10,18 @@ use parking_lot::Mutex;
 use super::directory_sync::DirectorySync;
 use super::{BlobId, file_path};
 
-/// Blobs whose file is kept open until its sync: a file that was opened anew might not be told of a
-/// write that failed. A process has few descriptors, so beyond this they are opened anew.
+/// Files that are kept open until their sync: a descriptor that is opened later may miss the error of a
+/// failed write. Descriptors are few, so beyond this number files are opened again for their sync.
 const OPEN_FILES_MAX: usize = 256;
-/// Blobs that may wait. Whoever seals one more waits for a sync.
+/// Blobs that may wait. The seal of one more waits for a sync.
 const BLOBS_MAX: usize = 1 << 16;
-/// What the sync of a file costs beside its bytes, in bytes.
+/// The cost of syncing a file beside its bytes, expressed in bytes.
 const SYNC_BYTES: u64 = 64 << 10;
 
 /// Blobs that wait for their sync.
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
-    /// Held by the sync that runs: who finds nothing left to sync must wait for its end.
+    /// Held by the sync that runs. A caller that finds nothing left to sync must wait for its end.
     running: Mutex<()>,
     waiting: Mutex<Waiting>,
 }
@@ -55,8 +55,8 @@ impl Unsynced {
         self.waiting.lock().remove(id);
     }
 
-    /// Bytes that are not synced yet, and for each file what its sync costs. Those that are being
-    /// synced count: whoever calls [`Unsynced::sync`] now waits for them.
+    /// Bytes that are not synced yet, with the cost of each file's sync. Those that are being synced
+    /// count: a call of [`Unsynced::sync`] would wait for them.
     pub(super) fn bytes(&self) -> u64 {
         let waiting = self.waiting.lock();
         waiting.bytes + waiting.syncing_bytes

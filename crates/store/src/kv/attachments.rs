@@ -1,10 +1,10 @@
-//! What updates depend on beside the key space.
+//! [`Attachments`]: data outside of the key space that updates depend on.
 
 use std::fmt::Debug;
 use std::io;
 
-/// The attachments of updates: whatever else must be durable for what an update put to be worth
-/// anything, such as the file that a record names.
+/// Data outside of the key space that must be durable before a record that references it may survive a
+/// crash, such as the file that a record names.
 ///
 /// An attachment is written before the update that needs it. If it is not synced then, the update
 /// [notes](super::Transaction::note) it, at [`Durability::Fsync`](crate::Durability::Fsync) with its
@@ -17,21 +17,20 @@ use std::io;
 /// An attachment may be removed only after [`Kv::sync`](super::Kv::sync), when no update needs it any
 /// more: until then a crash may bring back one that does.
 pub trait Attachments: Debug + Send + Sync + 'static {
-    /// Makes durable what updates have noted that were submitted before the call. Several threads may
-    /// call it.
+    /// Makes durable the attachments that were noted by updates submitted before the call. Several
+    /// threads may call it.
     ///
     /// # Errors
     /// When it is not durable; a later call tries again, if the disk allows it.
     fn sync(&self) -> io::Result<()>;
 
-    /// How much waits for its sync: its bytes, and for the cost of each sync some more.
+    /// Bytes that wait for their sync, plus an allowance for the cost of each sync.
     fn unsynced_bytes(&self) -> u64;
 
-    /// After a crash: makes sure that the attachment is there, whole, with the help of its
-    /// `contents` unless they are empty, and says whether it is. If so, the next
-    /// [`Attachments::sync`] makes it durable.
+    /// After a crash: checks that the attachment is there and whole, or makes it anew from `contents`
+    /// unless they are empty. After `true` the next [`Attachments::sync`] makes it durable.
     ///
     /// # Errors
-    /// When that cannot be found out, or the disk does not take the contents.
+    /// When it cannot be checked, or the disk does not take the contents.
     fn recover(&self, attachment: &[u8], contents: &[u8]) -> io::Result<bool>;
 }

@@ -28,8 +28,8 @@ struct Inner {
     shared: Arc<Shared>,
     attachments: Option<Arc<dyn Attachments>>,
     committer: Mutex<Option<JoinHandle<()>>>,
-    /// Where something is synced later than it is acknowledged: at [`Durability::Os`], and with
-    /// attachments.
+    /// The thread of [`sync::run`], where syncs come later than acknowledgements: at
+    /// [`Durability::Os`], and with attachments.
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -37,12 +37,12 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
-/// What the handles share with the committer.
+/// State shared by the handles, the committer and the syncer.
 pub(super) struct Shared {
     pub(super) queue: Queue,
     /// The engine that snapshots read. It changes only when a store that ran out of space returns.
     pub(super) engine: RwLock<Result<Arc<Engine>, KvError>>,
-    /// Why nothing is written, while nothing is.
+    /// The reason why updates are refused, while they are.
     pub(super) refusal: RwLock<Option<KvError>>,
     pub(super) syncs: Syncs,
 }
@@ -150,22 +150,22 @@ impl Kv {
         sync::sync(&self.inner.shared, self.inner.attachments.as_deref())
     }
 
-    /// How far everything is that was acknowledged before the call, and is not durable yet with its
-    /// attachments; `None` when all of it is.
+    /// The position of the newest update that is not durable yet with its attachments; `None` when all
+    /// of them are.
     #[must_use]
     pub fn unsynced(&self) -> Option<Position> {
         self.inner.syncer.lock().as_ref()?;
         self.inner.shared.syncs.newest_unsynced().map(Position)
     }
 
-    /// Whether everything up to `position` is durable by now.
+    /// `true` when everything up to `position` is durable.
     #[must_use]
     pub fn is_synced(&self, position: Position) -> bool {
         self.inner.shared.syncs.is_synced(position.0)
     }
 
-    /// Why updates are refused at the moment, for health: [`KvError::NoSpace`] goes away by itself
-    /// when there is space again, anything else with reopening only.
+    /// The reason why updates are refused at the moment, for health. [`KvError::NoSpace`] goes away by
+    /// itself when there is space again, anything else with reopening only.
     #[must_use]
     pub fn refusal(&self) -> Option<KvError> {
         self.inner.shared.refusal.read().clone()
@@ -184,10 +184,10 @@ impl Drop for Inner {
         let syncer = self.syncer.lock().take();
         self.shared.queue.close();
         let committer = self.committer.lock().take();
-        // The last handle may have gone with a closure, on the committer's own thread; then nothing
-        // can be waited for.
+        // A closure may hold the last handle: then this is the committer's own thread, which cannot join
+        // itself.
         if let Some(committer) = committer.filter(|it| it.thread().id() != thread::current().id()) {
-            // They do not panic, and if they did there is nobody to tell.
+            // A panic has been printed by the hook.
             let _ = committer.join();
             syncer.map(JoinHandle::join);
         }

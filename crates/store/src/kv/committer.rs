@@ -1,4 +1,29 @@
-//! The one thread that writes: groups, the log, checkpoints, and the return from a full disk.
+//! The one thread that writes: group commit, checkpoints, and the return from a full disk.
+//!
+//! # The states of an update
+//! ```text
+//!            update()        run_group()          append()         sync_data()       commit()
+//!  closure ───────────► queued ──────────► staged ──────────► logged ──────────► durable ──────► visible
+//!                                            │                  │       (at os: later,              │
+//!                             Err or panic   │                  │        with a mark)          acknowledged
+//!                             of the closure ▼                  ▼ fails
+//!                                        rolled back         the whole group fails
+//! ```
+//! *Staged* writes are in the engine's batch, where only later updates of the group see them, and in the
+//! record of the group, with the attachments that they *note*. Nothing is answered and nothing is visible
+//! before the log has the record: a crash leaves the whole group or none of it.
+//!
+//! # The states of the committer
+//! ```text
+//!              free space < reserve                      the tree found no space
+//!   writing ◄──────────────────────► refusing: NoSpace ◄──────────────────────── writing
+//!      │            space again        (freeing updates    space again, snapshots ended:
+//!      │                                still run)         engine opened anew, log replayed
+//!      │ any other failure of log or tree
+//!      ▼
+//!   poisoned: reads go on, no update runs until the store is opened again
+//! ```
+//! `Shared::refusal` says which of the three it is.
 
 use std::sync::Arc;
 use std::thread;
@@ -16,21 +41,21 @@ use super::transaction::Undo;
 use super::{Attachments, KvConfig, KvError, Transaction};
 use crate::Durability;
 
-/// Updates in one group.
+/// Updates in one group: they share one record, one sync and one batch.
 const GROUP_UPDATES_MAX: usize = 512;
 /// Bytes of log record after which a group takes no more updates.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 /// Free space is asked for at most this often.
 const SPACE_INTERVAL: Duration = Duration::from_millis(50);
-/// A checkpoint that is due is put off for a sync of attachments until there is this many times as
-/// much to replay.
+/// A checkpoint that waits for a sync of attachments waits no longer once the log has this many times
+/// its usual length.
 const CHECKPOINT_DELAY_FACTOR_MAX: u64 = 4;
-/// While a full disk refuses updates, it is looked at this often for space, also without an update:
-/// whoever was told that the store is full may send none before it is told otherwise.
+/// Free space is polled this often while updates are refused, also without an update: clients stop
+/// writing once they see `full`.
 const REFUSED_INTERVAL: Duration = Duration::from_millis(500);
-/// Of an engine without snapshots: the committer's and that of [`Shared`].
+/// References to an engine without snapshots: the committer's and that of [`Shared`].
 const OWN_REFERENCES: usize = 2;
-/// How long snapshots are waited for before the database is opened again.
+/// Longest wait for snapshots to end before the engine is opened again.
 const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
 
 /// A key space on a disk.
@@ -113,14 +138,14 @@ impl Committer {
         }
         self.checkpoint();
         let Some(engine) = self.engine else { return };
-        // A snapshot that outlives the key space closes redb, which writes, when the files may belong
-        // to somebody else.
+        // The engine may write while it closes. It must not after a checkpoint that failed, nor where a
+        // snapshot outlives the key space and closes it: by then the files may belong to another one.
         if self.writes > 0 || Arc::strong_count(&engine) > OWN_REFERENCES {
             engine.close_without_checkpoint();
         }
     }
 
-    /// When there is something to do without an update.
+    /// The time of the next work that needs no update: a checkpoint, or a look for free space.
     fn deadline(&self) -> Option<Instant> {
         let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
         if self.is_poisoned() {
@@ -134,7 +159,7 @@ impl Committer {
 
     fn housekeep(&mut self) {
         if self.is_refusing_for_space() {
-            // What is still wrong stands in the refusal.
+            // An error is in the refusal already.
             let _ = self.prepare_to_write();
         }
         if self.writes > 0 && self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref())
@@ -144,12 +169,12 @@ impl Committer {
         }
     }
 
-    /// Writes the rest of the log in advance, while nobody waits: records in space that is already
-    /// there are synced faster.
+    /// Fills the rest of the log with zeros while nobody waits. A record within the file's length changes
+    /// no metadata of the file system, and its sync is twice as fast.
     fn extend_log(&mut self) {
         let Some(durable) = self.durable.as_mut().filter(|_| self.writes == 0) else { return };
         match durable.log.preallocate(self.config.log_bytes) {
-            // Without the space the log goes on with what it has.
+            // Without the space the log grows as it is used.
             Ok(()) | Err(KvError::NoSpace) => {}
             Err(error) => self.stop_writing(error),
         }
@@ -165,14 +190,16 @@ impl Committer {
             bytes >= self.config.log_bytes.saturating_mul(factor)
                 || self.writes >= self.config.log_writes.saturating_mul(factor)
         };
-        // Syncing the attachments may take long, and is done beside the commits as long as it can.
+        // A checkpoint syncs the attachments first. Where that is long, the syncer does it beside the
+        // commits, and the checkpoint follows.
         let allow = || self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref());
         if is_over(CHECKPOINT_DELAY_FACTOR_MAX) || (is_over(1) && allow()) {
             self.checkpoint();
         }
     }
 
-    /// Makes the log durable, with a mark: the attachments of all records up to `number` are.
+    /// Appends the watermark `number` (the attachments of all records up to it are durable) and syncs
+    /// the log.
     fn write_mark(&mut self, number: u64) -> Result<(), KvError> {
         if self.is_poisoned() {
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
@@ -189,8 +216,8 @@ impl Committer {
         result
     }
 
-    /// Returns to writing if that has become possible, and says whether so little is free that only
-    /// updates that free space may run.
+    /// Returns to writing if that has become possible. `true` when less than the reserve is free, so
+    /// that only updates that free space may run.
     fn prepare_to_write(&mut self) -> Result<bool, KvError> {
         self.return_to_writing()?;
         let is_tight = self.is_tight();
@@ -198,8 +225,8 @@ impl Committer {
         Ok(is_tight)
     }
 
-    /// Runs `first` and what waits behind it, and makes it durable. `jobs` are all that ran; an
-    /// error is the answer to every one of them.
+    /// Group commit: runs `first` and the updates queued behind it, and makes them durable together.
+    /// `jobs` are those that ran; an error is the answer to every one of them.
     fn group(&mut self, first: Box<dyn Job>, jobs: &mut Vec<Box<dyn Job>>) -> Result<(), KvError> {
         let is_tight = match self.prepare_to_write() {
             Ok(is_tight) => is_tight,
@@ -224,7 +251,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Leaves in `record` what was written.
+    /// The four steps of a group: stage, log (with its sync), commit. `record` has the writes after it.
     fn run_group(
         &mut self,
         engine: &Engine,
@@ -233,6 +260,7 @@ impl Committer {
         is_tight: bool,
     ) -> Result<(), KvError> {
         jobs.push(first);
+        // Staged: the batch is private to this thread.
         let group = engine.begin()?;
         {
             let table = group.table()?;
@@ -251,6 +279,7 @@ impl Committer {
                 }
             }
         }
+        // A frozen engine has the writes in memory only; the log must not run ahead of its file.
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
@@ -258,6 +287,7 @@ impl Committer {
             group.abort()?;
             return Ok(());
         }
+        // Logged, and at `fsync` durable. A failure up to here leaves nothing, except that of the sync.
         if let Some(durable) = &mut self.durable {
             let sync = self.config.durability == Durability::Fsync;
             durable.log.append(&mut self.record, sync)?;
@@ -266,19 +296,20 @@ impl Committer {
                 self.shared.syncs.appended(durable.log.number(), attachments);
             }
         }
+        // Visible.
         group.commit().map_err(|error| {
-            // The log has the group but its clients hear that it failed: only a restart may decide.
-            // Whatever it was, it must not look like a failure that left nothing.
+            // The log has the group, and its clients hear of a failure: the outcome is open until a
+            // restart replays the log. It must not look like a failure that certainly left nothing.
             let error = KvError::Poisoned { reason: error.to_string() };
             *self.shared.refusal.write() = Some(error.clone());
             error
         })
     }
 
-    /// Decides what a failed group means for the next.
+    /// Refuses the next group unless the failure has left log and tree as they were.
     fn assess(&mut self, engine: &Engine, error: &KvError) {
         match error {
-            // The log took nothing and the tree is as it was: the next group may try again.
+            // The log took nothing and the batch was dropped: the next group may try again.
             KvError::NoSpace if engine.frozen().is_none() => {}
             _ => self.stop_writing(error.clone()),
         }
@@ -298,13 +329,17 @@ impl Committer {
     }
 
     fn set_refusal(&self, refusal: Option<KvError>) {
-        // One look under the shared lock is all that a group costs when nothing changes.
+        // The shared lock is enough for a group that changes nothing.
         if self.shared.refusal.read().is_some() != refusal.is_some() {
             *self.shared.refusal.write() = refusal;
         }
     }
 
-    /// Brings the tree up to date, so that the log can start again. A failure shows in the refusal.
+    /// Makes the tree durable up to the newest record, after which the log starts again at its first
+    /// byte. A failure shows in the refusal.
+    ///
+    /// The order: attachments, tree with the new nonce, log. Records of the old round do not verify
+    /// under the new nonce, so the log needs no sync to begin again.
     fn checkpoint(&mut self) {
         let Some(engine) = self.engine.clone() else { return };
         if self.writes == 0 || engine.frozen().is_some() || self.is_poisoned() {
@@ -337,18 +372,18 @@ impl Committer {
         matches!(&*self.shared.refusal.read(), Some(KvError::NoSpace))
     }
 
-    /// Whether less than the reserve is free.
+    /// `true` when less than the reserve is free.
     fn is_tight(&mut self) -> bool {
         let Some(durable) = &mut self.durable else { return false };
         if durable.space_asked.is_none_or(|asked| asked.elapsed() >= SPACE_INTERVAL) {
             durable.space_asked = Some(Instant::now());
-            // Not knowing is no reason to refuse: a write says it for certain.
+            // An unknown is no reason to refuse: a write finds out for certain.
             durable.free_bytes = durable.home.disk.free_bytes().unwrap_or(u64::MAX);
         }
         durable.free_bytes < self.config.reserve_bytes
     }
 
-    /// Opens the database again if it is frozen for want of space and there is space now.
+    /// Opens the engine again if it froze for want of space and there is space now.
     fn return_to_writing(&mut self) -> Result<(), KvError> {
         if self.is_poisoned() {
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
@@ -358,21 +393,22 @@ impl Committer {
         }
         let health = self.durable.as_ref().and_then(|it| it.home.disk.health().reason());
         if let Some(reason) = health.map(str::to_owned) {
-            // Reading what the device lost is for a restart; the frozen engine still has it.
+            // The frozen engine still has what the device lost. Reopening would read the device.
             self.stop_writing(KvError::Poisoned { reason });
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
         if self.is_tight() {
             return Err(KvError::NoSpace);
         }
-        // Then those of the log are all there: there was no crash, and a sync that fails ends writing.
+        // After this the replay need not check attachments: there was no crash, and a failed sync ends
+        // writing.
         if let Some(Err(error)) = self.config.attachments.as_deref().map(Attachments::sync) {
             self.stop_writing(error.into());
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
         let Some(durable) = &mut self.durable else { return Err(KvError::Closed) };
         // No snapshot can begin while this is locked, and those that live must end first: the new
-        // database writes where the frozen one still reads.
+        // engine writes where the frozen one still reads.
         let shared = Arc::clone(&self.shared);
         let mut current = shared.engine.write();
         if let Ok(engine) = &*current {

@@ -1,4 +1,4 @@
-//! How a key space is opened.
+//! [`KvConfig`]: the settings of a key space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use crate::Durability;
 /// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
 #[derive(Clone, Debug)]
 pub struct KvConfig {
-    /// What keeps the pairs beneath the log. A key space is opened with the engine that made it.
+    /// The engine that keeps the pairs beneath the log. A key space is opened with the engine that made it.
     pub engine: EngineKind,
-    /// When an update is acknowledged.
+    /// The moment at which an update is acknowledged.
     ///
     /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
     /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
@@ -38,9 +38,9 @@ pub struct KvConfig {
     pub log_writes: u64,
     /// A checkpoint is made after this long without an update.
     pub checkpoint_idle: Duration,
-    /// At [`Durability::Os`]: how long an update may wait for its sync to begin.
+    /// At [`Durability::Os`]: the longest wait of an update for its sync to begin.
     pub sync_interval: Duration,
-    /// What updates depend on beside the key space.
+    /// Data outside of the key space that updates depend on.
     pub attachments: Option<Arc<dyn Attachments>>,
 }
 

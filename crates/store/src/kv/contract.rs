@@ -1,4 +1,4 @@
-//! What every key space keeps, as a suite that each implementation runs.
+//! The contract of a key space, as a suite that runs on every engine and disk.
 
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};

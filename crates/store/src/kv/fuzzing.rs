@@ -1,4 +1,4 @@
-//! What must hold for any bytes in the log.
+//! Checks that hold for any bytes in the log.
 
 use crc_fast::{CrcAlgorithm, Digest};
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};

@@ -13,7 +13,7 @@ use super::{Attachments, KvConfig, KvError};
 /// first start slower.
 const PREALLOCATED_BYTES: u64 = 1 << 20;
 
-/// Where the files of a key space are.
+/// The place of a key space on its disk.
 pub(super) struct Home {
     pub(super) disk: Arc<dyn Disk>,
     /// The tree.
@@ -25,7 +25,7 @@ impl Home {
         format!("{}.log", self.path)
     }
 
-    /// Whether the tree has its name; then the log has, too.
+    /// `true` when the tree has its name; then the log has, too.
     pub(super) fn exists(&self) -> Result<bool, KvError> {
         let exists = |path: &str| match self.disk.open(path, OpenMode::Read) {
             Ok(_) => Ok(true),
@@ -77,8 +77,8 @@ pub(super) fn open_engine(
         engine.close_without_checkpoint();
         return Err(error);
     }
-    // Also when there was nothing to replay: behind a torn record may lie later ones, whole, of a
-    // power cut at `Durability::Os`. Under a new nonce they can never be taken for ours.
+    // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
+    // behind a torn one. Under a new nonce they never verify.
     let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()? };
     match engine.checkpoint(&checkpoint) {
         Ok(()) => log.start(checkpoint.nonce, checkpoint.number),
@@ -89,8 +89,8 @@ pub(super) fn open_engine(
     Ok(engine)
 }
 
-/// Applies what the log has more than the tree, and makes its attachments durable, which a checkpoint
-/// will promise.
+/// Applies the records that the tree does not have, and syncs their attachments: the checkpoint that
+/// follows makes the records durable.
 fn replay(
     engine: &Engine,
     home: &Home,
@@ -108,9 +108,9 @@ fn replay(
         Ok(true)
     };
     log.replay(nonce, number, read_mark, |_| Ok(()))?;
-    // The attachments of what comes behind the last mark were perhaps never synced, while their
-    // records, in the order of the log, reached the device. The first that is not whole, and whose
-    // contents the log does not hold, ends the log: what comes behind may build on it.
+    // Attachments noted behind the last mark may never have been synced, although their records reached
+    // the device. The first that is not whole, and whose contents the log does not hold, ends the
+    // replay: later records may build on it.
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
             Ok(attachments.recover(attachment, contents)?)

@@ -1,4 +1,4 @@
-//! The log: what was acknowledged since the last checkpoint.
+//! The write-ahead log: the updates since the last checkpoint.
 //!
 //! A group of updates is one record, appended and synced before the group becomes visible and is
 //! acknowledged. A checkpoint makes the tree durable with the number of the last record in it, and
@@ -60,7 +60,7 @@ pub(super) struct Record {
     notes: u64,
 }
 
-/// How far a record was filled, to cut it back to.
+/// A length of a record, to cut it back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordFill {
     bytes: usize,
@@ -116,13 +116,13 @@ impl Record {
         self.push(DELETE, key, &[]);
     }
 
-    /// Names an attachment of what is put in this record, with its contents or without.
+    /// Notes an attachment of the puts in this record, with its contents or without.
     pub(super) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         self.notes += 1;
         self.push(NOTE, attachment, contents);
     }
 
-    /// Says that the attachments of all records up to `number` are durable.
+    /// Appends the watermark: the attachments of all records up to `number` are durable.
     pub(super) fn mark(&mut self, number: u64) {
         self.push(MARK, &number.to_le_bytes(), &[]);
     }
@@ -199,7 +199,7 @@ pub(super) struct Log {
     nonce: Nonce,
     /// Number of the last record.
     number: u64,
-    /// Where the next record goes.
+    /// Offset of the next record.
     position: u64,
     /// Bytes of the file. A record within them changes no metadata of the file system, which makes its
     /// sync twice as fast.
@@ -219,7 +219,7 @@ impl Log {
         Ok(Self { file, nonce, number, position, file_bytes, step_bytes })
     }
 
-    /// Whether there are records, current or obsolete.
+    /// `true` when there are records, current or obsolete.
     pub(super) fn has_records(&self) -> Result<bool, KvError> {
         let mut header = [0; HEADER_BYTES];
         self.file.read_at(&mut header, 0)?;
@@ -327,8 +327,8 @@ impl Log {
         Ok(())
     }
 
-    /// A sync that fails for want of space is no [`KvError::NoSpace`] either: that promises that
-    /// nothing was kept, and here a restart may find the record.
+    /// A sync that fails for want of space is not [`KvError::NoSpace`], which promises that nothing was
+    /// kept: a restart may find the record.
     pub(super) fn sync(&mut self) -> Result<(), KvError> {
         self.file.sync_data().map_err(|error| KvError::Poisoned {
             reason: format!("the log was not synced: {error}"),

@@ -1,16 +1,21 @@
 //! One ordered, transactional key space.
 //!
 //! Everything but the bytes of large objects stands on [`Kv`]: keys and values are bytes, keys are
-//! ordered byte by byte. The embedded engine is redb, on a [`Disk`](liteio_disk::Disk) or in memory.
+//! ordered byte by byte. A write-ahead log stands in front of an engine (redb) that keeps the pairs, on
+//! a [`Disk`](liteio_disk::Disk) or in memory.
 //!
-//! # How an update becomes durable
-//! One thread commits. It takes all updates that wait, runs them one after the other in one redb
-//! transaction, appends their writes to the log as one record, syncs that, and only then makes the
-//! transaction visible and answers: one sync for any number of updates. redb itself, with its
-//! two-phase commit and the state that makes opening quick, is synced at checkpoints, some thousand
-//! writes apart and when the store is idle. Opening replays the log since the last checkpoint.
-//! Alone, redb needs 2 to 4 times as long for the update of one client, and without a sync it
-//! survives neither `kill -9` nor, if its syncs are left out, a power cut.
+//! # Group commit
+//! ```text
+//!  update ─┐            ┌─────────────── committer, one thread ───────────────┐
+//!  update ─┼─► queue ──►│ stage in a batch ─► log: append, sync ─► batch visible │──► answers
+//!  update ─┘            └──────────────────────────────────────────────────────┘
+//!                          each closure in     one record for        snapshots see
+//!                          turn, alone         the whole group       all of it
+//! ```
+//! One sync serves any number of updates. The engine itself is made durable at checkpoints, some
+//! thousand writes apart and when the store is idle; then the log starts again. Opening replays the log
+//! since the last checkpoint. Alone, redb needs 2 to 4 times as long for the update of one client, and
+//! without its syncs it survives neither `kill -9` nor a power cut. The states are drawn in `committer.rs`.
 //!
 //! # The contract
 //! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,

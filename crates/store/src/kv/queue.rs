@@ -14,7 +14,7 @@ const WAITING_MAX: usize = 4096;
 
 /// One update, its types erased.
 pub(super) trait Job: Send {
-    /// Whether it may use the reserve of space.
+    /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
 
     /// Runs the closure. `false` when its writes must be taken back.
@@ -69,7 +69,7 @@ where
                 Err(error.into())
             }
         };
-        // What the update held is let go of before anybody hears that it has ended.
+        // The closure's captures are dropped before the answer is sent.
         drop(closure);
         // Nobody waits for an update whose `Pending` was dropped.
         let _ = sender.send(result);
@@ -81,7 +81,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("?").to_owned()
 }
 
-/// What [`Queue::pop`] found.
+/// The outcome of [`Queue::pop`].
 pub(super) enum Popped {
     Job(Box<dyn Job>),
     /// The deadline passed.
@@ -102,7 +102,7 @@ pub(super) struct Queue {
 struct State {
     jobs: VecDeque<Box<dyn Job>>,
     is_closed: bool,
-    /// Whether the committer waits, so that nobody wakes it for nothing.
+    /// The committer waits: only then a push has to wake it.
     is_idle: bool,
     blocked: usize,
 }
@@ -165,7 +165,7 @@ impl Queue {
         job
     }
 
-    /// Lets the committer finish what waits, and then end.
+    /// Refuses further jobs. The committer finishes those that wait, and ends.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
         self.not_empty.notify_all();

@@ -1,10 +1,13 @@
-//! Making durable, now and then, what was only written: at [`Durability::Os`](crate::Durability::Os)
-//! every update with its attachments, else attachments whose contents the log holds meanwhile.
+//! Background syncs: at [`Durability::Os`](crate::Durability::Os) of every update with its attachments,
+//! at [`Durability::Fsync`](crate::Durability::Fsync) of attachments whose contents the log holds
+//! meanwhile.
 //!
-//! A sync takes the number of the newest log record, syncs the attachments of everything up to it, and
-//! then has the committer append a mark with that number and sync the log. Commits go on beside
-//! it; they wait for the sync of the log alone. A mark that is durable was true before, so it does not
-//! matter when the device gets it.
+//! ```text
+//!  appended ≥ n          attachments up to n       committer: mark n, sync the log      synced = n
+//!  ──────────► take n ─────────────────────► ask ────────────────────────────────────► ─────────►
+//! ```
+//! Commits go on beside it; they wait for the sync of the log alone. The mark is a watermark: it is
+//! appended only after the attachments are synced, so it is valid whenever it reaches the disk.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,12 +18,13 @@ use super::commit::Shared;
 use super::queue::Update;
 use super::{Attachments, KvError};
 
-/// So much of attachments is synced before the interval is over, so that it never becomes a burden.
+/// Unsynced bytes of attachments that start a sync before the interval is over: a longer backlog would
+/// make the sync, and what waits for it, long.
 const PRESSING_BYTES: u64 = 256 << 20;
-/// So much of attachments a checkpoint syncs by itself, while commits wait for it.
+/// Unsynced bytes of attachments up to which a checkpoint syncs them itself, while commits wait.
 const CHECKPOINT_BYTES_MAX: u64 = 4 << 20;
 
-/// How far syncing is.
+/// The progress of background syncs.
 #[derive(Debug, Default)]
 pub(super) struct Syncs {
     /// Held by the sync that runs.
@@ -35,11 +39,11 @@ struct Progress {
     appended: u64,
     /// Number of the newest record that is durable with its attachments.
     synced: u64,
-    /// When the oldest record that is not synced was appended.
+    /// The time at which the oldest unsynced record was appended.
     unsynced_since: Option<Instant>,
-    /// What the committer is asked to write.
+    /// The mark that the committer is asked to append.
     mark: Option<u64>,
-    /// What became of it.
+    /// The result of appending it.
     outcome: Option<Result<(), KvError>>,
     /// A sync is wanted before its time.
     is_pressing: bool,
@@ -78,12 +82,12 @@ impl Syncs {
         (progress.synced < progress.appended).then_some(progress.appended)
     }
 
-    /// Whether everything up to record `number` is durable.
+    /// `true` when everything up to record `number` is durable.
     pub(super) fn is_synced(&self, number: u64) -> bool {
         self.progress.lock().synced >= number
     }
 
-    /// Whether a checkpoint can begin without a long sync first; if not, that sync is asked for.
+    /// `true` when a checkpoint can begin without a long sync first; if not, that sync is requested.
     pub(super) fn allow_checkpoint(&self, attachments: Option<&dyn Attachments>) -> bool {
         if attachments.is_none_or(|it| it.unsynced_bytes() <= CHECKPOINT_BYTES_MAX) {
             return true;
@@ -93,12 +97,12 @@ impl Syncs {
         false
     }
 
-    /// For the committer: what to mark.
+    /// The mark that the committer is to append.
     pub(super) fn take_mark(&self) -> Option<u64> {
         self.progress.lock().mark.take()
     }
 
-    /// The answer of the committer.
+    /// The committer's result of appending a mark.
     pub(super) fn marked(&self, result: Result<(), KvError>) {
         self.progress.lock().outcome = Some(result);
         self.changed.notify_all();
@@ -111,7 +115,8 @@ impl Syncs {
     }
 }
 
-/// Makes everything durable that was acknowledged before the call. `false` when it was.
+/// Makes everything durable that was acknowledged before the call. `false` when nothing was left to
+/// sync.
 pub(super) fn sync(
     shared: &Shared,
     attachments: Option<&dyn Attachments>,
@@ -132,7 +137,7 @@ pub(super) fn sync(
         progress.outcome = None;
         progress.mark = Some(number);
     }
-    // The committer writes the mark after the group of this update.
+    // An empty update wakes the committer, which appends the mark after its group.
     let (sender, _) = oneshot::channel();
     let closure = Some(|_: &mut super::Transaction<'_>| Ok::<(), KvError>(()));
     let wake = Update { closure, result: None, sender, frees_space: true };
@@ -181,7 +186,7 @@ pub(super) fn run(
         }
         retry_at = match sync(shared, attachments.as_deref()) {
             Ok(_) => None,
-            // Nothing can be written any more; health says so.
+            // Nothing is written any more, as `Kv::refusal` tells.
             Err(KvError::Poisoned { .. } | KvError::Closed) => return,
             Err(_) => Instant::now().checked_add(interval),
         };

@@ -12,10 +12,10 @@ use super::{KvError, Read, Write};
 /// Bytes of a key with its value; the engine itself ends at 3 GiB.
 const PAIR_BYTES_MAX: usize = 1 << 30;
 
-/// What an update reads and writes through.
+/// The view of one update on the key space, to read and write.
 ///
-/// It sees the writes of all earlier updates of its group and its own. When the update fails, its
-/// own are taken back one by one with the values they replaced.
+/// It sees its own writes and those of all earlier updates of its group. When the update fails, its own
+/// are taken back one by one, with the values that they replaced.
 pub struct Transaction<'a> {
     table: Table<'a>,
     record: &'a mut Record,
@@ -30,9 +30,9 @@ impl<'a> Transaction<'a> {
         Self { table, record, undo, failure: OnceCell::new() }
     }
 
-    /// Says that what this update puts is worth nothing without an attachment, which is not durable
-    /// yet: see [`Attachments`](super::Attachments). Whoever makes it durable first need not say so.
-    /// With its `contents` (else empty) the update is as durable as any other.
+    /// Notes an attachment that is not durable yet, without which the writes of this update must not
+    /// survive a crash: see [`Attachments`](super::Attachments). With its `contents` (else empty) the
+    /// update is as durable as any other.
     pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         self.record.note(attachment, contents);
     }
@@ -110,7 +110,7 @@ fn keep<T>(failure: &OnceCell<KvError>, result: Result<T, KvError>) -> Result<T,
     result.inspect_err(|error| _ = failure.get_or_init(|| error.clone()))
 }
 
-/// The values that one update replaced, in one buffer that all updates share.
+/// The values that one update replaced, in one buffer that is used again by the next.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
     bytes: Vec<u8>,

@@ -51,10 +51,10 @@ pub type Pair<'a> = (&'a [u8], &'a [u8]);
 /// would be copied by every call in between, which takes as long as the step.
 pub struct Cursor<'a> {
     tree: Tree<'a>,
-    /// Not behind `upper`: see [`in_order`].
+    /// Not above `upper`: see [`in_order`].
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
-    /// Never outside of the bounds, so that a step looks at the bound before it only.
+    /// Never outside of the bounds, so that a step forward checks `upper` only, and one back `lower`.
     place: Place<'a>,
     shown: Option<PairGuard<'a>>,
 }

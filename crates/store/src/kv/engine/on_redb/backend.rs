@@ -1,10 +1,10 @@
-//! redb's storage on a file of a [`Disk`](liteio_disk::Disk), which a failure freezes.
+//! redb's storage on a file of a [`Disk`](liteio_disk::Disk), which the first failure freezes.
 //!
-//! redb stops reading, too, once a write failed. But everything that a snapshot can see is still
-//! there: pages are copied on write, and what was acknowledged is in the log. So the first write,
-//! resize or sync that fails freezes the file: it keeps what it has, and whatever redb goes on to
-//! write stays in memory, where redb can read it. The committer asks [`Freeze::reason`] after every
-//! step and acknowledges nothing more; reads go on.
+//! Once a write has failed, redb refuses reads, too. But every page that a snapshot can see is still
+//! there, because pages are copied on write, and every acknowledged update is in the log. So the first
+//! write, resize or sync that fails freezes the file: its bytes stay as they are, and later writes of
+//! redb go to an overlay in memory, where redb can read them. The committer asks [`Freeze::reason`]
+//! after every step and acknowledges nothing more; reads go on.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ use crate::kv::KvError;
 /// Blocks of the overlay, in bytes: redb's page, to which it aligns all it writes but the header.
 const BLOCK_BYTES: usize = 4096;
 
-/// Whether, and why, a file takes no more writes. Clones share it.
+/// The state of a file: written to, or frozen for a reason. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Freeze {
     shared: Arc<Shared>,
@@ -50,8 +50,7 @@ impl Freeze {
         self.shared.overlay.read().reason.clone()
     }
 
-    /// Lets the file keep what it has: what redb writes from now on, when it is closed for one, stays
-    /// in memory.
+    /// Freezes the file at the next write, such as redb's when it is closed.
     pub(super) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
     }
