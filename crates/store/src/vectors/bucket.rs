@@ -99,13 +99,13 @@ impl Store {
             let record = VectorBucketRecord {
                 id: BucketId(id),
                 created_ms: shared.config.clock.now_ms(),
-                owner,
-                encryption,
+                owner: owner.clone(),
+                encryption: encryption.clone(),
                 default_mode: IndexMode::default(),
             };
             record.write(write, name.as_str())?;
-            tags::add(write, id, tags)?;
-            Ok(Committed::new(VectorBucket::new(name, record)))
+            tags::add(write, id, &tags)?;
+            Ok(Committed::new(VectorBucket::new(name.clone(), record)))
         })
     }
 

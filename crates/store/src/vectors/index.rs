@@ -227,14 +227,14 @@ impl Store {
                 created_ms: shared.config.clock.now_ms(),
                 dimension: options.dimension,
                 metric: options.metric,
-                non_filterable: options.non_filterable,
-                text_search: options.text_search,
+                non_filterable: options.non_filterable.clone(),
+                text_search: options.text_search.clone(),
                 mode: parent.default_mode,
-                encryption: options.encryption.or(parent.encryption),
+                encryption: options.encryption.clone().or(parent.encryption),
             };
             record.write(write, parent.id, name.as_str())?;
-            tags::add(write, record.id.0, options.tags)?;
-            Ok(Committed::new(Index::new(bucket, parent.id, name, record)))
+            tags::add(write, record.id.0, &options.tags)?;
+            Ok(Committed::new(Index::new(bucket.clone(), parent.id, name.clone(), record)))
         })
     }
 
@@ -325,7 +325,7 @@ impl Store {
             if let Some(twice) = added.iter().find(is_there) {
                 return Err(StoreError::TextSearchExists { key: twice.key.clone() });
             }
-            record.text_search.extend(added);
+            record.text_search.extend(added.iter().cloned());
             let keys = record.text_search.iter().map(|search| &search.key);
             check_keys("add.textSearchConfigurations", keys)?;
             record.write(write, index.bucket_id, index.name.as_str())?;

@@ -97,15 +97,21 @@ impl Store {
         written: &[Written],
     ) -> Result<Vec<Slot>, StoreError> {
         let index = index.clone();
-        let written = written.to_vec();
+        let records: Vec<VectorRecord> = metadata
+            .into_iter()
+            .zip(written)
+            .map(|(metadata, &Written { slot, crc })| VectorRecord {
+                slot: slot.number(),
+                crc,
+                metadata,
+            })
+            .collect();
         let committed = self.update(move |write, _| {
             index.require(write)?;
             let mut removed = Vec::new();
-            for ((key, metadata), written) in keys.iter().zip(metadata).zip(written) {
+            for (key, record) in keys.iter().zip(&records) {
                 let old = VectorRecord::remove(write, index.id, key)?;
                 removed.extend(old.map(Slot::new));
-                let record =
-                    VectorRecord { slot: written.slot.number(), crc: written.crc, metadata };
                 record.write(write, index.id, key)?;
             }
             Ok(Committed::new(removed))

@@ -36,13 +36,13 @@ impl Tagged {
 pub(super) fn add(
     write: &mut impl Write,
     resource: u32,
-    tags: Vec<(String, String)>,
+    tags: &[(String, String)],
 ) -> Result<(), StoreError> {
     if tags.is_empty() {
         return Ok(());
     }
     let mut record = TagsRecord::read(write, resource)?;
-    record.0.extend(tags);
+    record.0.extend(tags.iter().cloned());
     if record.0.len() > RESOURCE_TAGS_MAX {
         let message = format!("a resource has at most {RESOURCE_TAGS_MAX} tags");
         return Err(StoreError::field("tags", message));
@@ -67,7 +67,7 @@ impl Store {
     pub fn add_vector_tags(&self, tagged: Tagged, tags: Vec<(String, String)>) -> Pending<()> {
         self.update(move |write, _| {
             let id = tagged.id(write)?;
-            add(write, id, tags)?;
+            add(write, id, &tags)?;
             Ok(Committed::new(()))
         })
     }
