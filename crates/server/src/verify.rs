@@ -51,6 +51,9 @@ fn describe(damage: &Damage) -> String {
         return damage.what.clone();
     }
     let bucket = damage.bucket.as_ref().map_or("?", |name| name.as_str());
+    if damage.key.is_none() {
+        return format!("{bucket}: {}", damage.what);
+    }
     let key = damage.key.as_ref().map_or("?", |key| key.as_str());
     match &damage.version {
         Some(version) => format!("{bucket}/{key:?} (version {version}): {}", damage.what),

@@ -72,6 +72,7 @@ pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
 pub use config::{Backend, Durability, StoreConfig};
 pub use error::StoreError;
+pub use meta::{DocumentKind, Versioning};
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,

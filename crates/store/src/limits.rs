@@ -27,6 +27,9 @@ pub const OBJECT_BYTES_MAX: u64 = PART_BYTES_MAX * PART_NUMBER_MAX as u64;
 /// Most keys and common prefixes on one page of a listing. S3's limit.
 pub const LIST_KEYS_MAX: usize = 1000;
 
+/// A document of a bucket. S3's largest are lifecycle rules and CORS rules of some 100 KiB.
+pub const DOCUMENT_BYTES_MAX: usize = 1 << 20;
+
 /// Most keys that one request deletes. S3's limit.
 pub const DELETE_OBJECTS_MAX: usize = 1000;
 

@@ -12,8 +12,8 @@ use crate::meta::bucket::BucketRecord;
 use crate::meta::content::Content;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
 use crate::meta::upload::{PartRecord, UploadRecord};
+use crate::meta::{document, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::{ObjectReader, OpenError};
 use crate::open;
@@ -29,7 +29,8 @@ pub struct VerifyProgress {
     pub total: u64,
 }
 
-/// One damaged object, or with no bucket and no key a damaged vector or index, which `what` names.
+/// One damaged object; with no key a damaged record or document of a bucket; with no bucket and no key a
+/// damaged vector or index, which `what` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Its bucket; none if only its number is known.
@@ -86,13 +87,15 @@ impl Store {
         &self,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
+        let mut report = VerifyReport::default();
         let mut verifier = Verifier {
             store: self,
-            buckets: self.bucket_names()?,
+            buckets: self.bucket_names(&mut report.damaged)?,
             vectors: VectorVerifier::new(self)?,
-            report: VerifyReport::default(),
+            report,
         };
         let spaces = [
+            space::ALL_DOCUMENTS,
             space::ALL_CURRENT,
             space::ALL_HISTORY,
             space::ALL_PARTS,
@@ -132,12 +135,23 @@ impl Store {
         Ok(report)
     }
 
-    fn bucket_names(&self) -> Result<HashMap<BucketId, BucketName>, StoreError> {
+    /// The names of all buckets whose records can be read.
+    fn bucket_names(
+        &self,
+        damaged: &mut Vec<Damage>,
+    ) -> Result<HashMap<BucketId, BucketName>, StoreError> {
         let mut names = HashMap::new();
         self.walk(&self.snapshot()?, &space::bucket(""), &mut |key, value| {
             let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
-            let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
-            names.insert(BucketRecord::decode(value)?.id, name);
+            match BucketRecord::decode(key, value) {
+                Ok(record) => drop(name.map(|name| names.insert(record.id, name))),
+                Err(error) => damaged.push(Damage {
+                    bucket: name,
+                    key: None,
+                    version: None,
+                    what: error.to_string(),
+                }),
+            }
             Ok(())
         })?;
         Ok(names)
@@ -207,6 +221,11 @@ impl Verifier<'_> {
             return Ok(());
         }
         let mut location = Location::default();
+        if let Some((bucket, _)) = space::split_document(place) {
+            location.bucket = Some(bucket);
+            let result = document::decode(place, value).map(drop);
+            return self.note(result, place, value, location);
+        }
         let result = match space::split_part(place) {
             Some((upload, _)) => match self.upload_location(&upload)? {
                 Some(found) => {
@@ -218,6 +237,17 @@ impl Verifier<'_> {
             },
             None => self.verify_object(place, value, &mut location),
         };
+        self.note(result, place, value, location)
+    }
+
+    /// Reports damage, unless the record was replaced while it was read.
+    fn note(
+        &mut self,
+        result: Result<(), StoreError>,
+        place: &[u8],
+        value: &[u8],
+        location: Location,
+    ) -> Result<(), StoreError> {
         match result {
             Err(StoreError::Closed) => Err(StoreError::Closed),
             Err(error) if self.is_still_there(place, value)? => {
@@ -229,7 +259,6 @@ impl Verifier<'_> {
                 });
                 Ok(())
             }
-            // Or it was replaced while it was read.
             _ => Ok(()),
         }
     }

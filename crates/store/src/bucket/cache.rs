@@ -11,8 +11,11 @@ use crate::name::BucketName;
 /// Buckets kept; beyond it the cache starts again.
 const BUCKETS_MAX: usize = 4096;
 
-/// Buckets that were asked for. It only ever leaves out what was deleted: transactions look for
-/// themselves, so what it says too long is what a read that came a moment earlier would have said.
+/// The records of buckets that were asked for.
+///
+/// An entry is removed after every commit that changes or deletes its record, and before the
+/// acknowledgement. So a reader that begins after an acknowledged write gets what it wrote. A reader
+/// that loaded the record before that commit cannot insert it afterwards: the generation has moved on.
 #[derive(Debug, Default)]
 pub(crate) struct BucketCache {
     state: RwLock<State>,
@@ -21,7 +24,7 @@ pub(crate) struct BucketCache {
 #[derive(Debug, Default)]
 struct State {
     buckets: HashMap<BucketName, Arc<Bucket>>,
-    /// Counts deletions.
+    /// Number of removals.
     generation: u64,
 }
 
@@ -30,12 +33,13 @@ impl BucketCache {
         self.state.read().buckets.get(name).cloned()
     }
 
-    /// To be taken before the snapshot that a bucket is read from.
+    /// The generation for [`BucketCache::insert`], to be taken before the snapshot that a bucket is read
+    /// from.
     pub(crate) fn generation(&self) -> u64 {
         self.state.read().generation
     }
 
-    /// Keeps a bucket, unless one was deleted since `generation`: it might be this one.
+    /// Inserts a bucket, unless one was removed since `generation`: it might be this one.
     pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64) {
         let mut state = self.state.write();
         if state.generation != generation {
@@ -51,5 +55,36 @@ impl BucketCache {
         let mut state = self.state.write();
         state.buckets.remove(name);
         state.generation += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta::{Owner, Versioning};
+    use crate::name::BucketId;
+
+    #[test]
+    fn what_was_loaded_before_a_removal_is_not_inserted_after_it() {
+        let name = BucketName::new("bucket").expect("a name");
+        let bucket = Arc::new(Bucket {
+            name: name.clone(),
+            id: BucketId(1),
+            created_ms: 0,
+            owner: Owner::default(),
+            region: String::new(),
+            versioning: Versioning::Never,
+            object_lock: false,
+            settings_stamp: 0,
+        });
+        let cache = BucketCache::default();
+        let generation = cache.generation();
+        cache.insert(&bucket, generation);
+        assert_eq!(cache.get(&name), Some(Arc::clone(&bucket)));
+        cache.remove(&name);
+        cache.insert(&bucket, generation);
+        assert_eq!(cache.get(&name), None);
+        cache.insert(&bucket, cache.generation());
+        assert_eq!(cache.get(&name), Some(bucket));
     }
 }

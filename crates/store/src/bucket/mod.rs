@@ -1,6 +1,7 @@
 //! Buckets.
 
 mod cache;
+mod settings;
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord, require};
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
-use crate::meta::{Owner, space};
+use crate::meta::{Owner, Versioning, space};
 use crate::name::{BucketId, BucketName};
 use crate::object::current::WakeReclaimer;
 use crate::pending::{Committed, Pending};
@@ -32,6 +33,13 @@ pub struct Bucket {
     pub owner: Owner,
     /// Where it was created.
     pub region: String,
+    /// Whether it keeps versions.
+    pub versioning: Versioning,
+    /// Whether its versions may be locked.
+    pub object_lock: bool,
+    /// Another one after every change of a setting or document. With the id it names one state of all
+    /// of them.
+    pub settings_stamp: u64,
 }
 
 /// Which buckets to list.
@@ -63,16 +71,23 @@ impl Store {
     pub fn create_bucket(&self, name: BucketName, owner: Owner, region: String) -> Pending<Bucket> {
         self.update(move |write, shared| {
             if let Some(existing) = BucketRecord::read(write, &name)? {
+                let bucket = name.clone();
                 return Err(match existing.owner.id == owner.id {
-                    true => StoreError::BucketAlreadyOwnedByYou { bucket: name },
-                    false => StoreError::BucketAlreadyExists { bucket: name },
+                    true => StoreError::BucketAlreadyOwnedByYou { bucket },
+                    false => StoreError::BucketAlreadyExists { bucket },
                 });
             }
-            let id = BucketId(StoreRecord::take_id(write)?);
-            let created_ms = shared.config.clock.now_ms();
-            let record = BucketRecord { id, created_ms, owner, region };
+            let record = BucketRecord {
+                id: BucketId(StoreRecord::take_id(write)?),
+                versioning: Versioning::Never,
+                object_lock: false,
+                settings_stamp: 0,
+                created_ms: shared.config.clock.now_ms(),
+                owner: owner.clone(),
+                region: region.clone(),
+            };
             record.write(write, &name)?;
-            Ok(Committed::new(Bucket::new(name, record)))
+            Ok(Committed::new(Bucket::new(name.clone(), record)))
         })
     }
 
@@ -85,7 +100,7 @@ impl Store {
             let id = require(write, &name)?;
             for prefix in [space::current_of(id), space::history_prefix(id, b"")] {
                 if first_key(write, &prefix)?.is_some() {
-                    return Err(StoreError::BucketNotEmpty { bucket: name });
+                    return Err(StoreError::BucketNotEmpty { bucket: name.clone() });
                 }
             }
             let wake = end_uploads(write, shared, id)?;
@@ -94,8 +109,7 @@ impl Store {
                 write.delete(&key)?;
             }
             write.delete(&space::bucket(name.as_str()))?;
-            // Out of the cache after the commit: before it, a reader would put it in again.
-            let forget = ForgetBucket { shared: Arc::clone(shared), name };
+            let forget = ForgetBucket::new(shared, &name);
             Ok(Committed::with_guard((), (wake, forget)))
         })
     }
@@ -136,7 +150,7 @@ impl Store {
         while let Some((key, value)) = cursor.next()? {
             let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
             let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
-            let record = BucketRecord::decode(value)?;
+            let record = BucketRecord::decode(key, value)?;
             if query.owner_id.as_ref().is_some_and(|owner| *owner != record.owner.id) {
                 continue;
             }
@@ -152,15 +166,24 @@ impl Store {
 
 impl Bucket {
     fn new(name: BucketName, record: BucketRecord) -> Self {
-        let BucketRecord { id, created_ms, owner, region } = record;
-        Self { name, id, created_ms, owner, region }
+        let BucketRecord { id, versioning, object_lock, settings_stamp, .. } = record;
+        let BucketRecord { created_ms, owner, region, .. } = record;
+        Self { name, id, created_ms, owner, region, versioning, object_lock, settings_stamp }
     }
 }
 
-/// Takes a bucket out of the cache when dropped.
+/// Removes a bucket from the cache when dropped, which must happen after the commit and before the
+/// acknowledgement. Before the commit, a reader could put the old record back. Every transaction that
+/// writes or deletes the record of a bucket returns one as its guard.
 struct ForgetBucket {
     shared: Arc<Shared>,
     name: BucketName,
+}
+
+impl ForgetBucket {
+    fn new(shared: &Arc<Shared>, name: &BucketName) -> Self {
+        Self { shared: Arc::clone(shared), name: name.clone() }
+    }
 }
 
 impl Drop for ForgetBucket {

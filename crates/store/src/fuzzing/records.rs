@@ -18,7 +18,11 @@ pub fn record(data: &[u8]) {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable::<UploadRecord>(bytes, plain, encode_plain)),
-        3 => drop(stable(bytes, BucketRecord::decode, encode_plain)),
+        3 => drop(stable(
+            &resealed(bytes),
+            |bytes| BucketRecord::decode(PLACE, bytes),
+            |bucket| bucket.encode(PLACE),
+        )),
         4 => drop(stable::<StoreRecord>(bytes, plain, encode_plain)),
         5 => drop(stable::<u64>(bytes, plain, encode_plain)),
         6 => drop(stable(bytes, VectorBucketRecord::decode, encode_plain)),
@@ -26,6 +30,17 @@ pub fn record(data: &[u8]) {
         8 => drop(stable::<TagsRecord>(bytes, plain, encode_plain)),
         _ => vector(bytes),
     }
+}
+
+/// The key of every record.
+const PLACE: &[u8] = b"place";
+
+/// The record with the checksums that it would have been written with, if it is sealed: nearly every
+/// change would end there.
+fn resealed(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    record::reseal(PLACE, &mut bytes);
+    bytes
 }
 
 fn plain<T: for<'a> serde::Deserialize<'a>>(bytes: &[u8]) -> Result<T, StoreError> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::record::Sealed;
 use super::{Owner, record, space};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
@@ -47,38 +48,128 @@ impl StoreRecord {
     }
 }
 
+/// Whether a bucket keeps the versions of its objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Versioning {
+    /// It never has. A write replaces the object.
+    #[default]
+    Never,
+    /// Every write makes a version with an id of its own.
+    Enabled,
+    /// It has. A write replaces the version `null`, the others stay.
+    Suspended,
+}
+
 /// A bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BucketRecord {
-    /// First, so that a write finds it without the rest.
+    /// First, with what writes need beside it, so that they decode no more.
     pub(crate) id: BucketId,
+    pub(crate) versioning: Versioning,
+    pub(crate) object_lock: bool,
+    /// Another one after every change of a setting, this record's or a document's.
+    pub(crate) settings_stamp: u64,
     pub(crate) created_ms: u64,
     pub(crate) owner: Owner,
     pub(crate) region: String,
 }
 
+/// Version 1.
+#[derive(Deserialize)]
+struct BucketRecord1 {
+    id: BucketId,
+    created_ms: u64,
+    owner: Owner,
+    region: String,
+}
+
 impl BucketRecord {
     pub(crate) fn read(from: &impl Read, name: &BucketName) -> Result<Option<Self>, StoreError> {
-        match from.get(&space::bucket(name.as_str()))? {
-            Some(bytes) => Self::decode(&bytes).map(Some),
+        let place = space::bucket(name.as_str());
+        match from.get(&place)? {
+            Some(bytes) => Self::decode(&place, &bytes).map(Some),
             None => Ok(None),
         }
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        record::decode(bytes, "a bucket's record")
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        match record::split_version(bytes, VERSION)? {
+            (1, _) => {
+                let BucketRecord1 { id, created_ms, owner, region } = record::decode(bytes, WHAT)?;
+                let (versioning, object_lock) = (Versioning::Never, false);
+                let settings_stamp = 0;
+                Ok(Self { id, versioning, object_lock, settings_stamp, created_ms, owner, region })
+            }
+            _ => Sealed::open(place, bytes, WHAT)?.decode(WHAT),
+        }
+    }
+
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        record::seal(VERSION, place, self, &[])
     }
 
     pub(crate) fn write(&self, to: &mut impl Write, name: &BucketName) -> Result<(), StoreError> {
-        Ok(to.put(&space::bucket(name.as_str()), &record::encode(1, self))?)
+        let place = space::bucket(name.as_str());
+        Ok(to.put(&place, &self.encode(&place))?)
     }
 }
 
 /// The id of a bucket that a transaction writes to: whether it still exists is decided here.
 pub(crate) fn require(from: &impl Read, name: &BucketName) -> Result<BucketId, StoreError> {
-    let Some(bytes) = from.get(&space::bucket(name.as_str()))? else {
+    let place = space::bucket(name.as_str());
+    let Some(bytes) = from.get(&place)? else {
         return Err(StoreError::NoSuchBucket { bucket: name.clone() });
     };
-    let (_, fields) = record::split_version(&bytes, 1)?;
-    Ok(record::take(fields, "a bucket's record")?.0)
+    match record::split_version(&bytes, VERSION)? {
+        (1, fields) => Ok(record::take(fields, WHAT)?.0),
+        _ => Ok(record::take(Sealed::open(&place, &bytes, WHAT)?.fields, WHAT)?.0),
+    }
+}
+
+const VERSION: u8 = 2;
+const WHAT: &str = "a bucket's record";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> BucketRecord {
+        BucketRecord {
+            id: BucketId(7),
+            versioning: Versioning::Suspended,
+            object_lock: true,
+            settings_stamp: 9,
+            created_ms: 1_700_000_000_000,
+            owner: Owner { id: "id".to_owned(), display_name: "name".to_owned() },
+            region: "eu-west-1".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_bucket_survives_encoding_and_damage_is_refused() {
+        let encoded = sample().encode(b"place");
+        assert_eq!(BucketRecord::decode(b"place", &encoded).expect("own bytes"), sample());
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            BucketRecord::decode(b"place", &damaged).expect_err("damaged");
+        }
+        BucketRecord::decode(b"other", &encoded).expect_err("of another bucket");
+        let newer = [&[3], &encoded[1..]].concat();
+        let error = BucketRecord::decode(b"place", &newer).expect_err("newer");
+        assert!(matches!(error, StoreError::FormatTooNew { found: 3, known: 2 }), "{error}");
+    }
+
+    #[test]
+    fn version_1_has_never_had_versions() {
+        let BucketRecord { id, created_ms, owner, region, .. } = sample();
+        let encoded = record::encode(1, &(id, created_ms, owner, region));
+        let expected = BucketRecord {
+            versioning: Versioning::Never,
+            object_lock: false,
+            settings_stamp: 0,
+            ..sample()
+        };
+        assert_eq!(BucketRecord::decode(b"place", &encoded).expect("own bytes"), expected);
+    }
 }

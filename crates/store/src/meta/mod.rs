@@ -2,6 +2,7 @@
 
 pub(crate) mod bucket;
 pub(crate) mod content;
+pub(crate) mod document;
 pub(crate) mod key;
 pub(crate) mod object;
 pub(crate) mod record;
@@ -12,4 +13,6 @@ pub(crate) mod upload;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
 
+pub use bucket::Versioning;
+pub use document::DocumentKind;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

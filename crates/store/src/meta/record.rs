@@ -1,8 +1,24 @@
 //! How a record becomes bytes: one byte of version, then its fields in postcard's encoding.
 //!
-//! A record that changes gets a new version; the old one keeps its decoder, so that nothing on a disk
-//! must be rewritten. Bytes of a newer version are refused, whatever bytes come are never trusted.
+//! A record that changes gets a new version. The old one keeps its decoder, so nothing on a disk must be
+//! rewritten. Bytes of a newer version are refused. Bytes from a disk are never trusted.
+//!
+//! A sealed record also has a checksum of its key and its fields, which every read verifies: redb
+//! verifies its pages only when it repairs a file, so a flipped bit would be served otherwise, and so
+//! would a record that stands under another key. Its layout:
+//!
+//! | Bytes | |
+//! |---|---|
+//! | 1 | version |
+//! | varint | length of the body |
+//! | 4 | CRC32C of the body, unless its length is zero |
+//! | .. | fields |
+//! | 4 | CRC32C of the key and of all bytes before |
+//! | .. | body |
+//!
+//! The body has a checksum of its own, so that a listing, which shows fields only, need not read it.
 
+use crc_fast::{CrcAlgorithm, Digest};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -50,9 +66,133 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Res
     }
 }
 
+/// Bytes of a CRC32C.
+const CRC_BYTES: usize = 4;
+
+/// Encodes `fields` as version `version` of the record at `place`, with checksums.
+pub(crate) fn seal(version: u8, place: &[u8], fields: &impl Serialize, body: &[u8]) -> Vec<u8> {
+    let body_bytes = u32::try_from(body.len()).expect("a body is small");
+    let mut bytes = Vec::with_capacity(192 + body.len());
+    bytes.push(version);
+    let mut bytes = append(&body_bytes, bytes);
+    if !body.is_empty() {
+        bytes.extend_from_slice(&crc_fast::crc32_iscsi(body).to_le_bytes());
+    }
+    let mut bytes = append(fields, bytes);
+    let crc = crc_of(place, &bytes);
+    bytes.extend_from_slice(&crc);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// A record whose key and fields have the checksum they were written with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealed<'a> {
+    pub(crate) fields: &'a [u8],
+    body: &'a [u8],
+    /// None without a body.
+    body_crc: Option<[u8; CRC_BYTES]>,
+}
+
+impl<'a> Sealed<'a> {
+    /// Takes apart what [`seal`] made for `place`. Verifies the fields and not the body.
+    pub(crate) fn open(place: &[u8], bytes: &'a [u8], what: &str) -> Result<Self, StoreError> {
+        let cut = || StoreError::corrupt(format!("{what} is cut off"));
+        let (_, rest) = bytes.split_first().ok_or_else(cut)?;
+        let (body_bytes, rest): (u32, _) = take(rest, what)?;
+        let (body_crc, rest) = match body_bytes {
+            0 => (None, rest),
+            _ => {
+                let (crc, rest) = rest.split_first_chunk::<CRC_BYTES>().ok_or_else(cut)?;
+                (Some(*crc), rest)
+            }
+        };
+        let covered = rest.len().checked_sub(body_bytes as usize).ok_or_else(cut)?;
+        let (covered, body) = rest.split_at(covered);
+        let (fields, crc) = covered.split_last_chunk::<CRC_BYTES>().ok_or_else(cut)?;
+        let front = bytes.len() - rest.len();
+        if crc_of(place, &bytes[..front + fields.len()]) != *crc {
+            return Err(StoreError::corrupt(format!("{what} does not have its checksum")));
+        }
+        Ok(Self { fields, body, body_crc })
+    }
+
+    /// The body, verified.
+    pub(crate) fn body(&self, what: &str) -> Result<&'a [u8], StoreError> {
+        let crc = (!self.body.is_empty()).then(|| crc_fast::crc32_iscsi(self.body).to_le_bytes());
+        match crc == self.body_crc {
+            true => Ok(self.body),
+            false => {
+                Err(StoreError::corrupt(format!("the bytes of {what} do not have their checksum")))
+            }
+        }
+    }
+
+    /// The fields of a record that has nothing else.
+    pub(crate) fn decode<T: Deserialize<'a>>(&self, what: &str) -> Result<T, StoreError> {
+        let (value, rest) = take(self.fields, what)?;
+        match rest.is_empty() && self.body.is_empty() {
+            true => Ok(value),
+            false => Err(StoreError::corrupt(format!("{what} is too long"))),
+        }
+    }
+}
+
+/// Gives a sealed record of any content the checksums that belong to it, if it is long enough.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn reseal(place: &[u8], bytes: &mut [u8]) {
+    let Some((2.., rest)) = bytes.split_first() else { return };
+    let Ok((body_bytes, rest)) = take::<u32>(rest, "a record") else { return };
+    let mut front = bytes.len() - rest.len();
+    let Some(body) = bytes.len().checked_sub(body_bytes as usize) else { return };
+    if body_bytes > 0 {
+        let crc = crc_fast::crc32_iscsi(&bytes[body..]).to_le_bytes();
+        let Some(target) = bytes.get_mut(front..front + CRC_BYTES) else { return };
+        target.copy_from_slice(&crc);
+        front += CRC_BYTES;
+    }
+    let Some(end) = body.checked_sub(CRC_BYTES).filter(|end| *end >= front) else { return };
+    let crc = crc_of(place, &bytes[..end]);
+    bytes[end..body].copy_from_slice(&crc);
+}
+
+fn crc_of(place: &[u8], covered: &[u8]) -> [u8; CRC_BYTES] {
+    let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
+    digest.update(place);
+    digest.update(covered);
+    (digest.finalize() as u32).to_le_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_flipped_bit_of_a_sealed_record_and_another_place_are_found() {
+        for body in [&b""[..], b"some bytes"] {
+            let sealed = seal(2, b"place", &(7_u32, "text"), body);
+            let open = |place: &[u8], bytes: &[u8]| -> Result<_, StoreError> {
+                let sealed = Sealed::open(place, bytes, "x")?;
+                let (fields, rest) = take::<(u32, String)>(sealed.fields, "x")?;
+                assert!(rest.is_empty());
+                Ok((fields, sealed.body("x")?.to_vec()))
+            };
+            let expected = ((7, "text".to_owned()), body.to_vec());
+            assert_eq!(open(b"place", &sealed).expect("own bytes"), expected);
+            let moved = open(b"other", &sealed).expect_err("moved");
+            assert!(matches!(moved, StoreError::Corrupt { .. }), "{moved}");
+            for bit in 0..sealed.len() * 8 {
+                let mut damaged = sealed.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                let error = open(b"place", &damaged).expect_err("damaged");
+                assert!(matches!(error, StoreError::Corrupt { .. }), "bit {bit}: {error}");
+            }
+            for length in 0..sealed.len() {
+                open(b"place", &sealed[..length]).expect_err("cut");
+            }
+            open(b"place", &[&sealed[..], &[0]].concat()).expect_err("too long");
+        }
+    }
 
     #[test]
     fn unknown_versions_and_damage_are_told_apart() {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `00` | | [`StoreRecord`](super::bucket::StoreRecord): format, next bucket id |
 //! | `01` | bucket name | [`BucketRecord`](super::bucket::BucketRecord) |
-//! | `02` | bucket id (4), kind (1) | a document of a bucket: policy, CORS, … |
+//! | `02` | bucket id (4), kind (1) | a [document](super::document) of a bucket: policy, CORS, … |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `20` | upload id (16) | [`UploadRecord`](super::upload::UploadRecord) |
@@ -47,6 +47,8 @@ const INDEX_DELETION: u8 = 0x46;
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
 
+/// What all keys of documents begin with.
+pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
 /// What all keys of current objects begin with.
 pub(crate) const ALL_CURRENT: &[u8] = &[CURRENT];
 /// What all keys of older versions begin with.
@@ -73,6 +75,21 @@ pub(crate) fn bucket(name: &str) -> Vec<u8> {
 /// The name in a key made by [`bucket`].
 pub(crate) fn bucket_name(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(key.strip_prefix(&[BUCKET])?).ok()
+}
+
+/// A document of a bucket.
+pub(crate) fn document(id: BucketId, kind: u8) -> Vec<u8> {
+    let mut bytes = of_bucket(DOCUMENT, id, 1);
+    bytes.push(kind);
+    bytes
+}
+
+/// The bucket in a key made by [`document`].
+pub(crate) fn split_document(bytes: &[u8]) -> Option<(BucketId, u8)> {
+    match split_bucket(DOCUMENT, bytes)? {
+        (bucket, &[kind]) => Some((bucket, kind)),
+        _ => None,
+    }
 }
 
 /// What the keys of all documents of a bucket begin with.
@@ -326,6 +343,8 @@ mod tests {
         for content in [ContentId::Blob(id), ContentId::Parts(UploadId(id)), uploads] {
             assert_eq!(split_deletion(&deletion(&content)), Some(content));
         }
+        assert_eq!(split_document(&document(bucket, 3)), Some((bucket, 3)));
+        assert_eq!(split_document(&documents(bucket)), None);
         let mut longer_number = deletion(&uploads);
         longer_number[6] = 1;
         assert_eq!(split_deletion(&longer_number), None);

@@ -1,7 +1,10 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_disk::SimulatedDisk;
-use liteio_store::{ListBuckets, ListUploadsQuery, Owner, PutOptions, Store, StoreError};
+use liteio_store::{
+    DocumentKind, ListBuckets, ListUploadsQuery, Owner, PutOptions, Store, StoreError, Versioning,
+};
 
 use crate::harness::*;
 
@@ -153,4 +156,100 @@ fn the_uploads_of_a_deleted_bucket_end_in_steps_also_after_a_restart() {
     let store = Store::open_on(Arc::new(disk.crash()), config(2)).expect("opens");
     assert_eq!(store.reclaim().expect("reclaim").uploads, 600);
     assert_eq!(store.reclaim().expect("reclaim").uploads, 0);
+}
+
+#[test]
+fn documents_are_kept_by_kind_and_go_with_their_bucket() {
+    on_every_backend(|store| {
+        let bucket = store.bucket(&name("bucket")).expect("there");
+        let get = |kind| store.get_document(&bucket, kind).expect("an answer");
+        let put = |kind, document: &[u8]| {
+            store.put_document(&bucket, kind, document.to_vec()).wait().expect("put");
+        };
+        assert_eq!(get(DocumentKind::Policy), None);
+        put(DocumentKind::Policy, b"first");
+        put(DocumentKind::Cors, b"");
+        put(DocumentKind::Policy, b"second");
+        assert_eq!(get(DocumentKind::Policy).as_deref(), Some(&b"second"[..]));
+        assert_eq!(get(DocumentKind::Cors).as_deref(), Some(&b""[..]));
+        store.delete_document(&bucket, DocumentKind::Cors).wait().expect("deleted");
+        store.delete_document(&bucket, DocumentKind::Cors).wait().expect("gone already");
+        assert_eq!(get(DocumentKind::Cors), None);
+        let large = store.put_document(&bucket, DocumentKind::Cors, vec![0; (1 << 20) + 1]).wait();
+        assert!(matches!(large, Err(StoreError::InvalidRequest { .. })), "{large:?}");
+
+        store.delete_bucket(name("bucket")).wait().expect("empty");
+        create_bucket(store, "bucket");
+        let other = store.bucket(&name("bucket")).expect("there");
+        assert_eq!(store.get_document(&other, DocumentKind::Policy).expect("an answer"), None);
+        let refused = store.put_document(&bucket, DocumentKind::Policy, Vec::new()).wait();
+        assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
+    });
+}
+
+#[test]
+fn versioning_is_enabled_and_suspended_and_never_undone() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    let bucket = || store.bucket(&name("bucket")).expect("there");
+    assert_eq!(bucket().versioning, Versioning::Never);
+    for versioning in [Versioning::Enabled, Versioning::Suspended, Versioning::Enabled] {
+        store.set_versioning(&bucket(), versioning).wait().expect("set");
+        assert_eq!(bucket().versioning, versioning);
+    }
+    let never = store.set_versioning(&bucket(), Versioning::Never).wait();
+    assert!(matches!(never, Err(StoreError::InvalidRequest { .. })), "{never:?}");
+    let before = (*bucket()).clone();
+    store.close();
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    assert_eq!(*store.bucket(&name("bucket")).expect("there"), before);
+}
+
+#[test]
+fn every_change_of_a_setting_has_a_stamp_of_its_own() {
+    on_every_backend(|store| {
+        let bucket = || store.bucket(&name("bucket")).expect("there");
+        let mut stamps = vec![bucket().settings_stamp];
+        let put = store.put_document(&bucket(), DocumentKind::Policy, b"{}".to_vec());
+        put.wait().expect("put");
+        stamps.push(bucket().settings_stamp);
+        let put = store.put_document(&bucket(), DocumentKind::Policy, b"{}".to_vec());
+        put.wait().expect("put");
+        stamps.push(bucket().settings_stamp);
+        let deleted = store.delete_document(&bucket(), DocumentKind::Policy);
+        deleted.wait().expect("deleted");
+        stamps.push(bucket().settings_stamp);
+        store.set_versioning(&bucket(), Versioning::Enabled).wait().expect("set");
+        stamps.push(bucket().settings_stamp);
+        assert_eq!(stamps, [0, 1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn no_reader_gets_the_record_from_before_an_acknowledged_change() {
+    const ROUNDS: u64 = 300;
+    on_every_backend(|store| {
+        let bucket = store.bucket(&name("bucket")).expect("there");
+        let acknowledged = AtomicU64::new(0);
+        let mut failures = Vec::new();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut expected = 0;
+                    while expected < ROUNDS {
+                        expected = acknowledged.load(Ordering::SeqCst);
+                        let seen = store.bucket(&name("bucket")).expect("there").settings_stamp;
+                        assert!(seen >= expected, "{seen} after {expected} was acknowledged");
+                    }
+                });
+            }
+            for round in 1..=ROUNDS {
+                let put = store.put_document(&bucket, DocumentKind::Cors, Vec::new());
+                failures.extend(put.wait().err());
+                acknowledged.store(round, Ordering::SeqCst);
+            }
+        });
+        assert!(failures.is_empty(), "{failures:?}");
+    });
 }
