@@ -14,10 +14,12 @@
 //!   later write and sync through the same disk fails with [`is_poisoned`] until it is reopened.
 //!   Reads go on.
 
+mod content;
 mod health;
 mod lock;
 mod memory;
 mod path;
+mod platform;
 mod real;
 #[cfg(feature = "test-util")]
 mod simulated;
@@ -36,6 +38,9 @@ pub use simulated::{Fault, SimulatedDisk};
 /// What addresses, lengths and offsets must be multiples of to pass by the page cache: pages and the
 /// blocks of every common device are no larger.
 pub const UNCACHED_ALIGNMENT: usize = 4096;
+
+/// The directory, below the root of a disk, of temporary files that have a name.
+const TEMPORARY_DIRECTORY: &str = "tmp";
 
 /// How [`Disk::open`] treats a file that is, or is not, there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
-use super::content::PAGE_BYTES;
 use super::fault::{Operation, Verdict};
 use super::generator::mix;
-use super::node::{Node, check_end};
+use super::node::Node;
 use super::{SimulatedDisk, State};
+use crate::content::{PAGE_BYTES, check_end};
 use crate::{DiskFile, lock};
 
 pub(super) struct SimulatedFile {
@@ -21,15 +21,23 @@ pub(super) struct SimulatedFile {
     pub(super) node: Arc<Node>,
     is_writable: bool,
     has_lock: AtomicBool,
+    /// The path below `tmp/` of a temporary file with a name, which goes with this handle unless the
+    /// file is linked.
+    pub(super) temporary_path: Option<String>,
 }
 
 impl SimulatedFile {
     /// Must not be called, nor the result dropped, with the lock of the disk held.
-    pub(super) fn new(disk: SimulatedDisk, node: Arc<Node>, is_writable: bool) -> Self {
+    pub(super) fn new(
+        disk: SimulatedDisk,
+        node: Arc<Node>,
+        is_writable: bool,
+        temporary_path: Option<String>,
+    ) -> Self {
         let state = disk.shared.state.lock();
         node.state.lock().handles += 1;
         drop(state);
-        Self { disk, node, is_writable, has_lock: AtomicBool::new(false) }
+        Self { disk, node, is_writable, has_lock: AtomicBool::new(false), temporary_path }
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -134,6 +142,13 @@ impl Drop for SimulatedFile {
     fn drop(&mut self) {
         let mut state = self.disk.shared.state.lock();
         let mut file = self.node.state.lock();
+        // A machine that has stopped removes nothing: the name is left for the next start.
+        if let Some(path) = &self.temporary_path
+            && file.is_linkable
+            && self.disk.check_running().is_ok()
+        {
+            file.names -= state.remove_name(path);
+        }
         file.handles -= 1;
         if *self.has_lock.get_mut() {
             file.is_locked = false;

@@ -1,26 +1,26 @@
 //! The chance of the simulation: SplitMix64, so that a seed means the same everywhere and for ever.
 
 #[derive(Clone, Debug)]
-pub(super) struct Generator {
+pub(crate) struct Generator {
     state: u64,
 }
 
 impl Generator {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
     /// A number below `bound`, which must not be 0. The bias is far below what a test can see.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    pub(super) fn coin(&mut self) -> bool {
+    pub(crate) fn coin(&mut self) -> bool {
         self.next() >> 63 == 1
     }
 }

@@ -1,6 +1,5 @@
 //! The twin of the real disk in memory: it forgets, fails and crashes on demand.
 
-mod content;
 mod fault;
 mod file;
 mod generator;
@@ -17,12 +16,13 @@ use rustix::io::Errno;
 
 use self::fault::{Faults, Operation, Verdict, stopped};
 use self::file::SimulatedFile;
-use self::generator::Generator;
 use self::node::{Node, NodeState};
 use self::tree::{Entry, Tree};
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+use crate::platform::{Calls, System};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, path};
 
 pub use self::fault::Fault;
+pub(crate) use self::generator::Generator;
 
 /// A disk in memory that keeps only what was promised. Clones are handles of the same disk.
 ///
@@ -38,7 +38,9 @@ pub use self::fault::Fault;
 ///   After a rename both names may be there; neither only if just the old directory was synced.
 /// - A directory whose own name is lost takes along what is in it, synced or not.
 ///
-/// Files without a name are gone.
+/// Files without a name are gone. Temporary files have none, as on Linux, or one below `tmp/`, as on
+/// other systems ([`SimulatedDisk::with_named_temporaries`]): those stay there after a crash, and one
+/// that was being linked may have both names, or after a power cut none.
 ///
 /// # Faults
 /// Operations that change the disk are counted: `write_at`, `set_len`, `sync_data`,
@@ -58,6 +60,7 @@ struct Shared {
     /// Decides which reads would have to wait for the device.
     reads: AtomicU64,
     health: Health,
+    has_named_temporaries: bool,
     state: Mutex<State>,
 }
 
@@ -76,10 +79,17 @@ struct State {
 const CAPACITY_BYTES_DEFAULT: u64 = 1 << 40;
 
 impl SimulatedDisk {
-    /// An empty disk. All that chance decides follows from `seed`.
+    /// An empty disk. All that chance decides follows from `seed`. Its temporary files are those of
+    /// the system that this build is for.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self::with_tree(Tree::new(), Generator::new(seed), 0, CAPACITY_BYTES_DEFAULT)
+        Self::empty(seed, !System::has_unnamed_files())
+    }
+
+    /// Like [`SimulatedDisk::new`], with temporary files that have a name below `tmp/`.
+    #[must_use]
+    pub fn with_named_temporaries(seed: u64) -> Self {
+        Self::empty(seed, true)
     }
 
     /// Cuts the power and returns the disk that the next start finds, healthy and without faults.
@@ -126,22 +136,26 @@ impl SimulatedDisk {
         self.shared.state.lock().capacity_bytes = bytes;
     }
 
-    fn with_tree(tree: Tree, generator: Generator, next_node: u64, capacity_bytes: u64) -> Self {
-        let allocated_bytes = tree.allocated_bytes();
+    fn empty(seed: u64, has_named_temporaries: bool) -> Self {
         let state = State {
-            tree,
-            generator,
+            tree: Tree::new(),
+            generator: Generator::new(seed),
             faults: Faults::default(),
             operations: 0,
-            next_node,
-            capacity_bytes,
-            allocated_bytes,
+            next_node: 0,
+            capacity_bytes: CAPACITY_BYTES_DEFAULT,
+            allocated_bytes: 0,
         };
+        Self::with(state, has_named_temporaries)
+    }
+
+    fn with(state: State, has_named_temporaries: bool) -> Self {
         Self {
             shared: Arc::new(Shared {
                 is_stopped: AtomicBool::new(false),
                 reads: AtomicU64::new(0),
                 health: Health::new(),
+                has_named_temporaries,
                 state: Mutex::new(state),
             }),
         }
@@ -154,8 +168,16 @@ impl SimulatedDisk {
     }
 
     fn successor(&self, tree: Tree, state: &mut State) -> Self {
-        let generator = Generator::new(state.generator.next());
-        Self::with_tree(tree, generator, state.next_node, state.capacity_bytes)
+        let state = State {
+            allocated_bytes: tree.allocated_bytes(),
+            tree,
+            generator: Generator::new(state.generator.next()),
+            faults: Faults::default(),
+            operations: 0,
+            next_node: state.next_node,
+            capacity_bytes: state.capacity_bytes,
+        };
+        Self::with(state, self.shared.has_named_temporaries)
     }
 
     fn check_running(&self) -> io::Result<()> {
@@ -189,7 +211,7 @@ impl SimulatedDisk {
             Verdict::RunAndStop | Verdict::Stop => {
                 if matches!(verdict, Verdict::RunAndStop) {
                     // Nobody is left to be told the result.
-                    let _ = run(state, Verdict::Run);
+                    let _ = run(state, verdict);
                 }
                 self.shared.is_stopped.store(true, Ordering::Release);
                 Err(stopped())
@@ -205,7 +227,7 @@ impl SimulatedDisk {
     }
 
     fn handle(&self, node: Arc<Node>, is_writable: bool) -> Box<dyn DiskFile> {
-        Box::new(SimulatedFile::new(self.clone(), node, is_writable))
+        Box::new(SimulatedFile::new(self.clone(), node, is_writable, None))
     }
 }
 
@@ -232,20 +254,29 @@ impl Disk for SimulatedDisk {
     }
 
     fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-        let node = self
-            .change(Operation::NeedsSpace, |state, _| Ok(state.new_node(NodeState::temporary())))?;
-        Ok(self.handle(node, true))
+        let is_named = self.shared.has_named_temporaries;
+        let (node, path) = self.change(Operation::NeedsSpace, |state, _| {
+            let node = state.new_node(NodeState::temporary(u64::from(is_named)));
+            if !is_named {
+                return Ok((node, None));
+            }
+            state.tree.create_directory(TEMPORARY_DIRECTORY)?;
+            let path = format!("{TEMPORARY_DIRECTORY}/{}", node.id);
+            state.tree.put(&path, Some(Entry::File(Arc::clone(&node))))?;
+            Ok((node, Some(path)))
+        })?;
+        Ok(Box::new(SimulatedFile::new(self.clone(), node, true, path)))
     }
 
     fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
         path::check_file(path)?;
-        let node = file
+        let handle = file
             .as_any()
             .downcast_ref::<SimulatedFile>()
             .filter(|file| Arc::ptr_eq(&file.disk.shared, &self.shared))
-            .map(|file| &file.node)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a file of another disk"))?;
-        self.change(Operation::NeedsSpace, |state, _| {
+        let node = &handle.node;
+        self.change(Operation::NeedsSpace, |state, verdict| {
             let mut file = node.state.lock();
             if !file.is_linkable {
                 let message = "only a temporary file without a name can be linked";
@@ -257,6 +288,14 @@ impl Disk for SimulatedDisk {
             state.tree.put(path, Some(Entry::File(Arc::clone(node))))?;
             file.is_linkable = false;
             file.names += 1;
+            // Two calls, link and unlink: the process may end between them. Nor are their effects
+            // durable in this order.
+            if let Some(old_path) = &handle.temporary_path {
+                let has_ended = matches!(verdict, Verdict::RunAndStop) && state.generator.coin();
+                if !has_ended {
+                    file.names -= state.remove_name(old_path);
+                }
+            }
             Ok(())
         })
     }
@@ -319,6 +358,12 @@ impl State {
     fn new_node(&mut self, state: NodeState) -> Arc<Node> {
         self.next_node += 1;
         Node::new(self.next_node, state)
+    }
+
+    /// Removes a name, if it is there, and returns how many that were: the caller, who has the node
+    /// locked, takes them off its count.
+    fn remove_name(&mut self, path: &str) -> u64 {
+        u64::from(matches!(self.tree.put(path, None), Ok(Some(_))))
     }
 
     fn free_bytes(&self) -> u64 {

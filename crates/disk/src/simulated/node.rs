@@ -1,14 +1,12 @@
 //! A file of the simulated disk: what a reader sees, what the device has, and what is in between.
 
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::io::Errno;
 
-use super::content::{Content, FILE_BYTES_MAX, SECTOR_BYTES};
 use super::generator::Generator;
+use crate::content::{Content, SECTOR_BYTES};
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -27,7 +25,7 @@ pub(super) struct NodeState {
     pending: Vec<Change>,
     /// A sync failed: `pending` was forgotten though `durable` is behind `current`.
     lost_a_sync: bool,
-    /// A temporary file that has not had a name.
+    /// `true` for a temporary file that was not linked yet.
     pub(super) is_linkable: bool,
     /// Names in the directories that readers see.
     pub(super) names: u64,
@@ -72,9 +70,9 @@ impl NodeState {
         Self { names: 1, ..Self::default() }
     }
 
-    /// An empty file without a name.
-    pub(super) fn temporary() -> Self {
-        Self { is_linkable: true, ..Self::default() }
+    /// An empty file that `link` accepts, with so many names: none, or one below `tmp/`.
+    pub(super) fn temporary(names: u64) -> Self {
+        Self { is_linkable: true, names, ..Self::default() }
     }
 
     /// A file that a reboot found with this content.
@@ -188,13 +186,5 @@ fn tear(kept: &mut Content, seen: &Content, sectors: Range<u64>, generator: &mut
         _ => sectors.filter(|_| generator.coin()).for_each(|sector| {
             kept.copy_sectors(seen, sector..sector + 1);
         }),
-    }
-}
-
-/// Refuses what no file can hold.
-pub(super) fn check_end(offset: u64, bytes: u64) -> io::Result<()> {
-    match offset.checked_add(bytes) {
-        Some(end) if end <= FILE_BYTES_MAX => Ok(()),
-        _ => Err(Errno::FBIG.into()),
     }
 }

@@ -1,8 +1,6 @@
 //! One suite for every disk.
 
 use std::io::ErrorKind;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use liteio_disk::{
@@ -10,6 +8,9 @@ use liteio_disk::{
 };
 
 type Case = fn(&dyn Disk);
+
+/// The kernel has files in memory that can be mapped.
+const HAS_FILES_IN_MEMORY: bool = cfg!(all(target_os = "linux", not(feature = "portable")));
 
 const CASES: &[(&str, Case)] = &[
     ("bytes_read_back_at_any_offset", bytes_read_back_at_any_offset),
@@ -44,6 +45,7 @@ fn the_simulated_disk_keeps_the_contract() {
         for seed in 0..20 {
             println!("{name}, seed {seed}");
             case(&SimulatedDisk::new(seed));
+            case(&SimulatedDisk::with_named_temporaries(seed));
         }
     }
 }
@@ -364,11 +366,14 @@ fn a_memory_file_is_read_and_written_like_any_other() {
     assert_eq!(file.try_read_at(&mut bytes, 10_003).expect("read"), Some(3));
     file.set_len(5).expect("cut");
     assert_eq!(file.read_at(&mut bytes, 0).expect("read"), 5);
-    assert!(file.descriptor().is_some());
+    assert_eq!(file.descriptor().is_some(), HAS_FILES_IN_MEMORY);
 }
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
 fn space_in_memory_is_taken_ahead() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::MetadataExt;
     let file = liteio_disk::memory_file("test").expect("created");
     check_reserve(&*file);
     file.reserve(0, 1 << 20);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liteio_disk::{Disk, DiskFile, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, DiskFile, Fault, OpenMode, SimulatedDisk};
 
 use crate::contract::{content, create};
 
@@ -252,6 +252,7 @@ fn changes_of_different_files_and_names_survive_independently() {
     assert_eq!(seen.len(), 16, "every combination");
 }
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
 fn a_temporary_file_without_a_name_vanishes_with_a_crash_and_with_a_kill() {
     let disk = SimulatedDisk::new(1);
@@ -265,6 +266,74 @@ fn a_temporary_file_without_a_name_vanishes_with_a_crash_and_with_a_kill() {
         assert_eq!(next.free_bytes().expect("known"), 1 << 20);
         assert!(next.list("").expect("listed").iter().all(|entry| entry.is_dir));
     }
+}
+
+/// The names in `tmp`, and whether `a` is there with its bytes.
+fn leftovers(disk: &SimulatedDisk) -> (usize, Option<Vec<u8>>) {
+    let in_tmp = disk.list("tmp").map_or(0, |entries| entries.len());
+    (in_tmp, content_if_there(disk, "a"))
+}
+
+#[test]
+fn a_temporary_file_with_a_name_goes_with_its_handle_and_stays_after_a_kill() {
+    let disk = SimulatedDisk::with_named_temporaries(1);
+    disk.set_capacity(1 << 20);
+    let file = disk.create_temporary().expect("created");
+    let dropped = disk.create_temporary().expect("created");
+    file.write_at(&[1; 8192], 0).expect("written");
+    dropped.write_at(&[1; 8192], 0).expect("written");
+    assert_eq!(names(&disk, "tmp").len(), 2);
+    drop(dropped);
+    assert_eq!(disk.free_bytes().expect("known"), (1 << 20) - 8192);
+    let next = disk.kill();
+    // The dead process removes nothing any more.
+    drop(file);
+    assert_eq!(leftovers(&next), (1, None));
+    let other = next.create_temporary().expect("created beside the leftover");
+    let left = names(&next, "tmp").into_iter().next().expect("the leftover is the older");
+    next.remove(&format!("tmp/{left}")).expect("swept");
+    assert_eq!(next.free_bytes().expect("known"), 1 << 20);
+    next.link(&*other, "a").expect("linked");
+    assert_eq!(leftovers(&next), (0, Some(Vec::new())));
+}
+
+#[test]
+fn a_link_of_a_named_temporary_file_may_be_cut_between_its_two_steps() {
+    let link = |disk: &SimulatedDisk| {
+        disk.create_dir("tmp").expect("created");
+        disk.sync_dir("").expect("synced");
+        let file = disk.create_temporary().expect("created");
+        file.write_at(b"body", 0).expect("written");
+        file.sync_data().expect("synced");
+        disk.sync_dir("tmp").expect("synced");
+        file
+    };
+    let body = || Some(b"body".to_vec());
+    let (mut after_kill, mut after_power_cut, mut after_sync) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for seed in 0..SEEDS {
+        let disk = SimulatedDisk::with_named_temporaries(seed);
+        let file = link(&disk);
+        disk.set_fault(disk.operations(), Fault::Crash);
+        disk.link(&*file, "a").expect_err("the machine stops");
+        drop(file);
+        after_kill.insert(leftovers(&disk.kill()));
+
+        let disk = SimulatedDisk::with_named_temporaries(seed);
+        let file = link(&disk);
+        disk.link(&*file, "a").expect("linked");
+        after_power_cut.insert(leftovers(&disk.crash()));
+
+        let disk = SimulatedDisk::with_named_temporaries(seed);
+        let file = link(&disk);
+        disk.link(&*file, "a").expect("linked");
+        disk.sync_dir("").expect("synced");
+        after_sync.insert(leftovers(&disk.crash()));
+    }
+    assert_eq!(after_kill, BTreeSet::from([(1, None), (1, body()), (0, body())]));
+    let all = BTreeSet::from([(1, None), (0, None), (1, body()), (0, body())]);
+    assert_eq!(after_power_cut, all);
+    assert_eq!(after_sync, BTreeSet::from([(1, body()), (0, body())]), "the name was promised");
 }
 
 #[test]

@@ -226,7 +226,12 @@ fn codes_saved_beside_writers_fit_what_is_left_of_the_slots() {
 fn removing_an_index_removes_its_files() {
     let disk = saved(&clustered(2_000, DIMENSION, 20, 1));
     VectorIndex::remove(&disk, "a").expect("removed");
-    assert_eq!(disk.list("").expect("listed"), []);
+    let mut left = disk.list("").expect("listed");
+    if cfg!(any(not(target_os = "linux"), feature = "portable")) {
+        // The directory of temporary files, where these have names.
+        left.retain(|entry| entry.name != "tmp");
+    }
+    assert_eq!(left, []);
     VectorIndex::remove(&disk, "a").expect("nothing to remove");
 }
 

@@ -144,6 +144,10 @@ fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, found: &T, wanted: 
 pub(super) fn check_restart(left: &SimulatedDisk, run: &Run, empties: bool) -> Check {
     let store = open(left, run.machine.durability, &run.clock)
         .map_err(|error| format!("the store does not open: {error}"))?;
+    let left_over = left.list("tmp").map_err(|error| error.to_string())?;
+    if !left_over.is_empty() {
+        return Err(format!("after the restart temporary files are left: {left_over:?}"));
+    }
     // What a power cut without syncs takes are the newest writes; so does a sync that failed.
     let may_lose = run.machine.may_lose_the_newest()
         || (run.machine.durability == Durability::Os && run.disk.health().is_poisoned());

@@ -64,9 +64,18 @@ impl Machine {
     }
 }
 
+/// An empty disk: that of another system than Linux for one seed in four, which leaves temporary files
+/// in `tmp/` when it ends.
+fn empty_disk(seed: u64) -> SimulatedDisk {
+    match seed % 4 {
+        3 => SimulatedDisk::with_named_temporaries(seed),
+        _ => SimulatedDisk::new(seed),
+    }
+}
+
 /// A disk with an empty store that was closed in order.
 fn empty_store(seed: u64, durability: Durability) -> SimulatedDisk {
-    let disk = SimulatedDisk::new(seed);
+    let disk = empty_disk(seed);
     let clock = Arc::new(ManualClock::new(1_500_000_000_000));
     open(&disk, durability, &clock).expect("an empty disk").close();
     disk
@@ -234,7 +243,7 @@ fn the_first_start_can_be_cut_anywhere() {
         open(&disk, durability, &clock).expect("an empty disk").close();
         for at in 0..disk.operations() {
             for fault in [Fault::Crash, FAULTS[at as usize % FAULTS.len()]] {
-                let disk = SimulatedDisk::new(at);
+                let disk = empty_disk(at);
                 disk.set_fault(at, fault);
                 drop(open(&disk, durability, &clock));
                 let left = disk.crash();

@@ -1,4 +1,6 @@
-//! A file that lives in memory only.
+//! Files that live in memory only.
+
+mod heap;
 
 use std::any::Any;
 use std::fs::File;
@@ -6,23 +8,25 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{MemfdFlags, memfd_create};
-
+use self::heap::HeapFile;
 use crate::DiskFile;
+use crate::platform::{Calls, System};
 use crate::real::read_fully;
-#[cfg(target_os = "linux")]
-use crate::real::reserve;
 
-/// An empty file without a disk behind it: it is written, read and mapped like any other, its syncs
-/// cost nothing, and it is gone when dropped. `name` is for those who look at the process.
+/// An empty file without a disk behind it: it is written and read like any other, its syncs cost
+/// nothing, and it is gone when dropped. On Linux it can be mapped too; elsewhere it has no
+/// descriptor. `name` is shown by tools that inspect the process.
 ///
 /// # Errors
 /// When the kernel has no descriptor or no memory left.
 pub fn memory_file(name: &str) -> io::Result<Box<dyn DiskFile>> {
-    let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
-    Ok(Box::new(MemoryFile { file: File::from(file) }))
+    Ok(match System::memory_descriptor(name)? {
+        Some(descriptor) => Box::new(MemoryFile { file: File::from(descriptor) }),
+        None => Box::new(HeapFile::default()),
+    })
 }
 
+/// A file that the kernel keeps in memory.
 #[derive(Debug)]
 struct MemoryFile {
     file: File,
@@ -54,9 +58,8 @@ impl DiskFile for MemoryFile {
         true
     }
 
-    #[cfg(target_os = "linux")]
     fn reserve(&self, offset: u64, bytes: u64) {
-        reserve(&self.file, offset, bytes);
+        System::reserve(self.file.as_fd(), offset, bytes);
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -1,0 +1,115 @@
+//! The bytes of a file in memory, in shared pages: a clone costs nothing until one side writes.
+
+#[cfg(feature = "test-util")]
+mod sectors;
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+#[cfg(feature = "test-util")]
+pub(crate) use self::sectors::SECTOR_BYTES;
+
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// The largest file. The page table of a larger one would be a burden.
+const FILE_BYTES_MAX: u64 = 1 << 36;
+
+/// Refuses what no file can hold.
+pub(crate) fn check_end(offset: u64, bytes: u64) -> io::Result<()> {
+    match offset.checked_add(bytes) {
+        Some(end) if end <= FILE_BYTES_MAX => Ok(()),
+        _ => Err(Errno::FBIG.into()),
+    }
+}
+
+type Page = [u8; PAGE_BYTES as usize];
+
+/// Bytes and a length. `None` and missing pages are holes full of zeros; bytes at and after `len`
+/// are zeros too, except between `copy_sectors` and the [`Content::set_len`] after it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
+    len: u64,
+    pages: Arc<Vec<Option<Arc<Page>>>>,
+    allocated_pages: u64,
+}
+
+impl Content {
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
+        let count = self.len.saturating_sub(offset).min(buf.len() as u64) as usize;
+        for (page, within, range) in page_pieces(offset, count) {
+            let piece = &mut buf[range];
+            match self.pages.get(page) {
+                Some(Some(bytes)) => piece.copy_from_slice(&bytes[within..within + piece.len()]),
+                _ => piece.fill(0),
+            }
+        }
+        count
+    }
+
+    /// Writes all of `data`. The caller keeps the end within [`FILE_BYTES_MAX`].
+    pub(crate) fn write(&mut self, data: &[u8], offset: u64) {
+        for (page, within, range) in page_pieces(offset, data.len()) {
+            let piece = &data[range];
+            self.page_mut(page)[within..within + piece.len()].copy_from_slice(piece);
+        }
+        if !data.is_empty() {
+            self.len = self.len.max(offset + data.len() as u64);
+        }
+    }
+
+    /// Cuts, or extends with a hole.
+    pub(crate) fn set_len(&mut self, len: u64) {
+        if len < self.len || self.pages.len() as u64 * PAGE_BYTES > len {
+            self.zero_from(len);
+        }
+        self.len = len;
+    }
+
+    fn zero_from(&mut self, len: u64) {
+        let pages_kept = len.div_ceil(PAGE_BYTES) as usize;
+        if self.pages.len() > pages_kept {
+            let pages = Arc::make_mut(&mut self.pages);
+            let freed = pages.drain(pages_kept..).flatten().count();
+            self.allocated_pages -= freed as u64;
+        }
+        let tail = (len % PAGE_BYTES) as usize;
+        if tail != 0 && matches!(self.pages.get(pages_kept - 1), Some(Some(_))) {
+            self.page_mut(pages_kept - 1)[tail..].fill(0);
+        }
+    }
+
+    fn page_mut(&mut self, index: usize) -> &mut Page {
+        let pages = Arc::make_mut(&mut self.pages);
+        if pages.len() <= index {
+            pages.resize(index + 1, None);
+        }
+        let page = pages[index].get_or_insert_with(|| {
+            self.allocated_pages += 1;
+            Arc::new([0; PAGE_BYTES as usize])
+        });
+        Arc::make_mut(page)
+    }
+}
+
+/// Splits `bytes` at `offset` by page: page index, offset within the page, range of the bytes.
+fn page_pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done == bytes {
+            return None;
+        }
+        let position = offset + done as u64;
+        let within = (position % PAGE_BYTES) as usize;
+        let count = (PAGE_BYTES as usize - within).min(bytes - done);
+        let range = done..done + count;
+        done += count;
+        Some(((position / PAGE_BYTES) as usize, within, range))
+    })
+}

@@ -1,0 +1,81 @@
+//! System calls that only some systems have, behind one trait.
+//!
+//! [`Linux`] uses them; [`Portable`] makes do with POSIX, and with `F_FULLFSYNC` on macOS. The rest
+//! of the crate calls [`System`], which is one of the two: `Portable` everywhere but on Linux, and
+//! there too with the feature `portable`, so that tests on Linux run its code. Both keep every
+//! promise of this crate; `Portable` is only slower.
+
+#[cfg(all(target_os = "linux", any(test, not(feature = "portable"))))]
+mod linux;
+#[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
+mod portable;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{self as calls, AtFlags, Mode};
+
+#[cfg(all(target_os = "linux", any(test, not(feature = "portable"))))]
+use self::linux::Linux;
+#[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
+use self::portable::Portable;
+
+/// The system that this build runs on.
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(crate) type System = Linux;
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
+pub(crate) type System = Portable;
+
+/// Permissions of new files: read and write for the server's own user, nothing for others.
+pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// The calls. Paths are relative to `directory`.
+pub(crate) trait Calls {
+    /// `true` if [`Calls::create_unnamed`] is worth trying.
+    fn has_unnamed_files() -> bool;
+
+    /// A new file without a name in the file system of `directory`; `None` if that has none.
+    fn create_unnamed(directory: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>>;
+
+    /// Gives a file of [`Calls::create_unnamed`] a name. Fails with `AlreadyExists` if it is taken.
+    fn link_unnamed(file: BorrowedFd<'_>, directory: BorrowedFd<'_>, path: &str) -> io::Result<()>;
+
+    /// Renames a file. Fails with `AlreadyExists` if the new name is taken. A crash may leave both
+    /// names.
+    fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
+
+    /// Reads from the page cache. `None` if that does not have all of it, or nobody can tell.
+    fn read_cached(file: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
+
+    /// The same file once more, for writes past the page cache; `None` if there is no such thing.
+    fn open_uncached(file: BorrowedFd<'_>) -> Option<OwnedFd>;
+
+    /// A hint to start writing dirty pages back without waiting for them.
+    fn start_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64);
+
+    /// A hint to allocate space behind or within the file, which keeps its length.
+    fn reserve(file: BorrowedFd<'_>, offset: u64, bytes: u64);
+
+    /// `true` if the file is known to be on no device, as on tmpfs.
+    fn is_in_memory(file: BorrowedFd<'_>) -> bool;
+
+    /// Makes the bytes and the length of a file durable on the device.
+    fn sync_data(file: BorrowedFd<'_>) -> io::Result<()>;
+
+    /// Makes the names in a directory durable on the device.
+    fn sync_directory(directory: BorrowedFd<'_>) -> io::Result<()>;
+
+    /// A new file in memory; `None` if the system has none that can be mapped.
+    fn memory_descriptor(name: &str) -> io::Result<Option<OwnedFd>>;
+}
+
+/// [`Calls::rename_without_replacing`] for systems and file systems that cannot do it in one step.
+fn link_and_unlink(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
+    calls::linkat(directory, from, directory, to, AtFlags::empty())?;
+    // The file has its new name, so this has succeeded whatever comes next: an old name that stays
+    // is one more leftover in `tmp/`.
+    let _ = calls::unlinkat(directory, from, AtFlags::empty());
+    Ok(())
+}

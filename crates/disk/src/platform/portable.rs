@@ -1,0 +1,96 @@
+//! Every other Unix: named temporary files, ordinary reads and writes, heap memory.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs as calls;
+use rustix::io::retry_on_intr;
+
+use super::{Calls, link_and_unlink};
+
+#[derive(Debug)]
+pub(crate) struct Portable;
+
+impl Calls for Portable {
+    fn has_unnamed_files() -> bool {
+        false
+    }
+
+    fn create_unnamed(_directory: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
+
+    fn link_unnamed(
+        _file: BorrowedFd<'_>,
+        _directory: BorrowedFd<'_>,
+        _path: &str,
+    ) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
+        // One step where macOS can: its volumes for other systems (exFAT) have no hard links.
+        #[cfg(target_vendor = "apple")]
+        {
+            use calls::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+            match renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                result => return Ok(result?),
+            }
+        }
+        link_and_unlink(directory, from, to)
+    }
+
+    /// POSIX has no read that refuses to wait, so all of them may have to.
+    fn read_cached(
+        _file: BorrowedFd<'_>,
+        _buf: &mut [u8],
+        _offset: u64,
+    ) -> io::Result<Option<usize>> {
+        Ok(None)
+    }
+
+    fn open_uncached(_file: BorrowedFd<'_>) -> Option<OwnedFd> {
+        None
+    }
+
+    fn start_writeback(_file: BorrowedFd<'_>, _offset: u64, _bytes: u64) {}
+
+    fn reserve(_file: BorrowedFd<'_>, _offset: u64, _bytes: u64) {}
+
+    fn is_in_memory(_file: BorrowedFd<'_>) -> bool {
+        false
+    }
+
+    fn sync_data(file: BorrowedFd<'_>) -> io::Result<()> {
+        sync(file)
+    }
+
+    fn sync_directory(directory: BorrowedFd<'_>) -> io::Result<()> {
+        sync(directory)
+    }
+
+    /// `shm_open` would give a descriptor, but macOS lets nobody write to it or resize it again.
+    fn memory_descriptor(_name: &str) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
+}
+
+/// `F_FULLFSYNC`: on macOS `fsync` leaves the bytes in the cache of the device. Volumes that do not
+/// know the call, as those of servers, get `fsync`.
+#[cfg(target_vendor = "apple")]
+fn sync(file: BorrowedFd<'_>) -> io::Result<()> {
+    use rustix::io::Errno;
+    match retry_on_intr(|| calls::fcntl_fullfsync(file)) {
+        Err(Errno::INVAL | Errno::NOTSUP | Errno::NOTTY) => {
+            Ok(retry_on_intr(|| calls::fsync(file))?)
+        }
+        result => Ok(result?),
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn sync(file: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(retry_on_intr(|| calls::fsync(file))?)
+}

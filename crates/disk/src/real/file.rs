@@ -1,0 +1,174 @@
+//! An open file of the real disk.
+
+use std::any::Any;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Mutex, MutexGuard};
+use rustix::fs::{self as calls, AtFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::Shared;
+use crate::platform::{Calls, System};
+use crate::{DiskFile, UNCACHED_ALIGNMENT, lock};
+
+/// The state of a temporary file. It ends as `Linked`, or the file is gone when it is dropped.
+#[derive(Debug)]
+pub(super) enum Temporary {
+    /// Without a name: the system removes it.
+    Unnamed,
+    /// With this path below `tmp/`: the handle removes it, or after a crash the next start.
+    Named(String),
+    /// An ordinary file by now.
+    Linked,
+}
+
+#[derive(Debug)]
+pub(super) struct RealFile {
+    file: File,
+    /// The path when it was opened, for messages.
+    name: Box<str>,
+    shared: Arc<Shared>,
+    /// `None` for a file that was opened by its name.
+    temporary: Option<Mutex<Temporary>>,
+    /// The same file once more, for writes past the page cache; `None` if the file system has none.
+    uncached: OnceLock<Option<File>>,
+}
+
+impl RealFile {
+    pub(super) fn new(
+        file: OwnedFd,
+        name: &str,
+        shared: Arc<Shared>,
+        temporary: Option<Temporary>,
+    ) -> Self {
+        Self {
+            file: File::from(file),
+            name: name.into(),
+            shared,
+            temporary: temporary.map(Mutex::new),
+            uncached: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn is_of(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    pub(super) fn temporary(&self) -> Option<MutexGuard<'_, Temporary>> {
+        Some(self.temporary.as_ref()?.lock())
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn uncached(&self) -> Option<&File> {
+        let open = || System::open_uncached(self.file.as_fd()).map(File::from);
+        self.uncached.get_or_init(open).as_ref()
+    }
+}
+
+/// Fills `buf` from `offset` on; fewer bytes only where the file ends.
+pub(crate) fn read_fully(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], offset.saturating_add(done as u64)) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+impl DiskFile for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_fully(&self.file, buf, offset)
+    }
+
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        System::read_cached(self.file.as_fd(), buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        let is_aligned = buf.as_ptr().addr().is_multiple_of(UNCACHED_ALIGNMENT)
+            && buf.len().is_multiple_of(UNCACHED_ALIGNMENT)
+            && offset.is_multiple_of(UNCACHED_ALIGNMENT as u64);
+        if let Some(file) = self.uncached().filter(|_| is_aligned) {
+            match file.write_all_at(buf, offset) {
+                // Some file systems accept the flag and refuse the first write.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+                result => return result,
+            }
+        }
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.shared.health.check()?;
+        self.file.set_len(bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.shared.health.check()?;
+        // Through the descriptor that wrote: one opened later might not be told of an earlier loss.
+        System::sync_data(self.file.as_fd()).inspect_err(|error| {
+            self.shared.health.poison(format!("the sync of {} failed: {error}", self.name));
+        })
+    }
+
+    fn start_writeback(&self, offset: u64, bytes: u64) {
+        System::start_writeback(self.file.as_fd(), offset, bytes);
+    }
+
+    fn reserve(&self, offset: u64, bytes: u64) {
+        if self.shared.health.check().is_ok() {
+            System::reserve(self.file.as_fd(), offset, bytes);
+        }
+    }
+
+    fn is_in_memory(&self) -> bool {
+        System::is_in_memory(self.file.as_fd())
+    }
+
+    fn try_lock(&self) -> io::Result<()> {
+        let operation = calls::FlockOperation::NonBlockingLockExclusive;
+        match retry_on_intr(|| calls::flock(&self.file, operation)) {
+            Ok(()) => Ok(()),
+            Err(Errno::WOULDBLOCK) => Err(lock::file_in_use(&self.name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for RealFile {
+    fn drop(&mut self) {
+        if let Some(Temporary::Named(name)) = self.temporary.as_mut().map(Mutex::get_mut) {
+            // One that cannot be removed is swept at the next start, as after a crash.
+            let _ = calls::unlinkat(&self.shared.root, name.as_str(), AtFlags::empty());
+        }
+    }
+}

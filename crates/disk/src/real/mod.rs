@@ -1,0 +1,259 @@
+//! The disk that is a directory of the file system.
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::fs::{self as calls, AtFlags, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+use self::file::{RealFile, Temporary};
+use crate::platform::{Calls, FILE_MODE, System};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, path};
+
+pub(crate) use self::file::read_fully;
+
+/// Permissions of new directories: all for the server's own user, nothing for others.
+const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// A directory of the file system. Clones share its health.
+#[derive(Clone, Debug)]
+pub struct RealDisk {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// The start of all paths, so that the disk stays the same when the directory is moved.
+    root: OwnedFd,
+    health: Health,
+    /// `true` while temporary files are made without a name. Given up at the first refusal.
+    has_unnamed_files: AtomicBool,
+}
+
+/// The number in the name of the next named temporary file. One for all disks of the process: a
+/// handle that outlives its disk must not remove the file of a later one of the same directory.
+static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+impl RealDisk {
+    /// Opens the directory `root`; it is created if it is missing. Nothing in it is touched.
+    ///
+    /// # Errors
+    /// Why the directory cannot be created or opened, with its path.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        create_durably(root).map_err(|error| explain(root, &error))?;
+        Self::open_existing(root)
+    }
+
+    /// Opens the directory `root`, which must be there.
+    ///
+    /// # Errors
+    /// Why the directory cannot be opened, with its path.
+    pub fn open_existing(root: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = calls::open(root, flags, Mode::empty())
+            .map_err(|error| explain(root, &error.into()))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                root,
+                health: Health::new(),
+                has_unnamed_files: AtomicBool::new(System::has_unnamed_files()),
+            }),
+        })
+    }
+
+    fn file(&self, file: OwnedFd, name: &str, temporary: Option<Temporary>) -> Box<dyn DiskFile> {
+        Box::new(RealFile::new(file, name, Arc::clone(&self.shared), temporary))
+    }
+
+    fn open_directory(&self, path: &str) -> io::Result<OwnedFd> {
+        path::check_directory(path)?;
+        let path = if path.is_empty() { "." } else { path };
+        self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
+    fn open_at(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::CLOEXEC;
+        Ok(retry_on_intr(|| calls::openat(&self.shared.root, path, flags, FILE_MODE))?)
+    }
+
+    fn create_named_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        let mut is_retried = false;
+        loop {
+            let number = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TEMPORARY_DIRECTORY}/{}-{number}", std::process::id());
+            match self.open_at(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
+                // Left behind by a dead process of the same id.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_retried => {
+                    is_retried = true;
+                    self.create_dir(TEMPORARY_DIRECTORY)?;
+                }
+                Err(error) => return Err(error),
+                Ok(file) => {
+                    let temporary = Temporary::Named(name.clone());
+                    return Ok(self.file(file, &name, Some(temporary)));
+                }
+            }
+        }
+    }
+}
+
+fn explain(root: &Path, error: &io::Error) -> io::Error {
+    let message = format!("cannot open the directory {}: {error}", root.display());
+    io::Error::new(error.kind(), message)
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        path::check_file(path)?;
+        let flags = match mode {
+            OpenMode::Read => OFlags::RDONLY,
+            OpenMode::Write => OFlags::RDWR,
+            OpenMode::CreateOrWrite => {
+                self.shared.health.check()?;
+                OFlags::RDWR | OFlags::CREATE
+            }
+        };
+        Ok(self.file(self.open_at(path, flags)?, path, None))
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        self.shared.health.check()?;
+        if !self.shared.has_unnamed_files.load(Ordering::Relaxed) {
+            return self.create_named_temporary();
+        }
+        match System::create_unnamed(self.shared.root.as_fd())? {
+            Some(file) => Ok(self.file(file, "a temporary file", Some(Temporary::Unnamed))),
+            None => {
+                self.shared.has_unnamed_files.store(false, Ordering::Relaxed);
+                self.create_named_temporary()
+            }
+        }
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        let file = file
+            .as_any()
+            .downcast_ref::<RealFile>()
+            .filter(|file| file.is_of(&self.shared))
+            .ok_or_else(|| not_linkable("a file of another disk"))?;
+        // Locked over the call, so that two threads cannot both give it a name.
+        let mut temporary = file.temporary().ok_or_else(|| not_linkable("a named file"))?;
+        let root = self.shared.root.as_fd();
+        match &*temporary {
+            Temporary::Linked => return Err(not_linkable("a temporary file that has a name")),
+            Temporary::Unnamed => System::link_unnamed(file.as_fd(), root, path)?,
+            Temporary::Named(name) => System::rename_without_replacing(root, name, path)?,
+        }
+        *temporary = Temporary::Linked;
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(from)?;
+        path::check_file(to)?;
+        Ok(calls::renameat(&self.shared.root, from, &self.shared.root, to)?)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        match calls::unlinkat(&self.shared.root, path, AtFlags::empty()) {
+            // Linux alone says ISDIR; POSIX asks for PERM.
+            Err(Errno::PERM) if self.open_directory(path).is_ok() => Err(Errno::ISDIR.into()),
+            result => Ok(result?),
+        }
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_directory(path)?;
+        if path.is_empty() {
+            return Ok(());
+        }
+        match calls::mkdirat(&self.shared.root, path, DIRECTORY_MODE) {
+            // A file of that name is an error; opening says so.
+            Err(Errno::EXIST) => self.open_directory(path).map(drop),
+            result => Ok(result?),
+        }
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        // Not being able to open it loses nothing; only a failed sync does.
+        let directory = self.open_directory(path)?;
+        System::sync_directory(directory.as_fd()).inspect_err(|error| {
+            let health = &self.shared.health;
+            health.poison(format!("the sync of the directory {path:?} failed: {error}"));
+        })
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        let directory = self.open_directory(path)?;
+        let mut entries = Vec::new();
+        for entry in calls::Dir::read_from(&directory)? {
+            let entry = entry?;
+            // Whatever is not UTF-8 is not ours. It cannot be opened by this name, but it is there.
+            let name = entry.file_name().to_string_lossy();
+            if matches!(&*name, "." | "..") {
+                continue;
+            }
+            let is_dir = match entry.file_type() {
+                calls::FileType::Directory => true,
+                calls::FileType::Unknown => {
+                    match calls::statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => calls::FileType::from_raw_mode(stat.st_mode).is_dir(),
+                        // Removed since.
+                        Err(Errno::NOENT) => continue,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                _ => false,
+            };
+            entries.push(DirEntry { name: name.into_owned(), is_dir });
+        }
+        Ok(entries)
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let numbers = calls::fstatvfs(&self.shared.root)?;
+        Ok(numbers.f_bavail.saturating_mul(numbers.f_frsize))
+    }
+
+    fn health(&self) -> &Health {
+        &self.shared.health
+    }
+}
+
+fn not_linkable(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what} cannot be linked"))
+}
+
+/// Creates `directory` with its parents and makes the new names durable.
+fn create_durably(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let parent = match directory.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    create_durably(parent)?;
+    match std::fs::create_dir(directory) {
+        // Another process was faster. A file of that name is found out when it is opened.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        result => result?,
+    }
+    System::sync_directory(File::open(parent)?.as_fd())
+}

@@ -1,0 +1,135 @@
+//! What only the real disk can show.
+
+use super::*;
+use crate::is_poisoned;
+
+fn disk_with_named_temporaries() -> (tempfile::TempDir, RealDisk) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    disk.create_dir(TEMPORARY_DIRECTORY).expect("created");
+    disk.shared.has_unnamed_files.store(false, Ordering::Relaxed);
+    (directory, disk)
+}
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+#[test]
+fn a_file_on_tmpfs_is_in_memory_and_so_is_one_without_a_disk() {
+    // A tmpfs, where Linux has it at all.
+    if let Ok(directory) = tempfile::tempdir_in("/dev/shm") {
+        let disk = RealDisk::open(directory.path()).expect("opens");
+        assert!(disk.create_temporary().expect("created").is_in_memory());
+    }
+    assert!(crate::memory_file("body").expect("created").is_in_memory());
+    let sources = RealDisk::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR")));
+    let manifest = sources.expect("opens").open("Cargo.toml", OpenMode::Read).expect("opens");
+    let kind = calls::statfs(env!("CARGO_MANIFEST_DIR")).expect("a file system").f_type;
+    assert_eq!(manifest.is_in_memory(), kind == 0x0102_1994);
+}
+
+#[test]
+fn without_unnamed_files_a_temporary_file_lives_in_tmp_until_linked_or_dropped() {
+    let (_directory, disk) = disk_with_named_temporaries();
+    let file = disk.create_temporary().expect("created");
+    let other = disk.create_temporary().expect("created");
+    assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed").len(), 2);
+    file.write_at(b"body", 0).expect("written");
+    disk.link(&*file, "a").expect("linked");
+    let taken = disk.link(&*other, "a").expect_err("taken");
+    assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+    let again = disk.link(&*file, "b").expect_err("has a name");
+    assert_eq!(again.kind(), io::ErrorKind::InvalidInput);
+    drop((file, other));
+    assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed"), []);
+    assert_eq!(disk.open("a", OpenMode::Read).expect("opens").len().expect("length"), 4);
+}
+
+#[test]
+fn a_name_left_behind_by_a_dead_process_is_stepped_over() {
+    let (directory, disk) = disk_with_named_temporaries();
+    let next = NEXT_TEMPORARY.load(Ordering::Relaxed);
+    // More than one: other tests take numbers meanwhile.
+    for number in next..next + 100 {
+        let left = format!("{TEMPORARY_DIRECTORY}/{}-{number}", std::process::id());
+        std::fs::write(directory.path().join(&left), "left behind").expect("written");
+    }
+    let file = disk.create_temporary().expect("created");
+    assert!(file.is_empty().expect("length"));
+    assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed").len(), 101);
+}
+
+#[test]
+fn a_handle_that_outlives_its_disk_leaves_the_files_of_the_next_one_alone() {
+    let (directory, disk) = disk_with_named_temporaries();
+    let late = disk.create_temporary().expect("created");
+    drop(disk);
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    disk.shared.has_unnamed_files.store(false, Ordering::Relaxed);
+    for entry in disk.list(TEMPORARY_DIRECTORY).expect("listed") {
+        disk.remove(&format!("{TEMPORARY_DIRECTORY}/{}", entry.name)).expect("swept");
+    }
+    let files: Vec<_> = (0..3).map(|_| disk.create_temporary().expect("created")).collect();
+    drop(late);
+    for (number, file) in files.iter().enumerate() {
+        disk.link(&**file, &format!("file-{number}")).expect("still has its name");
+    }
+}
+
+#[test]
+fn the_directory_of_named_temporaries_is_made_when_it_is_missing() {
+    let (directory, disk) = disk_with_named_temporaries();
+    std::fs::remove_dir(directory.path().join(TEMPORARY_DIRECTORY)).expect("removed");
+    let file = disk.create_temporary().expect("created");
+    assert_eq!(disk.list(TEMPORARY_DIRECTORY).expect("listed").len(), 1);
+    disk.link(&*file, "a").expect("linked");
+}
+
+#[test]
+fn the_end_of_the_file_is_no_reason_to_wait() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    let file = disk.open("a", OpenMode::CreateOrWrite).expect("created");
+    file.write_at(&[1; 9000], 0).expect("written");
+    let read = |offset| file.try_read_at(&mut [0; 1000], offset).expect("readable");
+    // A file system that cannot say what is in memory never answers.
+    if read(0).is_some() {
+        assert_eq!([read(0), read(8500), read(9000)], [Some(1000), Some(500), Some(0)]);
+    }
+}
+
+#[test]
+fn a_failed_file_sync_poisons_the_disk() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    let good = disk.open("good", OpenMode::CreateOrWrite).expect("created");
+    // A pipe cannot be synced.
+    let (reader, _writer) = io::pipe().expect("a pipe");
+    let bad = disk.file(reader.into(), "bad", None);
+    let error = bad.sync_data().expect_err("not a file");
+    assert!(!is_poisoned(&error), "the first error is the cause itself: {error}");
+    assert!(disk.health().reason().is_some_and(|reason| reason.contains("bad")));
+    assert!(is_poisoned(&good.write_at(b"x", 0).expect_err("refused")));
+    assert!(is_poisoned(&good.sync_data().expect_err("refused")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failed_directory_sync_poisons_the_disk_but_a_missing_directory_does_not() {
+    // The process file system lets nobody sync its directories.
+    let disk = RealDisk::open(Path::new("/proc/self")).expect("opens");
+    let missing = disk.sync_dir("missing").expect_err("missing");
+    assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    assert!(disk.health().check().is_ok());
+    disk.sync_dir("").expect_err("cannot be synced");
+    assert!(is_poisoned(&disk.sync_dir("").expect_err("refused")));
+}
+
+#[test]
+fn missing_parents_of_the_root_are_created() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let root = directory.path().join("a/b/c");
+    RealDisk::open(&root).expect("created");
+    RealDisk::open(&root).expect("opened again");
+    std::fs::write(root.join("file"), "").expect("written");
+    let error = RealDisk::open(&root.join("file")).expect_err("not a directory");
+    assert!(error.to_string().contains("a/b/c/file"), "{error}");
+}
