@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use crate::banner::banner;
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
+use crate::platform::{disable_huge_pages, raise_file_limit, stop_signal};
 use crate::server::{Server, ServerError};
 use crate::{health, telemetry, verify};
 
@@ -69,6 +70,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         return fail(FAILED, &reason);
     }
     raise_file_limit();
+    disable_huge_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
@@ -90,40 +92,4 @@ async fn serve_until_told(config: Config) -> Result<(), ServerError> {
     tracing::info!(signal = name, "stopping");
     server.stop().await;
     Ok(())
-}
-
-/// Ends with the name of the signal.
-#[cfg(unix)]
-fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        }
-    })
-}
-
-/// Ends with the name of the signal.
-#[cfg(not(unix))]
-fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
-    Ok(async {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => "Ctrl-C",
-            Err(_) => std::future::pending().await,
-        }
-    })
-}
-
-/// Every connection and every open blob is a file: 1,024, the usual limit, would be spent long
-/// before our own limits are.
-fn raise_file_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::debug!(%error, "the limit on open files stays as it is");
-    }
 }

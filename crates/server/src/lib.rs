@@ -38,6 +38,7 @@ pub mod front;
 pub mod fuzzing;
 pub mod health;
 pub mod offload;
+mod platform;
 mod router;
 mod s3;
 mod serve;
