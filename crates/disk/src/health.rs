@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-/// Whether a disk can still be written to. Clones share one flag.
+/// The poison flag of a disk. Clones share one flag.
 ///
 /// The kernel reports a lost page once and marks it clean, so a sync that is repeated after a
 /// failure succeeds without the bytes being anywhere. Hence the flag cannot be taken back: only
@@ -22,7 +22,8 @@ impl Health {
         Self::default()
     }
 
-    /// To be asked before every write, create, link, rename, removal and sync.
+    /// Refuses once the flag is poisoned. Called before every write, create, link, rename, removal and
+    /// sync.
     ///
     /// # Errors
     /// The refusal that [`is_poisoned`] recognises, once the flag has been poisoned.
@@ -39,20 +40,20 @@ impl Health {
         let _ = self.reason.set(Arc::from(reason.into()));
     }
 
-    /// Whether writes are refused.
+    /// `true` once writes are refused.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.reason.get().is_some()
     }
 
-    /// Why writes are refused, if they are.
+    /// The reason for which writes are refused, if they are.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.reason.get().map(AsRef::as_ref)
     }
 }
 
-/// Whether `error`, or one that it wraps, is the refusal of a poisoned disk ([`Health::check`]).
+/// `true` if `error`, or one that it wraps, is the refusal of a poisoned disk ([`Health::check`]).
 #[must_use]
 pub fn is_poisoned(error: &io::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);

@@ -1,9 +1,30 @@
-//! The one room where bytes become durable.
+//! Durable files: a directory tree with the few operations that a durable store needs.
 //!
-//! [`Disk`] is a directory tree with the few operations that a durable store needs: files read and
-//! written at an offset, syncs, a hard link into place, and syncs of directories. [`RealDisk`] is
-//! the file system; `SimulatedDisk` (feature `test-util`) is its twin in memory, which forgets what
-//! was not synced, fails, or crashes on demand, so that crash tests are ordinary fast tests.
+//! [`Disk`] has files that are read and written at an offset, syncs, a hard link into place, and syncs
+//! of directories. [`RealDisk`] is the file system. `SimulatedDisk` (feature `test-util`) is its twin
+//! in memory, which forgets what was not synced, fails, or crashes on demand, so that crash tests are
+//! ordinary fast tests. [`DirectoryLock`] keeps a second process away.
+//!
+//! A file that is complete or not there, whenever the power is cut:
+//!
+//! ```
+//! use liteio_disk::{Disk, DiskFile, OpenMode, RealDisk};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let disk = RealDisk::open(directory.path())?;
+//!
+//! // Contents, then name, then directory.
+//! let file = disk.create_temporary()?;
+//! file.write_at(b"body", 0)?;
+//! file.sync_data()?;
+//! disk.link(&*file, "a")?;
+//! disk.sync_dir("")?;
+//!
+//! let mut bytes = [0; 4];
+//! disk.open("a", OpenMode::Read)?.read_at(&mut bytes, 0)?;
+//! assert_eq!(&bytes, b"body");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! # The promise
 //! - Bytes written are durable once [`DiskFile::sync_data`] has returned `Ok` for a file whose
@@ -13,6 +34,12 @@
 //! - After any failed sync the page cache can no longer be trusted: [`Health`] is poisoned and every
 //!   later write and sync through the same disk fails with [`is_poisoned`] until it is reopened.
 //!   Reads go on.
+//!
+//! # Systems
+//! Linux is tested. Elsewhere temporary files have names in `tmp/`, no read can tell that it would not
+//! wait, and nothing bypasses the page cache; the promise is the same. On macOS a sync is
+//! `F_FULLFSYNC`. That code is type-checked and has not run there. The feature `portable` selects it on
+//! Linux too, for tests: it changes no interface and no promise, only speed.
 
 mod content;
 mod health;
@@ -35,14 +62,14 @@ pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, SimulatedDisk};
 
-/// What addresses, lengths and offsets must be multiples of to pass by the page cache: pages and the
-/// blocks of every common device are no larger.
+/// The alignment of addresses, lengths and offsets of a write past the page cache: pages and blocks of
+/// every common device are no larger.
 pub const UNCACHED_ALIGNMENT: usize = 4096;
 
 /// The directory, below the root of a disk, of temporary files that have a name.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
-/// How [`Disk::open`] treats a file that is, or is not, there.
+/// The mode of [`Disk::open`]: reading or writing, and creating a missing file or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// An existing file, for reading only.
@@ -61,10 +88,10 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Opens the file at `path`.
     fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Creates a file without a name in the file system of this disk (`O_TMPFILE`), or, where the
-    /// file system has none, one under a unique name below `tmp/` (a directory that must exist). It
-    /// vanishes when dropped without [`Disk::link`]; one left in `tmp/` by a crash is removed by the
-    /// owner at start.
+    /// Creates a temporary file: one without a name (`O_TMPFILE`), or, where the system or the file
+    /// system has none, one with a unique name in `tmp/`, a directory that is created when it is
+    /// missing. It vanishes when it is dropped without [`Disk::link`]. A crash leaves the names in
+    /// `tmp/`: whoever owns the directory removes them all at start, before its first temporary file.
     fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Gives a temporary file the name `path`. Fails with `AlreadyExists` when the name is taken;
@@ -98,7 +125,7 @@ pub trait Disk: Debug + Send + Sync + 'static {
 pub struct DirEntry {
     /// The name, without any directory.
     pub name: String,
-    /// Whether it is a directory.
+    /// `true` for a directory.
     pub is_dir: bool,
 }
 
@@ -107,8 +134,8 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// Reads into `buf` from `offset`, as much as there is: short only at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Like [`DiskFile::read_at`], but only what memory can give at once; `None` when the call would
-    /// have to wait for the device, also for a part of `buf`.
+    /// Like [`DiskFile::read_at`], but from the page cache only: `None` when the call might have to wait
+    /// for the device, if only for a part of `buf`. Always `None` where the system cannot tell.
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
 
     /// Writes all of `buf` at `offset`. After an error any part of it may have been written.
@@ -125,7 +152,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether the file is empty.
+    /// `true` if the length is 0.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -133,11 +160,11 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// Cuts the file, or extends it with zeros, to `bytes`.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes everything written so far, and the length, durable (`fdatasync`). A failure poisons the
-    /// disk.
+    /// Makes everything written so far, and the length, durable (`fdatasync`; on macOS
+    /// `F_FULLFSYNC`). A failure poisons the disk.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// Starts writing back without waiting, as a hint (`sync_file_range`), so that a later
+    /// A hint to start writing dirty pages back without waiting (`sync_file_range`), so that a later
     /// [`DiskFile::sync_data`] has less to do. Promises nothing.
     fn start_writeback(&self, offset: u64, bytes: u64);
 
@@ -145,18 +172,17 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// another handle of the same file has it, also one of this process.
     fn try_lock(&self) -> io::Result<()>;
 
-    /// The descriptor behind this file, so that it can be mapped for reading; `None` when there is
-    /// none, as on the simulated disk. Nothing may be written through it: that would pass by
-    /// [`Health`].
+    /// The descriptor of this file, for mapping it for reading; `None` when there is none, as on the
+    /// simulated disk. Nothing may be written through it: that would bypass [`Health`].
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Whether the file is on no device, as on tmpfs: to sync it costs nothing.
+    /// `true` if the file is known to be on no device, as on tmpfs: a sync costs nothing then.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Takes the space for `bytes` from `offset` at once, as a hint before many small writes there. The
-    /// length stays. Promises nothing.
+    /// A hint to allocate the space for `bytes` from `offset` at once, before many small writes there.
+    /// The length stays. Promises nothing.
     fn reserve(&self, offset: u64, bytes: u64) {
         let _ = (offset, bytes);
     }

@@ -10,14 +10,14 @@ use rustix::fs::{FlockOperation, flock};
 /// The name of the lock file in the data directory.
 const LOCK_FILE: &str = "lock";
 
-/// The sole right to use a data directory, until dropped.
+/// The exclusive lock of a data directory, released when dropped.
 ///
-/// It is an `flock` on the file `lock`, which therefore may stay behind: the kernel gives the right
-/// back when the process ends, however it ends. The file holds the process id of the holder, for
-/// the message of the one who comes second.
+/// It is an `flock` on the file `lock`, which therefore may stay behind: the kernel releases the lock
+/// when the process ends, however it ends. The file holds the process id of the holder, for the error
+/// of a second process.
 #[derive(Debug)]
 pub struct DirectoryLock {
-    // Closing it gives the right back.
+    // Closing the file releases the lock.
     _file: File,
 }
 

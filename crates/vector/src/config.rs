@@ -1,9 +1,9 @@
-//! What a file of vectors is opened with.
+//! The parameters of a file of vectors.
 
 use crate::error::VectorError;
 use crate::limits::DIMENSION_MAX;
 
-/// How far two vectors are from each other.
+/// The distance function between two vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// 1 − the cosine of the angle: 0 for the same direction, 1 at a right angle, 2 for opposite
@@ -40,7 +40,7 @@ impl Shape {
         self.dimension as usize
     }
 
-    /// How vectors are compared.
+    /// The distance by which vectors are compared.
     #[must_use]
     pub fn metric(self) -> Metric {
         self.metric
@@ -57,7 +57,7 @@ impl Shape {
     }
 }
 
-/// What a commit waits for.
+/// The layer that a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// The device: what was committed survives a power cut.

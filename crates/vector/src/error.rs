@@ -1,11 +1,12 @@
-//! Why vectors could not be stored or found.
+//! The errors of this crate.
 
 use std::io;
 
 use crate::config::Metric;
 use crate::slot::Slot;
 
-/// One variant for each thing that a caller can act on.
+/// The reason why vectors could not be stored or found: one variant for each thing that a caller can
+/// act on.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
     /// The vector, or the query, has not the dimension of the file.
@@ -19,15 +20,15 @@ pub enum VectorError {
     /// An element is infinite or not a number.
     #[error("element {element} of vector {vector} is not a finite number")]
     NotFinite {
-        /// Which of the vectors given, from 0.
+        /// The index of the vector among those given.
         vector: usize,
-        /// Which of its elements, from 0.
+        /// The index of the element in the vector.
         element: usize,
     },
     /// A vector of length zero has no direction, so no cosine.
     #[error("vector {vector} has the length zero, which has no cosine distance")]
     ZeroLength {
-        /// Which of the vectors given, from 0.
+        /// The index of the vector among those given.
         vector: usize,
     },
     /// No file can be made for this dimension.

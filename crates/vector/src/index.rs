@@ -20,14 +20,14 @@ use crate::slots::{Runs, SlotFile, View, directory_of};
 #[derive(Debug)]
 pub struct VectorIndex {
     slots: SlotFile,
-    /// Where the codes are kept; `None` in memory.
+    /// The place of the codes; `None` in memory.
     home: Option<Home>,
     codes: RwLock<Option<Arc<Codes>>>,
-    /// Held by the one who makes codes.
+    /// The lock of the thread that makes codes.
     making: Mutex<Saved>,
 }
 
-/// The sequence of the commit whose codes are in the file, as far as that is known.
+/// The sequence of the commit of which codes are saved in the file, as far as that is known.
 #[derive(Debug, Default)]
 struct Saved(Option<u64>);
 
@@ -74,7 +74,7 @@ impl VectorIndex {
     /// there is fine.
     ///
     /// # Errors
-    /// Why they cannot be removed.
+    /// The reason why they cannot be removed.
     pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
         let codes_path = codes_path(path);
         for path in [new_path(&codes_path), codes_path, slots_path(path)] {
@@ -153,7 +153,7 @@ impl VectorIndex {
         Codes::load(&*home.disk, &home.codes_path, shape, opened, self.refined_file())
     }
 
-    /// A file without a name for the finer codes. Without one, more vectors are compared exactly.
+    /// A temporary file for the finer codes. Without one, more vectors are compared exactly.
     fn refined_file(&self) -> Option<Arc<dyn DiskFile>> {
         let file = match &self.home {
             Some(home) => home.disk.create_temporary(),
@@ -164,7 +164,8 @@ impl VectorIndex {
 
     /// Codes, and the slots that have none yet: few.
     fn codes(&self) -> Result<(Arc<Codes>, SlotSet), VectorError> {
-        // In this order: what is made in between is only compared exactly once more.
+        // The set comes before the codes: a code made in between is compared exactly once more, which
+        // is harmless. The other way round a vector could be in neither.
         let without_code = self.slots.changed();
         if without_code.count() <= WITHOUT_CODE_MAX
             && let Some(codes) = self.codes.read().clone()
@@ -180,7 +181,7 @@ impl VectorIndex {
     /// In memory it does nothing, nor when they are there already.
     ///
     /// # Errors
-    /// Why they cannot be written. Nothing is lost but time.
+    /// The reason why they cannot be written. Nothing is lost but time.
     pub fn save_codes(&self) -> Result<(), VectorError> {
         let Some(home) = &self.home else { return Ok(()) };
         if self.slots.shape().dimension() < CODES_DIMENSION_MIN {

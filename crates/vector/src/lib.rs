@@ -46,7 +46,7 @@
 //! - After a failed sync nothing is written until the file is opened again
 //!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: what waits
 //!   is committed when there is space again.
-//! - Which slots are *in use* is for the caller to remember: after opening every slot is, until
+//! - The caller keeps account of the slots *in use*: after opening every slot is, until
 //!   [`SlotFile::retain`]. A slot that was freed is written again only when no [`View`] can still see
 //!   its old vector. The [`vector_crc`] that appending returns, kept beside the slot, proves that a
 //!   vector is the one that was written.
@@ -62,8 +62,7 @@
 //! at those that may be near with codes of four bits, and compares the rest exactly: distances are always
 //! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
 //! is missed. A filter is applied first, so it never costs results. Codes take 108 bytes of memory for a
-//! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file without a name, so in the
-//! page cache. They are made when vectors are committed and then searched for ([`VectorIndex::prepare`]
+//! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file, so in the page cache. They are made when vectors are committed and then searched for ([`VectorIndex::prepare`]
 //! does it ahead), and saved by [`VectorIndex::save_codes`].
 //!
 //! [`Metric::Euclidean`] gives the distance itself, not its square, as clients of S3 Vectors assume: the
@@ -73,6 +72,11 @@
 //! Dimensions 1 to [`DIMENSION_MAX`], [`SLOTS_MAX`] slots a file, [`NEIGHBOURS_MAX`] neighbours a
 //! search. Elements are finite; with [`Metric::Cosine`] no vector has the length zero. Files are
 //! little-endian, as the processors that this crate builds for.
+//!
+//! # Temporary files
+//! Finer codes are in a temporary file of the disk. Where temporary files have names (see
+//! [`liteio_disk`]), a crash leaves them in `tmp/`: empty that directory before the first index is
+//! opened.
 
 mod check;
 mod codes;

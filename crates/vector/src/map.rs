@@ -1,4 +1,4 @@
-//! The read-only map of a file, far past its end.
+//! The read-only memory map of a file, with address space beyond its end.
 #![expect(unsafe_code, reason = "mapping memory, and reading what is mapped")]
 
 use std::ops::Range;
@@ -55,7 +55,8 @@ impl Map {
     /// The `count` elements from byte `offset` on.
     ///
     /// # Safety
-    /// As for [`Map::slice`]; and `offset` is a multiple of 4, and the elements are within the map.
+    /// The conditions of [`Map::slice`] hold; `offset` is a multiple of 4; the elements are within the
+    /// map.
     #[inline]
     pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
         debug_assert!(offset.is_multiple_of(4), "aligned as elements are");

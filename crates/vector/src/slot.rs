@@ -66,7 +66,7 @@ impl SlotSet {
         }
     }
 
-    /// Whether `slot` is in the set.
+    /// `true` if `slot` is in the set.
     #[must_use]
     pub fn contains(&self, slot: Slot) -> bool {
         let (word, bit) = place(slot);
@@ -79,7 +79,7 @@ impl SlotSet {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether the set is empty.
+    /// `true` if the set has no slot.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)

@@ -46,7 +46,7 @@ impl RealDisk {
     /// Opens the directory `root`; it is created if it is missing. Nothing in it is touched.
     ///
     /// # Errors
-    /// Why the directory cannot be created or opened, with its path.
+    /// The reason why the directory cannot be created or opened, with its path.
     pub fn open(root: &Path) -> io::Result<Self> {
         create_durably(root).map_err(|error| explain(root, &error))?;
         Self::open_existing(root)
@@ -55,7 +55,7 @@ impl RealDisk {
     /// Opens the directory `root`, which must be there.
     ///
     /// # Errors
-    /// Why the directory cannot be opened, with its path.
+    /// The reason why the directory cannot be opened, with its path.
     pub fn open_existing(root: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = calls::open(root, flags, Mode::empty())
@@ -204,7 +204,7 @@ impl Disk for RealDisk {
         let mut entries = Vec::new();
         for entry in calls::Dir::read_from(&directory)? {
             let entry = entry?;
-            // Whatever is not UTF-8 is not ours. It cannot be opened by this name, but it is there.
+            // A name that is not UTF-8 is not ours. It is listed, but cannot be opened by this text.
             let name = entry.file_name().to_string_lossy();
             if matches!(&*name, "." | "..") {
                 continue;

@@ -1,4 +1,4 @@
-//! What only the real disk can show.
+//! Tests of the real disk alone: temporary files, file systems in memory, failed syncs.
 
 use super::*;
 use crate::is_poisoned;

@@ -1,4 +1,4 @@
-//! Which operation fails, and how.
+//! Faults: the operation that fails, and its way of failing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::generator::Generator;
 
-/// How an operation of a `SimulatedDisk` fails.
+/// The way in which an operation of a `SimulatedDisk` fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The machine stops: the operation may or may not have had its effect, and it and everything
@@ -29,7 +29,7 @@ pub enum Fault {
     FailedSync,
 }
 
-/// What kind of operation is about to run.
+/// The kind of an operation, as far as faults tell kinds apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Write,
@@ -40,7 +40,7 @@ pub(super) enum Operation {
     Sync,
 }
 
-/// How the operation is to run.
+/// The decision about an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
     Run,

@@ -1,4 +1,4 @@
-//! The chance of the simulation: SplitMix64, so that a seed means the same everywhere and for ever.
+//! The random numbers of the simulation: SplitMix64, so that a seed means the same everywhere, always.
 
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {

@@ -1,4 +1,4 @@
-//! The twin of the real disk in memory: it forgets, fails and crashes on demand.
+//! The simulated disk: a twin of the real one in memory that forgets, fails and crashes on demand.
 
 mod fault;
 mod file;
@@ -24,7 +24,7 @@ use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, pat
 pub use self::fault::Fault;
 pub(crate) use self::generator::Generator;
 
-/// A disk in memory that keeps only what was promised. Clones are handles of the same disk.
+/// A disk in memory that keeps no more than was promised. Clones are handles of the same disk.
 ///
 /// The same seed and the same calls in the same order give the same disk, byte for byte. After
 /// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process goes on with the
@@ -57,7 +57,7 @@ pub struct SimulatedDisk {
 struct Shared {
     /// As `State::is_stopped`, for reads, which do not take the lock.
     is_stopped: AtomicBool,
-    /// Decides which reads would have to wait for the device.
+    /// The number of reads so far, which decides about those that would have to wait for the device.
     reads: AtomicU64,
     health: Health,
     has_named_temporaries: bool,
@@ -75,7 +75,7 @@ struct State {
     allocated_bytes: u64,
 }
 
-/// As large as no test needs.
+/// Larger than any test needs.
 const CAPACITY_BYTES_DEFAULT: u64 = 1 << 40;
 
 impl SimulatedDisk {

@@ -1,4 +1,5 @@
-//! A file of the simulated disk: what a reader sees, what the device has, and what is in between.
+//! A file of the simulated disk: the bytes that readers see, those of the device, and the changes
+//! between the two.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ pub(super) struct Node {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeState {
-    /// What reads see.
+    /// The bytes that reads see.
     pub(super) current: Content,
-    /// What the device certainly has.
+    /// The bytes that the device certainly has.
     durable: Content,
-    /// What leads from `durable` to `current`, in order.
+    /// The changes that lead from `durable` to `current`, in order.
     pending: Vec<Change>,
     /// A sync failed: `pending` was forgotten though `durable` is behind `current`.
     lost_a_sync: bool,
@@ -40,7 +41,7 @@ enum Change {
     SetLen(u64),
 }
 
-/// How much of what was not synced a power cut leaves.
+/// The share of unsynced changes that a power cut leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mood {
     Lose,
@@ -120,7 +121,7 @@ impl NodeState {
         self.lost_a_sync = true;
     }
 
-    /// What the device has after a power cut.
+    /// The bytes of the device after a power cut.
     ///
     /// A sector holds what it held after one of the changes that touched it, or before all of them:
     /// the kernel writes sectors when and in what order it likes, but always as they are just then.

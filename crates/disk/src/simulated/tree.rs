@@ -1,4 +1,5 @@
-//! The names of the simulated disk: what a reader sees, what is durable, and what is in between.
+//! The names of the simulated disk: those that readers see, the durable ones, and the changes between
+//! the two.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -21,7 +22,7 @@ type Names = BTreeMap<Arc<str>, Entry>;
 struct Directory {
     current: Names,
     durable: Names,
-    /// What leads from `durable` to `current`, in order.
+    /// The changes that lead from `durable` to `current`, in order.
     pending: Vec<NameChange>,
 }
 
@@ -255,7 +256,7 @@ impl Tree {
     }
 }
 
-/// Which pending changes of names a power cut keeps.
+/// The choice of the pending changes of names that a power cut keeps.
 struct Fate {
     mood: Mood,
     seed: u64,

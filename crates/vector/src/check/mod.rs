@@ -1,4 +1,4 @@
-//! What a vector may hold.
+//! The check of a vector's elements: finite, and for cosines not all zero.
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]
@@ -31,7 +31,7 @@ pub(crate) fn check_vector(vector: &[f32], index: usize, shape: Shape) -> Result
     Ok(())
 }
 
-/// What all elements of a vector have in common, for deciding about it without branches.
+/// The summary of a vector's elements by which it is checked without branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Content(u32);
 
@@ -41,7 +41,7 @@ impl Content {
         self.0 & SIGN == 0
     }
 
-    /// Whether every element is zero, of either sign.
+    /// `true` if every element is zero, of either sign.
     #[inline]
     fn is_zero(self) -> bool {
         self.0 == EXPONENT_STEP

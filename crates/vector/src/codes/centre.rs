@@ -1,4 +1,4 @@
-//! Where the vectors of an index lie.
+//! The centre of the vectors of an index.
 
 use super::encode::inverse_length;
 use crate::config::Metric;
@@ -53,7 +53,7 @@ impl Centre {
         Ok(Self { elements, spread: (squares / count - length).max(0.0) })
     }
 
-    /// Whether codes with the centre `other` are about as good as with this one.
+    /// `true` if codes with the centre `other` are about as good as with this one.
     pub(super) fn is_near(&self, other: &[f32]) -> bool {
         let difference = |(a, b): (&f32, &f32)| f64::from(*a) - f64::from(*b);
         let differences = self.elements.iter().zip(other).map(difference);

@@ -1,4 +1,4 @@
-//! Codes in memory, as the scan wants them.
+//! Codes in memory, in the order in which the scan reads them.
 
 use super::region::Region;
 
@@ -20,7 +20,7 @@ pub(crate) struct Words(pub(crate) [u64; BLOCK]);
 pub(crate) struct Factors {
     /// |r|², where r is the vector without the centre.
     pub(crate) square: [f32; BLOCK],
-    /// 2·|r|² ÷ Σ|rᵢ|, over the rotated r: what a sum over signs is multiplied with.
+    /// 2·|r|² ÷ Σ|rᵢ|, over the rotated r: the factor of a sum over signs.
     pub(crate) scale: [f32; BLOCK],
     /// The number of signs that are positive.
     pub(crate) ones: [f32; BLOCK],
@@ -42,7 +42,7 @@ pub(crate) struct Code {
 pub(crate) struct Chunk {
     /// Words of one code.
     pub(super) words: usize,
-    /// For each block its words.
+    /// The words of each block.
     pub(super) signs: Box<[Words]>,
     pub(super) factors: Box<[Factors]>,
     /// The finer codes, one after the other; `None` when there was no space for them.
@@ -84,7 +84,7 @@ impl Chunk {
         }
     }
 
-    /// From here on there are none: more vectors are compared exactly.
+    /// Drops the finer codes for good: more vectors are compared exactly then.
     pub(super) fn forget_refined(&mut self) {
         self.refined = None;
     }
@@ -93,7 +93,7 @@ impl Chunk {
     /// zeros.
     ///
     /// # Errors
-    /// Why they cannot be read.
+    /// The reason why they cannot be read.
     pub(super) fn read_refined(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         self.refined.as_ref().map_or(Ok(()), |refined| refined.read(buffer))
     }

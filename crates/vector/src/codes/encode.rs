@@ -1,4 +1,4 @@
-//! From vectors to codes, and from a query to what is compared with codes.
+//! Encoding: codes of vectors, and the form of a query that is compared with codes.
 //!
 //! A code keeps the signs of the rotated vector r, after the centre of the data was taken away. For a
 //! query q, also without the centre and rotated, |r − q|² = |r|² + |q|² − 2⟨r, q⟩, and ⟨r, q⟩ is
@@ -157,7 +157,7 @@ impl Encoder {
     }
 }
 
-/// What a vector is multiplied with to have the length 1.
+/// The factor that gives a vector the length 1.
 pub(super) fn inverse_length(vector: &[f32]) -> f32 {
     let square = sum_of_squares(vector);
     if SQUARES.contains(&square) {

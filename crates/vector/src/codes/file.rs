@@ -38,7 +38,7 @@ impl Codes {
     /// Writes the codes of the first `slots` slots to `path`, as they were at the commit of `stamp`.
     ///
     /// # Errors
-    /// Why they cannot be written; whatever was there before may be gone.
+    /// The reason why they cannot be written; codes that were there before may be gone.
     pub(crate) fn save(
         &self,
         disk: &dyn Disk,
@@ -139,7 +139,7 @@ pub(crate) struct Opened {
     pub(crate) slots: u32,
 }
 
-/// Where codes are written before they replace those at `path`.
+/// The path to which codes are written before they replace those at `path`.
 pub(crate) fn new_path(path: &str) -> String {
     format!("{path}.new")
 }

@@ -29,7 +29,7 @@ use crate::config::Shape;
 use crate::error::VectorError;
 use crate::slots::View;
 
-/// When there are so many times more slots than there were, the centre is looked at again.
+/// The growth in slots after which the centre is looked at again.
 const GROWTH_MAX: usize = 16;
 
 /// The codes of all slots. Scans and changes may come from many threads at once.
@@ -37,7 +37,7 @@ const GROWTH_MAX: usize = 16;
 pub(crate) struct Codes {
     encoder: Encoder,
     chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
-    /// Where the finer codes are; `None` when there was no space for such a file.
+    /// The file of the finer codes; `None` when there was no space for one.
     refined_file: Option<Arc<dyn DiskFile>>,
     /// Slots when the centre was looked at last.
     slots_at_start: AtomicUsize,
@@ -67,9 +67,9 @@ impl Codes {
         Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
     }
 
-    /// Whether there are so many more vectors by now, and they lie so far from the centre, that codes
-    /// with another centre are better. To make them anew takes 10 µs a vector, and the memory of
-    /// the old ones besides, so it is not done for nothing.
+    /// `true` if codes with another centre are better by now: there are many more vectors, and they lie
+    /// far from this one. Making codes anew takes 10 µs a vector, and the memory of the old ones
+    /// besides.
     ///
     /// # Errors
     /// When vectors cannot be read.
@@ -191,7 +191,7 @@ mod tests {
         assert!(outgrown(&append(1, 5.0)), "elsewhere");
         let codes = Codes::for_vectors_of(&file.view(), None).expect("made");
         assert!(!codes.are_outgrown(&file.view()).expect("read"), "new ones");
-        // As if they had been made of a few of these vectors.
+        // Codes that were made of a few of these vectors.
         let old = || Codes::with_centre(shape, codes.encoder.centre().to_vec(), 9, None);
         let few = old();
         assert!(!few.are_outgrown(&file.view()).expect("read"), "where they were");

@@ -8,7 +8,7 @@ use liteio_disk::DiskFile;
 use crate::map::Map;
 
 /// A part of a temporary file, read through a map and written through `&mut self` only. On a disk
-/// whose files cannot be mapped it is ordinary memory.
+/// whose files cannot be mapped it is heap memory.
 #[derive(Debug)]
 pub(super) struct Region {
     kind: Kind,
@@ -53,7 +53,7 @@ impl Region {
     /// Copies all of it, with zeros where nothing was written.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     pub(super) fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.kind {
             // Not through the map: a hole in a file in memory would take space for being looked at.
@@ -69,7 +69,7 @@ impl Region {
     }
 
     /// # Errors
-    /// Why it cannot be written; the bytes are then any.
+    /// The reason why it cannot be written; the bytes are then any.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.kind {
             Kind::Mapped { file, offset, .. } => file.write_at(bytes, *offset + at as u64),

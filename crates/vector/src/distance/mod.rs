@@ -98,9 +98,9 @@ impl<'query> Query<'query> {
         Self { vector: scaled.collect(), metric, length: length * scale, kernels }
     }
 
-    /// What orders vectors: the cosine distance, which rounding may have brought a little below 0, or
-    /// the square of the Euclidean one. Always finite: no square of a difference of two `f32` is too
-    /// large or too small for an `f64`.
+    /// The rank that orders vectors: the cosine distance, which rounding may have brought a little
+    /// below 0, or the square of the Euclidean one. Always finite: no square of a difference of two
+    /// `f32` is too large or too small for an `f64`.
     #[inline]
     pub(crate) fn rank(&self, vector: &[f32]) -> f64 {
         match self.metric {

@@ -1,7 +1,7 @@
 //! Searching by codes first: a scan of all codes, then exact distances of those that may be near.
 //!
 //! A partition of the slots is scanned for lower bounds of the distances. The exact distances of the
-//! few with the lowest bounds give a threshold; everyone whose bound is below it is compared exactly.
+//! few with the lowest bounds give a threshold; every vector whose bound is below it is compared exactly.
 
 use super::Search;
 use super::exact;
@@ -17,7 +17,7 @@ use crate::limits::{
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
-/// What all partitions of a search share.
+/// The parts of a search that all partitions share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'scan> {
     pub(super) view: &'scan View,
@@ -32,7 +32,7 @@ pub(super) struct Scan<'scan> {
     pub(super) partition_chunks: usize,
 }
 
-/// Memory that is used again for the next partition.
+/// Buffers that are used again for the next partition.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     bounds: Vec<f32>,
@@ -49,14 +49,14 @@ const SELECT_PART: usize = 64;
 
 const _: () = assert!(PARTITION_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
 
-/// How many chunks a partition has, so that all threads have work.
+/// The number of chunks of a partition, such that all threads have work.
 pub(super) fn partition_chunks(slots: u32, threads: usize) -> usize {
     let chunks = (slots as usize).div_ceil(CHUNK_SLOTS);
     chunks.div_ceil(threads.max(1)).clamp(1, PARTITION_SLOTS_MAX / CHUNK_SLOTS)
 }
 
 impl Scan<'_> {
-    /// How many partitions there are.
+    /// The number of partitions.
     pub(super) fn partitions(&self) -> usize {
         (self.view.slot_count() as usize).div_ceil(self.partition_chunks * CHUNK_SLOTS)
     }
@@ -276,7 +276,7 @@ fn is_below(bound: f32, limit: f32) -> bool {
     !is_above(bound, limit) && bound != f32::INFINITY
 }
 
-/// What cannot be compared is not above: it is a candidate.
+/// `false` also where the two cannot be compared (NaN): such a slot is a candidate.
 #[inline]
 fn is_above(bound: f32, limit: f32) -> bool {
     bound > limit

@@ -19,12 +19,12 @@ use crate::slots::View;
 use self::coded::{Scan, Scratch, partition_chunks};
 use self::top_k::TopK;
 
-/// What to search for.
+/// A search: the query and its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'search> {
     /// The vector whose neighbours are wanted.
     pub query: &'search [f32],
-    /// How many, at most [`NEIGHBOURS_MAX`].
+    /// The number of neighbours wanted, at most [`NEIGHBOURS_MAX`].
     pub neighbours: usize,
     /// Only vectors in these slots; without it all of them. It is applied before the search: as many
     /// neighbours come back as are wanted whenever that many match.
@@ -36,9 +36,9 @@ pub struct Search<'search> {
 /// A vector that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Where it is.
+    /// The slot of the vector.
     pub slot: Slot,
-    /// How far it is from the query by the metric of the file, computed from all elements as `f32`.
+    /// The distance from the query by the metric of the file, computed from all elements as `f32`.
     /// Never below 0, always finite: only a Euclidean one can be larger than any `f32`.
     pub distance: f64,
 }
@@ -70,8 +70,8 @@ impl<'search> Search<'search> {
         Ok(())
     }
 
-    /// Whether so few vectors may be found, or such short ones, or so many are wanted, that all of them
-    /// are compared.
+    /// `true` if all candidates are to be compared exactly: there are few of them, or they are short, or
+    /// many neighbours are wanted.
     pub(crate) fn is_exact(&self, view: &View) -> bool {
         if view.shape().dimension() < CODES_DIMENSION_MIN {
             return true;
@@ -104,8 +104,8 @@ impl<'search> Search<'search> {
 }
 
 impl View {
-    /// The nearest neighbours by comparing all vectors, without codes: what
-    /// [`VectorIndex::search`](crate::VectorIndex::search) is measured against.
+    /// The nearest neighbours by comparing all vectors, without codes: the reference for
+    /// [`VectorIndex::search`](crate::VectorIndex::search).
     ///
     /// # Errors
     /// As [`VectorIndex::search`](crate::VectorIndex::search).
@@ -121,7 +121,7 @@ impl View {
     }
 }
 
-/// Which instructions distances, codes and finer codes are compared with on this processor, in words.
+/// The kernels that this processor runs for distances, codes and finer codes, in words.
 #[must_use]
 pub fn processor_kernels() -> String {
     let (distances, codes, finer) = (Kernels::best().name, Scanner::best().name, Dot::best().name);

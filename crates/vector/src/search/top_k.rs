@@ -11,7 +11,7 @@ pub(crate) struct TopK<R: Rank> {
     capacity: usize,
 }
 
-/// What orders candidates: the rank of a vector is an `f64`, a bound below it an `f32`.
+/// A number that orders candidates: the rank of a vector is an `f64`, a bound below it an `f32`.
 pub(crate) trait Rank: Copy {
     const INFINITY: Self;
 

@@ -1,4 +1,4 @@
-//! Writing zeros ahead of the vectors, while commits are small.
+//! Preallocation: zeros are written behind the last vector, while commits are small.
 //!
 //! A sync of blocks that were written before needs no change of the file's metadata, which on ext4
 //! takes 116 instead of 196 µs. So while small commits come, a thread keeps up to a megabyte of zeros
@@ -31,7 +31,7 @@ pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
     }
     let mut filler = shared.filler.lock();
     if let Some(finished) = filler.take() {
-        // It has cleared `is_filling`, so it waits for nothing more.
+        // `is_filling` is clear, so the thread has ended or is about to: the join does not wait.
         let _ = finished.join();
     }
     let for_thread = Arc::clone(shared);
@@ -51,7 +51,7 @@ fn fill(shared: &Shared) {
         let mut writer = shared.writer.lock();
         let target = slot_offset(shared.shape, writer.count) + AHEAD_BYTES;
         if writer.file_end >= target || shared.file.write_at(&zeros, writer.file_end).is_err() {
-            // A device that is full or broken is found out by those who have something to write.
+            // A full or broken device is reported to the next append or commit.
             break;
         }
         writer.file_end += AHEAD_PIECE_BYTES;

@@ -13,17 +13,17 @@ use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
 
-/// Names a commit.
+/// The identity of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) file_id: u64,
     pub(crate) sequence: u64,
 }
 
-/// Everything that only one commit at a time may touch.
+/// The state that only one commit at a time may touch.
 #[derive(Debug)]
 pub(super) struct Committer {
-    /// Of the file.
+    /// The format version of the file.
     version: u32,
     /// The superblock that was written last, or zeros: the next is made in its place.
     block: Box<Block>,
@@ -34,7 +34,7 @@ pub(super) struct Committer {
     durable_sequence: u64,
     durable_place: u64,
     durable_count: u32,
-    /// Where the batch of that commit begins.
+    /// The first slot of the batch of that commit.
     durable_base: u32,
     /// The file may hold what a killed process wrote and did not sync.
     is_synced: bool,
@@ -43,18 +43,18 @@ pub(super) struct Committer {
     visible_ticket: u64,
 }
 
-/// What the writer has for a commit.
+/// The appended vectors that one commit makes visible.
 struct Batch {
     ticket: u64,
     count: u32,
     base: u32,
     check: u64,
-    /// What is taken from the writer's check when this is durable.
+    /// The sum that is taken off the writer's check when this is durable.
     taken_check: u64,
     has_rewritten: bool,
-    /// Of the vectors that become visible.
+    /// Bytes of the vectors that become visible.
     bytes: u64,
-    /// Of the vectors that are not durable yet.
+    /// Bytes of the vectors that are not durable yet.
     unsynced_bytes: u64,
 }
 
@@ -76,7 +76,7 @@ impl Committer {
         }
     }
 
-    /// Of the last commit.
+    /// The sequence of the last commit.
     pub(super) fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -97,13 +97,14 @@ impl Committer {
 impl Shared {
     pub(super) fn commit(&self, durability: Durability) -> Result<(), VectorError> {
         let ticket = self.writer.lock().ticket;
-        // Whoever gets here first commits for all who wait behind.
+        // Group commit: the first thread to get the lock commits for all that wait behind it.
         let mut committer = self.committer.lock();
         if committer.covers(ticket, durability) {
             return Ok(());
         }
         if !committer.is_synced {
-            // The next superblock builds on what the file holds, so that must be certain first.
+            // A killed process may have left bytes in the page cache that the device does not have. The
+            // next superblock builds on them, so they are made durable first.
             self.file.sync_data()?;
             committer.is_synced = true;
             if committer.covers(ticket, durability) {
@@ -174,6 +175,7 @@ impl Shared {
             check: batch.check,
             codes_valid_from: committer.codes_valid_from,
         };
+        // Never over the superblock of the last durable commit: a torn write here leaves that one.
         let place = 1 - committer.durable_place;
         superblock.encode_over(&mut committer.block);
         self.file.write_at(&*committer.block, place * SUPERBLOCK_BYTES as u64)?;
@@ -194,8 +196,9 @@ impl Shared {
         let writer = &mut *guard;
         if durability == Durability::Fsync {
             committer.durable_ticket = batch.ticket;
-            // Not even the batch of the commit before is touched, so that it still verifies should the
-            // superblock of this one be damaged.
+            // Two batches stay unwritten: that of this commit, and that of the commit before, which
+            // recovery falls back to should this superblock be torn or damaged. A slot rewritten in
+            // either would make its check fail.
             writer.rewritable_end = std::mem::replace(&mut committer.durable_base, batch.base);
             writer.base = batch.count;
             writer.check = writer.check.wrapping_sub(batch.taken_check);

@@ -36,13 +36,13 @@ pub struct SlotFile {
 /// A vector that has its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Where it is, once committed.
+    /// The slot of the vector, once committed.
     pub slot: Slot,
-    /// Its [`vector_crc`], so that nobody computes it twice.
+    /// The [`vector_crc`] of the vector, so that nobody computes it twice.
     pub crc: u64,
 }
 
-/// What [`SlotFile::verify`] has read.
+/// The numbers that [`SlotFile::verify`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// Slots of the file, free ones included.
@@ -57,7 +57,7 @@ pub(super) struct Shared {
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     opened: Opened,
-    // Taken in this order, if several are: committer, writer, readers, published, changed.
+    // Lock order: committer, writer, readers, published, changed.
     pub(super) committer: Mutex<Committer>,
     pub(super) writer: Mutex<Writer>,
     pub(super) readers: Mutex<Readers>,
@@ -67,16 +67,16 @@ pub(super) struct Shared {
     pub(super) filler: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Slots with vectors that became visible and have no codes yet.
+/// The slots of visible vectors that have no codes yet.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Nobody looks after them.
+    /// Slots that no thread makes codes for.
     pub(super) fresh: Runs,
-    /// Somebody is making their codes.
+    /// Slots whose codes are being made.
     pub(super) taken: Runs,
 }
 
-/// What readers see.
+/// The state that readers see.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Published {
     pub(crate) count: u32,
@@ -176,13 +176,13 @@ impl SlotFile {
         self.shared.shape
     }
 
-    /// Slots that readers can know of, free ones included: those of the last commit.
+    /// The number of slots of the last commit, free ones included.
     #[must_use]
     pub fn slot_count(&self) -> u32 {
         self.shared.published.read().count
     }
 
-    /// Vectors that readers can see.
+    /// The number of vectors that readers can see.
     #[must_use]
     pub fn vector_count(&self) -> usize {
         self.published().live.count()
@@ -199,8 +199,8 @@ impl SlotFile {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
-        // Who appends one by one mostly walks through an array: its next vector comes out of memory
-        // while this one is written.
+        // Appending one by one mostly walks through an array: the next vector of it is fetched while
+        // this one is written.
         prefetch_behind(bytemuck::cast_slice(vector));
         check_vector(vector, 0, shared.shape)?;
         let crc = vector_crc(vector);
@@ -236,7 +236,8 @@ impl SlotFile {
             match shared.append(&mut writer, vector, crc) {
                 Ok(slot) => written.push(Written { slot, crc }),
                 Err(error) => {
-                    // They are written sooner or later, but nobody will see them.
+                    // Their slots are taken already. They are written with the stage, never published,
+                    // and free after the next commit.
                     writer.withdrawn.extend(written.iter().map(|written| written.slot.number()));
                     return Err(error);
                 }
@@ -264,9 +265,9 @@ impl SlotFile {
     /// is written again when all [`View`]s that may have seen it are gone. Slots that are free
     /// already stay so.
     ///
-    /// **Which slots are in use is not in the file**: after opening none is free until
-    /// [`SlotFile::retain`]. So whoever keeps names for vectors frees a slot only after its
-    /// removal from those names is durable.
+    /// **The file does not record which slots are in use**: after opening none is free until
+    /// [`SlotFile::retain`]. So an owner that keeps names for vectors frees a slot only after the
+    /// removal of its name is durable.
     ///
     /// # Errors
     /// [`VectorError::NoSuchSlot`] when one was never handed out; none is freed then.
@@ -384,7 +385,7 @@ impl SlotFile {
         self.shared.published.read().clone()
     }
 
-    /// What was opened, to compare codes with.
+    /// The file as it was opened, to compare saved codes with.
     pub(crate) fn opened(&self) -> &Opened {
         &self.shared.opened
     }
@@ -416,7 +417,7 @@ impl SlotFile {
         changed.taken.clone()
     }
 
-    /// The codes of the slots taken are made.
+    /// Forgets the slots that were taken: their codes are made.
     pub(crate) fn finish_changed(&self) {
         self.shared.changed.lock().taken = Runs::default();
     }
@@ -427,7 +428,7 @@ impl Drop for SlotFile {
         let filler = self.shared.filler.lock().take();
         if let Some(filler) = filler {
             self.shared.is_filling.store(false, Ordering::Relaxed);
-            // Whether it has ended well matters to nobody: the zeros are only for speed.
+            // The zeros are only for speed, so a panic of the thread is of no consequence.
             let _ = filler.join();
         }
     }

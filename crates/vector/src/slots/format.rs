@@ -18,7 +18,7 @@ use crate::error::VectorError;
 use crate::slot::Slot;
 
 const MAGIC: [u8; 8] = *b"liteioVS";
-/// Of new files.
+/// The version of new files.
 pub(super) const VERSION: u32 = 2;
 
 pub(super) const SUPERBLOCK_BYTES: usize = 4096;
@@ -26,18 +26,18 @@ pub(super) const SUPERBLOCK_BYTES: usize = 4096;
 /// The bytes of a superblock.
 pub(super) type Block = [u8; SUPERBLOCK_BYTES];
 
-/// Where the CRC is. Later versions have it where version 2 has it, so that they are recognised.
+/// The offset of the CRC. Later versions keep it where version 2 has it, so that they are recognised.
 fn crc_at(version: u32) -> usize {
     // To sum up four thousand zeros takes longer than all else that a commit computes.
     if version == 1 { SUPERBLOCK_BYTES - 8 } else { 128 }
 }
 
-/// Where slot 0 begins.
+/// The offset of slot 0.
 pub(super) const DATA_OFFSET: u64 = 64 << 10;
 
 const _: () = assert!(cfg!(target_endian = "little"), "files are mapped as they are");
 
-/// One of the two records that say how much of the file counts.
+/// One of the two commit records: how many slots count, and the checksum of those that are new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
     /// 1, or [`VERSION`].
@@ -57,7 +57,7 @@ pub(super) struct Superblock {
     pub(super) codes_valid_from: u64,
 }
 
-/// What was found where a superblock should be.
+/// The content of one of the two places of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Superblock(Superblock),
@@ -145,7 +145,7 @@ pub(crate) fn metric_number(metric: Metric) -> u32 {
     }
 }
 
-/// Where `slot` begins. Slots are 32 bits and strides far less, so it fits.
+/// The offset of `slot`. Slots are 32 bits and strides far less, so it fits.
 pub(super) fn slot_offset(shape: Shape, slot: u32) -> u64 {
     DATA_OFFSET + u64::from(slot) * shape.stride() as u64
 }

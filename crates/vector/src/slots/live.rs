@@ -1,4 +1,4 @@
-//! Which slots hold a vector that readers may see.
+//! The set of live slots: those with a vector that readers may see.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl LiveSet {
         set
     }
 
-    /// Whether `slot` is live. Whoever sees it live sees the bytes of its vector, too.
+    /// `true` if `slot` is live. A thread that sees the bit sees the bytes of the vector, too.
     #[inline]
     pub(crate) fn contains(&self, slot: u32) -> bool {
         self.word(slot as usize / 64) >> (slot % 64) & 1 != 0
@@ -71,14 +71,14 @@ impl LiveSet {
         while next < run.end {
             let in_word = (64 - next % 64).min(run.end - next);
             let (chunk, word, first) = place(next);
-            // As many bits as are in this word, from that of the first slot on.
+            // `in_word` bits, from that of the first slot on.
             let bits = (u64::MAX >> (64 - in_word)) * first;
             self.chunks[chunk][word].fetch_or(bits, Ordering::Release);
             next += in_word;
         }
     }
 
-    /// Tells whether it was set.
+    /// Clears the bit of `slot`; `true` if it was set.
     pub(super) fn clear(&self, slot: u32) -> bool {
         let (chunk, word, bit) = place(slot);
         match self.chunks.get(chunk) {

@@ -1,18 +1,24 @@
-//! When a freed slot may be written again: not while anyone can still read it.
+//! Epochs of readers: a freed slot is not written again while a view may still read it.
+//!
+//! Each freeing ends an epoch. A view is counted in the epoch in which it was opened, and may have seen
+//! every slot that was freed in that epoch or later. So the oldest epoch with a view is the watermark:
+//! slots freed in an earlier epoch are released, the others wait.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Counts views by the epoch in which they were opened, and keeps freed slots until all views that
-/// may have seen them are gone. Every freeing begins an epoch.
+/// Views counted by epoch, and freed slots that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
+    /// The epoch of views that are opened now.
     epoch: u64,
+    /// The number of open views by their epoch.
     views: BTreeMap<u64, u64>,
+    /// Freed slots with the epoch in which they were freed, the oldest first.
     waiting: VecDeque<(u64, Vec<u32>)>,
 }
 
 impl Readers {
-    /// To be called before a view looks at anything. The result goes to [`Readers::leave`].
+    /// Counts a view, before it looks at anything. The result goes to [`Readers::leave`].
     pub(super) fn enter(&mut self) -> u64 {
         *self.views.entry(self.epoch).or_insert(0) += 1;
         self.epoch
@@ -35,12 +41,12 @@ impl Readers {
         }
     }
 
-    /// Whether slots wait.
+    /// `true` while slots wait.
     pub(super) fn has_retired(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Slots that nobody can read any more.
+    /// The slots freed below the watermark, which nobody can read any more.
     pub(super) fn released(&mut self) -> Vec<u32> {
         let oldest = self.views.first_key_value().map(|(epoch, _)| *epoch);
         let mut released = Vec::new();

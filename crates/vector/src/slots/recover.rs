@@ -1,4 +1,16 @@
-//! Opening: which superblock counts, and what comes after it.
+//! Recovery: the choice between the two superblocks.
+//!
+//! The newest superblock whose batch verifies wins:
+//!
+//! | Newer superblock | Its batch | The file opens at |
+//! |---|---|---|
+//! | whole | verifies | the newer commit |
+//! | whole | torn: the slots did not reach the device | the older commit |
+//! | torn or damaged | unknown | the older commit |
+//! | none verifies | | [`VectorError::Corrupt`] |
+//!
+//! A commit that was acknowledged at `fsync` is never lost by this: the next one overwrites the other
+//! superblock only, and rewrites no slot of its batch.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 use liteio_disk::DiskFile;
@@ -8,15 +20,15 @@ use crate::config::Shape;
 use crate::error::VectorError;
 use crate::slot::Slot;
 
-/// Read at once while a batch is checked.
+/// Bytes read at once while a batch is checked.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What a file holds.
+/// The state of a file that was opened.
 #[derive(Debug)]
 pub(super) struct Recovered {
     /// The newest commit that is whole.
     pub(super) superblock: Superblock,
-    /// Which of the two places it is in.
+    /// The place of that superblock: 0 or 1.
     pub(super) place: u64,
     /// The sequence of the next commit.
     pub(super) next_sequence: u64,
@@ -79,7 +91,7 @@ fn check_shape(found: Shape, expected: Shape) -> Result<(), VectorError> {
     Ok(())
 }
 
-/// Both with one call: opening a file that is seldom used is not much more than a few calls.
+/// Reads both places with one call: opening a file that is seldom used is not much more than calls.
 fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
     let mut bytes = [0; 2 * SUPERBLOCK_BYTES];
     let read = file.read_at(&mut bytes, 0)?;
@@ -88,7 +100,7 @@ fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
     Ok([decode(0)?, decode(1)?])
 }
 
-/// Whether the slots of a commit are in the file, and those of its batch as they were written.
+/// `true` if the slots of a commit are within the file, and those of its batch match its check.
 fn is_whole(
     file: &dyn DiskFile,
     file_end: u64,

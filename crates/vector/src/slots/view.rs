@@ -14,9 +14,9 @@ use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
 use crate::map::{Map, prefetch};
 use crate::slot::{Slot, bits};
 
-/// The vectors that were visible when it was made. Those freed since are missing, but the slices
-/// that it handed out before stay as they are until it is dropped. It delays the reuse of freed
-/// slots, nothing else: writers do not wait for it.
+/// A snapshot of the visible vectors. Vectors that are freed later go missing from it, but slices that
+/// it handed out before stay as they are until it is dropped. It delays the reuse of freed slots and
+/// nothing else: writers do not wait for it.
 ///
 /// A slice cannot outlive its view:
 ///
@@ -43,7 +43,8 @@ pub struct View {
     dimension: usize,
 }
 
-/// Keeps freed slots from being written while it lives.
+/// A reader's place in the epochs of [`Readers`](super::readers::Readers): slots freed from here on are
+/// not written while it lives.
 #[derive(Debug)]
 pub(super) struct Entered<S: std::ops::Deref<Target = Shared>> {
     shared: S,
@@ -65,7 +66,8 @@ impl<S: std::ops::Deref<Target = Shared>> Drop for Entered<S> {
 
 impl View {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        // In this order: whatever is freed after this line waits for this view.
+        // The epoch comes first: a slot that is freed after this line waits for this view. The other
+        // way round, one freed and written in between would change under a slice.
         let entered = Entered::new(shared);
         let published = entered.shared.published_and_mapped();
         Self {
@@ -91,7 +93,7 @@ impl View {
         self.count
     }
 
-    /// Whether there is a vector in `slot`.
+    /// `true` if there is a vector in `slot`.
     #[inline]
     #[must_use]
     pub fn contains(&self, slot: Slot) -> bool {
@@ -223,7 +225,7 @@ struct Borrowed<'view> {
     /// Live slots that follow each other without a gap, and come next.
     next: u32,
     run_end: u32,
-    /// Where the search for the next such run begins.
+    /// The slot at which the search for the next such run begins.
     searched: u32,
     end: u32,
 }
@@ -273,8 +275,8 @@ impl<'view> Iterator for Borrowed<'view> {
         Some((Slot::new(slot), vector))
     }
 
-    /// What `for_each` and its like come to: without a look at the state of the iterator for every
-    /// vector.
+    /// The loop behind `for_each` and the like: a run at a time, without a look at the state of the
+    /// iterator for every vector.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, initial: B, mut each: F) -> B {
         let mut folded = initial;
@@ -296,7 +298,7 @@ impl<'view> Iterator for Borrowed<'view> {
 }
 
 impl Shared {
-    /// What readers see, with a map that covers it, if the file can be mapped.
+    /// The published state with a map that covers it, if the file can be mapped.
     fn published_and_mapped(&self) -> Published {
         let covers = |published: &Published| {
             let end = slot_offset(self.shape, published.count);

@@ -1,4 +1,17 @@
-//! What waits to be written, and which slots may be written to.
+//! The staging buffer of appended vectors, and the allocator of slots.
+//!
+//! The life of a slot:
+//!
+//! ```text
+//!         append            commit             free               last view left
+//! (new) ─────────► staged ─────────► visible ─────────► retired ─────────────────► free
+//!                     │ free before the commit: withdrawn                            │ append, if below
+//!                     └──────────────────────────────────────► free at the commit    ▼ `rewritable_end`
+//!                                                                                 staged
+//! ```
+//!
+//! A free slot at or above `rewritable_end` waits for later durable commits: it is in one of the two
+//! batches that recovery may have to verify.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -18,46 +31,46 @@ use crate::limits::{
 };
 use crate::slot::Slot;
 
-/// Everything that only one writer at a time may touch.
+/// The state that only one writer at a time may touch.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// Slots handed out so far; the next new one has this number.
+    /// One past the highest slot ever handed out: the number of the next new one.
     pub(super) count: u32,
-    /// Where the file ends, zeros written ahead included.
+    /// The length of the file, zeros written ahead included.
     pub(super) file_end: u64,
-    /// Slots below are durable, and the batch of the next commit begins here.
+    /// The first slot that is not durable, with which the batch of the next commit begins.
     pub(super) base: u32,
     /// The check of the slots from `base` to `count`.
     pub(super) check: u64,
-    /// Whether a slot below `base` was written since the last commit.
+    /// `true` if a slot below `base` was written since the last commit.
     pub(super) has_rewritten: bool,
-    /// Slots below may be written again. Those of the batches of the two newest durable commits may
-    /// not: these commits would no longer verify.
+    /// The watermark below which free slots may be written again. Those of the batches of the two
+    /// newest durable commits are above: rewritten, they would make these commits fail to verify.
     pub(super) rewritable_end: u32,
     /// The number of appends and rewrites so far, so that a commit knows whether it covers them.
     pub(super) ticket: u64,
-    /// Written or staged, and not yet visible.
+    /// Slots written or staged, and not yet visible.
     pub(super) unpublished: Runs,
-    /// Being committed just now.
+    /// Slots that the commit under way makes visible.
     pub(super) in_flight: Runs,
-    /// Freed before they were visible.
+    /// Slots freed before they were visible.
     pub(super) withdrawn: HashSet<u32>,
     /// Slots without a vector and without readers.
     pub(super) free: BinaryHeap<Reverse<u32>>,
-    /// Whether freed slots wait for readers.
+    /// `true` while freed slots wait for readers.
     pub(super) has_retired: bool,
-    /// Of vectors in the last commit.
+    /// Bytes of the vectors of the last commit.
     pub(super) last_commit_bytes: u64,
-    /// Whether the file is in memory, as soon as anybody has asked.
+    /// The answer of [`DiskFile::is_in_memory`], once it was asked for.
     is_in_memory: Option<bool>,
-    /// Up to here space was taken ahead of small writes.
+    /// The end of the space that was taken ahead of small writes.
     reserved_end: u64,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
 }
 
 impl Writer {
-    /// For a file with `count` slots, all of them visible.
+    /// The writer of a file with `count` slots, all of them visible.
     pub(super) fn new(count: u32, file_end: u64) -> Self {
         Self {
             count,
@@ -152,7 +165,7 @@ impl Writer {
         Ok(Some((first..end).zip(crcs).map(take).collect()))
     }
 
-    /// Takes the slots that readers have left.
+    /// Moves slots that no reader can see any more to the free ones.
     fn take_released(&mut self, readers: &Mutex<Readers>) {
         if self.has_retired {
             let mut readers = readers.lock();
@@ -177,7 +190,7 @@ impl Writer {
         Ok(self.count - 1)
     }
 
-    /// Writes what is staged to the file. What could not be written stays staged.
+    /// Writes the staged vectors to the file. Those that could not be written stay staged.
     pub(super) fn flush(&mut self, shape: Shape, file: &dyn DiskFile) -> Result<(), VectorError> {
         if self.staged_slots.is_empty() {
             return Ok(());
@@ -213,21 +226,20 @@ impl Writer {
         Ok(result?)
     }
 
-    /// Whether the file is in memory, where a sync costs nothing. Then space is taken ahead of small
-    /// writes, and no zeros are written there. It costs a call, which a file that is only read is
-    /// spared.
+    /// `true` for a file in memory, where a sync costs nothing: space is taken ahead of small writes
+    /// there, and no zeros are written. It costs a system call, so it is asked at the first write.
     pub(super) fn is_in_memory(&mut self, file: &dyn DiskFile) -> bool {
         *self.is_in_memory.get_or_insert_with(|| file.is_in_memory())
     }
 
-    /// A commit has failed: what it was to make visible waits for the next.
+    /// Takes back the slots of a commit that failed, for the next one.
     pub(super) fn take_back(&mut self) {
         let later = std::mem::take(&mut self.unpublished);
         self.unpublished = std::mem::take(&mut self.in_flight);
         self.unpublished.append(&later);
     }
 
-    /// Whether `slot` is written or staged, and not visible yet.
+    /// `true` if `slot` is written or staged, and not visible yet.
     pub(super) fn is_unpublished(&self, slot: u32) -> bool {
         self.unpublished.contains(slot) || self.in_flight.contains(slot)
     }

@@ -12,7 +12,7 @@ use super::super::chunk::{BLOCK, Chunk, Factors, Words};
 use super::super::encode::{PLANES, QueryCode};
 use super::{Bounds, Formula, Masks};
 
-/// How far ahead words are fetched: 8 KiB.
+/// The distance at which words are fetched ahead: 8 KiB.
 const PREFETCH_WORDS: usize = 128;
 
 /// Only for a processor with AVX-512F, DQ, VL and VPOPCNTDQ.

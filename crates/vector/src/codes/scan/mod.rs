@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 use super::chunk::{CHUNK_BLOCKS, CHUNK_SLOTS, Chunk};
 use super::encode::QueryCode;
 
-/// For each slot of a chunk, whether it is a candidate: a bit a slot, a byte a block.
+/// The candidates of a chunk: a bit a slot, a byte a block.
 pub(crate) type Masks = [u8; CHUNK_BLOCKS];
 
-/// For each slot of a chunk a bound below |r − q|², or infinity if it is no candidate.
+/// The lower bounds of |r − q|² of the slots of a chunk; infinity for one that is no candidate.
 pub(crate) type Bounds = [f32; CHUNK_SLOTS];
 
 /// Scans one chunk. The third argument is the number of standard deviations by which an estimate is
