@@ -2,16 +2,7 @@
 
 use crate::error::VectorError;
 use crate::limits::DIMENSION_MAX;
-
-/// The distance function between two vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// 1 − the cosine of the angle: 0 for the same direction, 1 at a right angle, 2 for opposite
-    /// directions. Vectors of length zero have no direction and are refused.
-    Cosine,
-    /// The Euclidean distance, the square root of the sum of the squared differences.
-    Euclidean,
-}
+use crate::metric::Metric;
 
 /// The two numbers that a file is made with and cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::config::Metric;
+use crate::metric::Metric;
 use crate::slot::Slot;
 
 /// The reason why vectors could not be stored or found: one variant for each thing that a caller can

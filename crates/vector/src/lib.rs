@@ -86,17 +86,19 @@ mod error;
 mod index;
 mod limits;
 mod map;
+mod metric;
 mod search;
 mod slot;
 mod slots;
 
-pub use config::{Durability, Metric, Shape};
+pub use config::{Durability, Shape};
 pub use error::VectorError;
 pub use index::VectorIndex;
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,
     NEIGHBOURS_MAX, SLOTS_MAX,
 };
+pub use metric::Metric;
 pub use search::{Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};
 pub use slots::{SlotFile, Verified, View, Written, vector_crc};

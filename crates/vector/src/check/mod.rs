@@ -6,8 +6,9 @@ mod x86;
 
 use std::sync::OnceLock;
 
-use crate::config::{Metric, Shape};
+use crate::config::Shape;
 use crate::error::VectorError;
+use crate::metric::Metric;
 
 /// Checks one or more vectors, one after the other in `vectors`.
 pub(crate) fn check_vectors(vectors: &[f32], shape: Shape) -> Result<(), VectorError> {

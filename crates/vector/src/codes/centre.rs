@@ -1,8 +1,8 @@
 //! The centre of the vectors of an index.
 
 use super::encode::inverse_length;
-use crate::config::Metric;
 use crate::error::VectorError;
+use crate::metric::Metric;
 use crate::slots::View;
 
 /// Vectors from which a centre is computed.

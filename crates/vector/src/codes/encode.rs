@@ -11,7 +11,8 @@ use std::ops::RangeInclusive;
 use super::chunk::Code;
 use super::refine::{self, RefinedQuery};
 use super::rotation::Rotation;
-use crate::config::{Metric, Shape};
+use crate::config::Shape;
+use crate::metric::Metric;
 
 /// Levels of an element of the query: 4 bits.
 const LEVELS: f32 = 15.0;

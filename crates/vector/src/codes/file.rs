@@ -18,7 +18,7 @@ use liteio_disk::{Disk, DiskFile, OpenMode};
 use super::chunk::{BLOCK, CHUNK_BLOCKS, CHUNK_SLOTS, Chunk};
 use super::{Codes, refine};
 use crate::config::Shape;
-use crate::slots::{Stamp, metric_number};
+use crate::slots::{Opened, Stamp, metric_number};
 
 const MAGIC: [u8; 8] = *b"liteioVC";
 /// 1 had other codes for vectors whose squares are very large or small.
@@ -128,15 +128,6 @@ impl Codes {
         }
         Some(Loaded { codes, slots: header.slots, sequence: header.stamp.sequence })
     }
-}
-
-/// The slot file as it was opened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened {
-    pub(crate) stamp: Stamp,
-    /// Codes of earlier commits are of no use.
-    pub(crate) codes_valid_from: u64,
-    pub(crate) slots: u32,
 }
 
 /// The path to which codes are written before they replace those at `path`.

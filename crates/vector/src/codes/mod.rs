@@ -17,7 +17,7 @@ use parking_lot::RwLock;
 
 pub(crate) use chunk::CHUNK_SLOTS;
 pub(crate) use encode::QueryCode;
-pub(crate) use file::{Loaded, Opened, new_path};
+pub(crate) use file::{Loaded, new_path};
 pub(crate) use refine::Dot;
 pub(crate) use scan::{Bounds, Masks, Scanner};
 
@@ -147,7 +147,8 @@ impl Codes {
 mod tests {
     use super::encode::inverse_length;
     use super::*;
-    use crate::config::{Durability, Metric};
+    use crate::config::Durability;
+    use crate::metric::Metric;
     use crate::slots::SlotFile;
 
     /// Numbers that look like draws from a normal distribution.

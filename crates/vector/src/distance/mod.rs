@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use crate::config::Metric;
+use crate::metric::Metric;
 
 /// Sums of squares that are precise as `f32`: below, elements are lost whose squares are none; what is
 /// above may have overflown.

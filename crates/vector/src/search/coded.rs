@@ -7,13 +7,13 @@ use super::Search;
 use super::exact;
 use super::top_k::{Candidate, TopK};
 use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
-use crate::config::Metric;
 use crate::distance::Query;
 use crate::error::VectorError;
 use crate::limits::{
     BOUND_DEVIATIONS, FEW_BOUND_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR,
     PARTITION_SLOTS_MAX, REFINED_DEVIATIONS,
 };
+use crate::metric::Metric;
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 

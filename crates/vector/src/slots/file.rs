@@ -18,7 +18,6 @@ use super::recover::{self, Recovered};
 use super::view::View;
 use super::writer::{Runs, Writer};
 use crate::check::{check_vector, check_vectors};
-use crate::codes::Opened;
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
 use crate::map::{Map, prefetch_behind};
@@ -49,6 +48,15 @@ pub struct Verified {
     pub slots: u32,
     /// Vectors that were read.
     pub vectors: u64,
+}
+
+/// The slot file as it was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) stamp: Stamp,
+    /// Codes of earlier commits are of no use.
+    pub(crate) codes_valid_from: u64,
+    pub(crate) slots: u32,
 }
 
 #[derive(Debug)]

@@ -13,8 +13,9 @@
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
-use crate::config::{Metric, Shape};
+use crate::config::Shape;
 use crate::error::VectorError;
+use crate::metric::Metric;
 use crate::slot::Slot;
 
 const MAGIC: [u8; 8] = *b"liteioVS";

@@ -15,6 +15,6 @@ pub use format::vector_crc;
 pub use view::View;
 
 pub(crate) use commit::Stamp;
-pub(crate) use file::directory_of;
+pub(crate) use file::{Opened, directory_of};
 pub(crate) use format::metric_number;
 pub(crate) use writer::Runs;

@@ -100,7 +100,8 @@ mod tests {
     use super::super::chunk::Chunk;
     use super::super::encode::Encoder;
     use super::*;
-    use crate::config::{Metric, Shape};
+    use crate::config::Shape;
+    use crate::metric::Metric;
 
     fn vector(dimension: usize, seed: usize) -> Vec<f32> {
         let element = |index: usize| ((index * 7 + seed * 13) as f32 * 0.37).sin();
