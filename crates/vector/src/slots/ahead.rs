@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::file::Shared;
 use super::format::slot_offset;
+use super::shared::Shared;
 use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
 
 /// Starts writing ahead if the last commit was small and little is left of the zeros.

@@ -5,43 +5,13 @@
 //! the check of these vectors, then syncs once: the device may take them in any order, because a
 //! superblock whose vectors are not there does not verify, and then the other one counts.
 
-use super::file::Shared;
-use super::format::{Block, SUPERBLOCK_BYTES, Superblock};
-use super::recover::Recovered;
+use super::committer::Committer;
+use super::format::{SUPERBLOCK_BYTES, Superblock};
+use super::shared::Shared;
 use super::writer::Writer;
 use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
-
-/// The identity of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) file_id: u64,
-    pub(crate) sequence: u64,
-}
-
-/// The state that only one commit at a time may touch.
-#[derive(Debug)]
-pub(super) struct Committer {
-    /// The format version of the file.
-    version: u32,
-    /// The superblock that was written last, or zeros: the next is made in its place.
-    block: Box<Block>,
-    sequence: u64,
-    next_sequence: u64,
-    codes_valid_from: u64,
-    /// The sequence of the last commit that the device has, and its place.
-    durable_sequence: u64,
-    durable_place: u64,
-    durable_count: u32,
-    /// The first slot of the batch of that commit.
-    durable_base: u32,
-    /// The file may hold what a killed process wrote and did not sync.
-    is_synced: bool,
-    /// The writer's tickets that commits of either durability have covered.
-    durable_ticket: u64,
-    visible_ticket: u64,
-}
 
 /// The appended vectors that one commit makes visible.
 struct Batch {
@@ -56,42 +26,6 @@ struct Batch {
     bytes: u64,
     /// Bytes of the vectors that are not durable yet.
     unsynced_bytes: u64,
-}
-
-impl Committer {
-    pub(super) fn new(recovered: &Recovered, is_synced: bool) -> Self {
-        Self {
-            version: recovered.superblock.version,
-            block: Box::new([0; SUPERBLOCK_BYTES]),
-            sequence: recovered.superblock.sequence,
-            next_sequence: recovered.next_sequence,
-            codes_valid_from: recovered.codes_valid_from,
-            durable_sequence: recovered.superblock.sequence,
-            durable_place: recovered.place,
-            durable_count: recovered.superblock.count,
-            durable_base: recovered.superblock.base,
-            is_synced,
-            durable_ticket: 0,
-            visible_ticket: 0,
-        }
-    }
-
-    /// The sequence of the last commit.
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// The sequence and the slots of the last commit that the device has.
-    pub(super) fn durable(&self) -> (u64, u32) {
-        (self.durable_sequence, self.durable_count)
-    }
-
-    fn covers(&self, ticket: u64, durability: Durability) -> bool {
-        match durability {
-            Durability::Fsync => self.is_synced && self.durable_ticket >= ticket,
-            Durability::Os => self.visible_ticket >= ticket,
-        }
-    }
 }
 
 impl Shared {

@@ -4,23 +4,23 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use liteio_disk::{Disk, DiskFile, OpenMode, memory_file};
 use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
-use super::commit::{Committer, Stamp};
+use super::committer::{Committer, Stamp};
 use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_offset, vector_crc};
 use super::live::LiveSet;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
+use super::shared::{Opened, Published, Shared};
 use super::view::View;
-use super::writer::{Runs, Writer};
+use super::writer::{Runs, Writer, Written};
 use crate::check::{check_vector, check_vectors};
 use crate::config::{Durability, Shape};
 use crate::error::VectorError;
-use crate::map::{Map, prefetch_behind};
+use crate::map::prefetch_behind;
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.
@@ -32,15 +32,6 @@ pub struct SlotFile {
     pub(super) shared: Arc<Shared>,
 }
 
-/// A vector that has its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// The slot of the vector, once committed.
-    pub slot: Slot,
-    /// The [`vector_crc`] of the vector, so that nobody computes it twice.
-    pub crc: u64,
-}
-
 /// The numbers that [`SlotFile::verify`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
@@ -48,48 +39,6 @@ pub struct Verified {
     pub slots: u32,
     /// Vectors that were read.
     pub vectors: u64,
-}
-
-/// The slot file as it was opened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened {
-    pub(crate) stamp: Stamp,
-    /// Codes of earlier commits are of no use.
-    pub(crate) codes_valid_from: u64,
-    pub(crate) slots: u32,
-}
-
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) file: Box<dyn DiskFile>,
-    pub(super) shape: Shape,
-    pub(super) file_id: u64,
-    opened: Opened,
-    // Lock order: committer, writer, readers, published, changed.
-    pub(super) committer: Mutex<Committer>,
-    pub(super) writer: Mutex<Writer>,
-    pub(super) readers: Mutex<Readers>,
-    pub(super) published: RwLock<Published>,
-    pub(super) changed: Mutex<Changed>,
-    pub(super) is_filling: AtomicBool,
-    pub(super) filler: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// The slots of visible vectors that have no codes yet.
-#[derive(Debug, Default)]
-pub(super) struct Changed {
-    /// Slots that no thread makes codes for.
-    pub(super) fresh: Runs,
-    /// Slots whose codes are being made.
-    pub(super) taken: Runs,
-}
-
-/// The state that readers see.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Published {
-    pub(crate) count: u32,
-    pub(crate) live: LiveSet,
-    pub(super) map: Option<Arc<Map>>,
 }
 
 impl SlotFile {
@@ -439,37 +388,6 @@ impl Drop for SlotFile {
             // The zeros are only for speed, so a panic of the thread is of no consequence.
             let _ = filler.join();
         }
-    }
-}
-
-impl Shared {
-    fn append(&self, writer: &mut Writer, vector: &[f32], crc: u64) -> Result<Slot, VectorError> {
-        writer.append(vector, crc, self.shape, &*self.file, &self.readers)
-    }
-
-    /// Removes slots from what readers see, and keeps them until no reader is left.
-    pub(super) fn free(&self, writer: &mut Writer, slots: impl Iterator<Item = u32>) {
-        // A view that is opened from here on sees none of them.
-        let mut readers = self.readers.lock();
-        let live = self.published.read().live.clone();
-        let mut retired = Vec::new();
-        for slot in slots {
-            if live.clear(slot) {
-                retired.push(slot);
-            } else if writer.is_unpublished(slot) {
-                writer.withdrawn.insert(slot);
-            }
-        }
-        writer.has_retired |= !retired.is_empty();
-        readers.retire(retired);
-    }
-
-    pub(super) fn read(&self, slot: u32, buffer: &mut [f32]) -> Result<(), VectorError> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
-        if self.file.read_at(bytes, slot_offset(self.shape, slot))? < bytes.len() {
-            return Err(VectorError::Corrupt("the file ends before a vector"));
-        }
-        Ok(())
     }
 }
 

@@ -1,20 +1,24 @@
-//! The slot file: vectors of one width, one after the other.
+//! The slot file: vectors of one dimension, one after the other.
 
 mod ahead;
 mod commit;
+mod committer;
 mod file;
 mod format;
 mod live;
 mod readers;
 mod recover;
+mod shared;
 mod view;
 mod writer;
 
-pub use file::{SlotFile, Verified, Written};
+pub use file::{SlotFile, Verified};
 pub use format::vector_crc;
 pub use view::View;
+pub use writer::Written;
 
-pub(crate) use commit::Stamp;
-pub(crate) use file::{Opened, directory_of};
+pub(crate) use committer::Stamp;
+pub(crate) use file::directory_of;
 pub(crate) use format::metric_number;
+pub(crate) use shared::Opened;
 pub(crate) use writer::Runs;

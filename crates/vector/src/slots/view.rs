@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::file::{Published, Shared};
 use super::format::{DATA_OFFSET, slot_offset};
 use super::live::LiveSet;
+use super::shared::{Published, Shared};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};

@@ -20,7 +20,6 @@ use std::ops::Range;
 use liteio_disk::DiskFile;
 use parking_lot::Mutex;
 
-use super::file::Written;
 use super::format::{check, slot_offset};
 use super::readers::Readers;
 use crate::config::Shape;
@@ -30,6 +29,15 @@ use crate::limits::{
     STAGE_BYTES_MAX,
 };
 use crate::slot::Slot;
+
+/// A vector that has its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The slot of the vector, once committed.
+    pub slot: Slot,
+    /// The [`vector_crc`](super::vector_crc) of the vector, so that nobody computes it twice.
+    pub crc: u64,
+}
 
 /// The state that only one writer at a time may touch.
 #[derive(Debug)]

@@ -1,0 +1,97 @@
+//! The state behind an open slot file.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+use liteio_disk::DiskFile;
+use parking_lot::{Mutex, RwLock};
+
+use super::committer::{Committer, Stamp};
+use super::format::slot_offset;
+use super::live::LiveSet;
+use super::readers::Readers;
+use super::writer::{Runs, Writer};
+use crate::config::Shape;
+use crate::error::VectorError;
+use crate::map::Map;
+use crate::slot::Slot;
+
+/// The slot file as it was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) stamp: Stamp,
+    /// Codes of earlier commits are of no use.
+    pub(crate) codes_valid_from: u64,
+    pub(crate) slots: u32,
+}
+
+/// The state that a file shares with its views and its filler.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) file: Box<dyn DiskFile>,
+    pub(super) shape: Shape,
+    pub(super) file_id: u64,
+    pub(super) opened: Opened,
+    // Lock order: committer, writer, readers, published, changed.
+    pub(super) committer: Mutex<Committer>,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) readers: Mutex<Readers>,
+    pub(super) published: RwLock<Published>,
+    pub(super) changed: Mutex<Changed>,
+    pub(super) is_filling: AtomicBool,
+    pub(super) filler: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The slots of visible vectors that have no codes yet.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Slots that no thread makes codes for.
+    pub(super) fresh: Runs,
+    /// Slots whose codes are being made.
+    pub(super) taken: Runs,
+}
+
+/// The state that readers see.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Published {
+    pub(crate) count: u32,
+    pub(crate) live: LiveSet,
+    pub(super) map: Option<Arc<Map>>,
+}
+
+impl Shared {
+    pub(super) fn append(
+        &self,
+        writer: &mut Writer,
+        vector: &[f32],
+        crc: u64,
+    ) -> Result<Slot, VectorError> {
+        writer.append(vector, crc, self.shape, &*self.file, &self.readers)
+    }
+
+    /// Removes slots from what readers see, and keeps them until no reader is left.
+    pub(super) fn free(&self, writer: &mut Writer, slots: impl Iterator<Item = u32>) {
+        // A view that is opened from here on sees none of them.
+        let mut readers = self.readers.lock();
+        let live = self.published.read().live.clone();
+        let mut retired = Vec::new();
+        for slot in slots {
+            if live.clear(slot) {
+                retired.push(slot);
+            } else if writer.is_unpublished(slot) {
+                writer.withdrawn.insert(slot);
+            }
+        }
+        writer.has_retired |= !retired.is_empty();
+        readers.retire(retired);
+    }
+
+    pub(super) fn read(&self, slot: u32, buffer: &mut [f32]) -> Result<(), VectorError> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
+        if self.file.read_at(bytes, slot_offset(self.shape, slot))? < bytes.len() {
+            return Err(VectorError::Corrupt("the file ends before a vector"));
+        }
+        Ok(())
+    }
+}
