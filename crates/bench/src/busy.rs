@@ -1,31 +1,30 @@
-//! Whether somebody else used the machine while something was measured.
+//! Use of the machine by others while something is measured.
 
 use std::fs;
 use std::time::Duration;
 
 /// The kernel counts processor time in steps of this length, on every machine that Rust runs on.
-pub const TICK: Duration = Duration::from_millis(10);
+pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// Above this share of the machine in other hands, a report says that a cell was disturbed. The
 /// kernel's own threads count as others, and writing back pages takes a few hundredths.
-pub const DISTURBED: f64 = 0.15;
+pub(crate) const DISTURBED: f64 = 0.15;
 
 /// Processor time of the whole machine at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub(crate) struct Moment {
     busy_ticks: u64,
     all_ticks: u64,
 }
 
 impl Moment {
-    /// Now.
-    pub fn now() -> Moment {
+    pub(crate) fn now() -> Moment {
         parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
     /// The share of the machine, 0 to 1, that was used since this moment by others than those whose
     /// processor time is `known`.
-    pub fn disturbance_since(self, now: Moment, known: Duration) -> f64 {
+    pub(crate) fn disturbance_since(self, now: Moment, known: Duration) -> f64 {
         let all = now.all_ticks.saturating_sub(self.all_ticks);
         let busy = now.busy_ticks.saturating_sub(self.busy_ticks);
         let known = known.as_secs_f64() / TICK.as_secs_f64();

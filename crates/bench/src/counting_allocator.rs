@@ -15,7 +15,7 @@ pub struct CountingAllocator;
 /// Allocations so far, of all threads of a program whose global allocator is [`CountingAllocator`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Allocations {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Bytes of them.
     pub bytes: u64,

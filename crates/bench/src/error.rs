@@ -1,9 +1,9 @@
-//! What can go wrong in a benchmark as a whole. A failed request is no such thing: it is counted.
+//! Errors that end a benchmark or one target of it. A failed request is none: it is counted.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a benchmark, or one target of it, cannot go on.
+/// An error that ends a benchmark, or one target of it.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The command line makes no sense.
@@ -12,27 +12,22 @@ pub enum BenchError {
     /// A file or directory of the benchmark itself.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A report that cannot be read.
     #[error("{} is not a report of this program: {reason}", path.display())]
     NotAReport {
-        /// Which file.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A target that does not start, or does not do what the benchmark needs.
-    #[error("{target}: {reason}")]
-    Target {
-        /// Its name.
-        target: String,
-        /// What it did.
-        reason: String,
-    },
+    /// A target that cannot be had.
+    #[error("{0}")]
+    Absent(String),
     /// Anything else that the system refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -40,13 +35,8 @@ pub enum BenchError {
 
 impl BenchError {
     /// An error about a file, for `map_err`.
-    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BenchError {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BenchError {
         let path = path.into();
         move |source| BenchError::File { path, source }
-    }
-
-    /// An error about a target.
-    pub fn target(target: &str, reason: impl ToString) -> BenchError {
-        BenchError::Target { target: target.to_owned(), reason: reason.to_string() }
     }
 }

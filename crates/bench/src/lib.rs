@@ -20,19 +20,22 @@
 //! assert!(liteio_bench::report::markdown(&report).contains("860 ns"));
 //! ```
 
-pub mod busy;
 pub mod counting_allocator;
 pub mod error;
-pub mod filter;
-pub mod interruption;
 pub mod kv;
-pub mod machine;
-pub mod process;
-pub mod progress;
+pub mod limits;
 pub mod report;
 pub mod s3;
-pub mod samples;
-pub mod statistics;
 pub mod vector;
 pub mod worker;
-pub mod workplace;
+
+pub use client::PayloadMode;
+
+mod busy;
+mod client;
+mod machine;
+mod process;
+mod random;
+mod run;
+mod samples;
+mod statistics;

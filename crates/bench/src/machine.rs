@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-/// What a reader must know of a machine to judge figures from it. Empty where it cannot be found.
+/// The facts of a machine that figures depend on. Empty where one cannot be found.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Machine {
     /// The processor's model.
     pub processor: String,
-    /// How many cores the benchmark may use.
+    /// Cores that the benchmark may use.
     pub cores: usize,
     /// Bytes of memory.
     pub memory_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Machine {
     pub version: String,
     /// The commit that they were built from; ends in "-dirty" if there were changes.
     pub commit: Option<String>,
-    /// How many processes ran or waited before the run, over one and five minutes.
+    /// The load average before the run, over one and five minutes.
     pub load_before: String,
 }
 

@@ -1,4 +1,4 @@
-//! `liteio-bench`: which store is how fast on this machine.
+//! `liteio-bench`: the speed of stores on this machine.
 
 mod cli;
 
@@ -9,9 +9,9 @@ use clap::Parser as _;
 use liteio_bench::counting_allocator::CountingAllocator;
 use liteio_bench::error::BenchError;
 use liteio_bench::report::Report;
-use liteio_bench::{kv, report, s3, vector};
+use liteio_bench::{kv, limits, report, s3, vector};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, RunArguments};
 
 /// Allocations of key-value engines are part of what they cost.
 #[global_allocator]
@@ -29,24 +29,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), BenchError> {
     match command {
-        Command::S3(arguments) => {
-            let report = s3::run::run(&arguments.options()?)?;
-            show(&report, "s3", &arguments.output, arguments.name)
-        }
-        Command::Kv(arguments) => {
-            let report = kv::run::run(&arguments.options()?)?;
-            show(&report, "kv", &arguments.output, arguments.name)
-        }
-        Command::Vector(arguments) => {
-            let report = vector::run::run(&arguments.options()?)?;
-            show(&report, "vector", &arguments.output, arguments.name)
-        }
-        Command::VectorEngine(arguments) => {
-            Ok(vector::worker::run(&vector::roster::OWN, &arguments.task)?)
-        }
-        Command::KvEngine(arguments) => {
-            Ok(kv::worker::run(&[kv::LITEIO, kv::LITEIO_MEMORY, kv::REDB], &arguments.task)?)
-        }
+        Command::S3(s3) => show(&s3::run::run(&s3.options()?)?, "s3", &s3.run),
+        Command::Kv(kv) => show(&kv::run::run(&kv.options()?)?, "kv", &kv.run),
+        Command::Vector(it) => show(&vector::run::run(&it.options()?)?, "vector", &it.run),
+        Command::Limits(it) => show(&limits::run::run(&it.options()?)?, "limits", &it.run),
+        Command::VectorEngine(engine) => Ok(vector::worker::run_own(&engine.task)?),
+        Command::KvEngine(engine) => Ok(kv::worker::run_own(&engine.task)?),
         Command::Render(arguments) => {
             let mut report = report::load(&arguments.report)?;
             if let Some(baseline) = arguments.baseline {
@@ -73,15 +61,10 @@ fn run(command: Command) -> Result<(), BenchError> {
 }
 
 /// Saves a report, prints it, and says where it is.
-fn show(
-    report: &Report,
-    kind: &str,
-    directory: &Path,
-    name: Option<String>,
-) -> Result<(), BenchError> {
+fn show(report: &Report, kind: &str, arguments: &RunArguments) -> Result<(), BenchError> {
     let time = report.started.replace([' ', ':'], "-").replace("-UTC", "");
-    let name = name.unwrap_or_else(|| format!("{kind}-{time}"));
-    let paths = report::save(report, directory, &name)?;
+    let name = arguments.name.clone().unwrap_or_else(|| format!("{kind}-{time}"));
+    let paths = report::save(report, &arguments.output, &name)?;
     print!("{}", report::markdown(report));
     for path in paths {
         eprintln!("{}", path.display());

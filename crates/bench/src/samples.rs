@@ -1,49 +1,42 @@
-//! How long single operations took.
+//! Times of single operations.
 
 use std::time::Duration;
 
 /// The percentiles that reports show, with the identifiers of their metrics.
-pub const PERCENTILES: [(&str, f64); 4] =
+pub(crate) const PERCENTILES: [(&str, f64); 4] =
     [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Times of operations, kept one by one: percentiles are exact.
 #[derive(Clone, Debug, Default)]
-pub struct Samples {
+pub(crate) struct Samples {
     nanoseconds: Vec<u64>,
     sorted: bool,
 }
 
 impl Samples {
-    /// No times yet.
-    pub fn new() -> Samples {
+    pub(crate) fn new() -> Samples {
         Samples::default()
     }
 
-    /// Adds one time.
-    pub fn record(&mut self, time: Duration) {
+    pub(crate) fn record(&mut self, time: Duration) {
         self.nanoseconds.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         self.sorted = false;
     }
 
     /// Adds all times of another recorder.
-    pub fn merge(&mut self, other: Samples) {
+    pub(crate) fn merge(&mut self, other: Samples) {
         self.nanoseconds.extend(other.nanoseconds);
         self.sorted = false;
     }
 
-    /// How many times there are.
-    pub fn len(&self) -> usize {
+    /// The number of times.
+    pub(crate) fn len(&self) -> usize {
         self.nanoseconds.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.nanoseconds.is_empty()
     }
 
     /// The smallest time that at least `share` (0 to 1) of all times do not exceed, in nanoseconds:
     /// one of the times, never a value between two. `None` without times.
-    pub fn percentile(&mut self, share: f64) -> Option<f64> {
+    pub(crate) fn percentile(&mut self, share: f64) -> Option<f64> {
         if !self.sorted {
             self.nanoseconds.sort_unstable();
             self.sorted = true;
@@ -52,12 +45,6 @@ impl Samples {
         let rank = (share.clamp(0.0, 1.0) * count as f64).ceil() as usize;
         let time = self.nanoseconds.get(rank.max(1) - 1)?;
         Some(*time as f64)
-    }
-
-    /// The mean in nanoseconds; `None` without times.
-    pub fn mean(&self) -> Option<f64> {
-        let sum: u128 = self.nanoseconds.iter().map(|time| u128::from(*time)).sum();
-        (!self.is_empty()).then(|| sum as f64 / self.len() as f64)
     }
 }
 
@@ -91,6 +78,6 @@ mod tests {
         all.merge(samples([20, 40]));
         assert_eq!(all.percentile(0.5), Some(20.0));
         assert_eq!(all.percentile(1.0), Some(40.0));
-        assert_eq!((all.len(), all.mean()), (4, Some(25.0)));
+        assert_eq!((all.len(), all.percentile(0.5)), (4, Some(20.0)));
     }
 }

@@ -1,14 +1,13 @@
 //! The keys and values of all engines: computed from a number and the seed, in any language.
 
+use crate::random::{GOLDEN, mix};
+
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 16;
 /// Bytes of a value.
 pub const VALUE_BYTES: usize = 100;
 /// The seed of a run, unless the user gives another.
 pub const SEED: u64 = 42;
-
-/// The increment of SplitMix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key.
 pub type Key = [u8; KEY_BYTES];
@@ -54,13 +53,6 @@ impl Data {
         let random = u128::from(mix(!self.seed ^ step.wrapping_mul(GOLDEN)));
         ((random * u128::from(count)) >> 64) as u64
     }
-}
-
-/// The finalizer of SplitMix64: one to one, and every bit of the result depends on every bit.
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a key-value engine must be able to do to be measured.
+//! The interface of key-value engines.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub use crate::worker::{Failure, NoSuchThing, locked_version};
 /// engine comes with.
 pub const CACHE_BYTES: usize = 256 << 20;
 
-/// Whether a put, or a transaction, is on the disk before it returns.
+/// The wait of a put, or a transaction, for the disk.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synced {
@@ -22,40 +22,28 @@ pub enum Synced {
     Each,
 }
 
-/// An open engine. All methods may be called by many threads at once.
+/// An open engine. All methods may be called by many threads at once, and fail when the engine does.
 pub trait Engine: Send + Sync {
     /// Sets `key` to `value` in a transaction of its own.
-    ///
-    /// # Errors
-    /// When the engine cannot.
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure>;
 
     /// Puts all pairs in one transaction.
-    ///
-    /// # Errors
-    /// When the engine cannot; [`NoSuchThing`] when it has no transactions.
+    /// Fails with [`NoSuchThing`] when it has no transactions.
     fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure>;
 
     /// Puts all pairs, each in a transaction of its own, without waiting for one before the next.
-    ///
-    /// # Errors
-    /// When the engine cannot; [`NoSuchThing`] when it only has puts that wait.
+    /// Fails with [`NoSuchThing`] when it only has puts that wait.
     fn put_ahead(&self, _pairs: &[(Key, Value)]) -> Result<(), Failure> {
         Err(NoSuchThing("its puts return only when they are done").into())
     }
 
     /// Appends the value of `key` to `value`, on a state of its own, not on one kept from an earlier
     /// call. `false` if there is none.
-    ///
-    /// # Errors
-    /// When the engine cannot.
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure>;
 
     /// Shows up to `count` entries in the order of their keys, from the first that is not below
     /// `from`. Every value is read.
-    ///
-    /// # Errors
-    /// When the engine cannot; [`NoSuchThing`] when it has no order.
+    /// Fails with [`NoSuchThing`] when it has no order.
     fn scan(
         &self,
         from: &Key,
@@ -64,9 +52,6 @@ pub trait Engine: Send + Sync {
     ) -> Result<(), Failure>;
 
     /// Ends it in order. What it did not write yet it writes now.
-    ///
-    /// # Errors
-    /// When the engine cannot.
     fn close(self: Box<Self>) -> Result<(), Failure> {
         Ok(())
     }

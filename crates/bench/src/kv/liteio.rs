@@ -12,10 +12,10 @@ use super::data::{Key, Value};
 use super::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced};
 
 /// Synced or handed to the kernel, as the row demands.
-pub const LITEIO: Candidate = Candidate { name: "liteio", version, open: open_files };
+pub(crate) const LITEIO: Candidate = Candidate { name: "liteio", version, open: open_files };
 
 /// In memory.
-pub const LITEIO_MEMORY: Candidate =
+pub(crate) const LITEIO_MEMORY: Candidate =
     Candidate { name: "liteio-memory", version, open: open_memory };
 
 fn version() -> &'static str {

@@ -1,27 +1,27 @@
 //! The key-value benchmark: `liteio-bench kv`.
 //!
-//! From the bottom up: [`data`] makes keys and values, [`engine`] is what an engine must be able to
-//! do, [`task`] what a process is asked and answers, [`worker`] the process of an engine. [`rows`]
-//! lists what is measured, [`roster`] who, and [`run`] puts it together. Every engine runs in
+//! From the bottom up: [`data`] makes keys and values, [`engine`] is the interface of
+//! engines, [`task`] the question to a process, [`worker`] the process of an engine. [`rows`] lists the
+//! rows, [`roster`] the engines, and [`run`] puts it together. Every engine runs in
 //! processes of its own, so that its memory is its own and it can be killed.
 
 pub mod data;
 pub mod engine;
 pub mod options;
-pub mod roster;
 pub mod rows;
 pub mod run;
-pub mod task;
 pub mod worker;
+
+pub(crate) mod roster;
+pub(crate) mod task;
 
 mod liteio;
 mod plain_redb;
-mod record;
 mod seen;
 mod work;
 
-pub use liteio::{LITEIO, LITEIO_MEMORY};
-pub use plain_redb::REDB;
+pub(crate) use liteio::{LITEIO, LITEIO_MEMORY};
+pub(crate) use plain_redb::REDB;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use super::data::{Key, Value};
 use super::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
 
 /// One transaction for each put.
-pub const REDB: Candidate = Candidate { name: "redb", version, open };
+pub(crate) const REDB: Candidate = Candidate { name: "redb", version, open };
 
 const KEYS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("keys");
 

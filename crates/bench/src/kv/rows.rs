@@ -1,14 +1,14 @@
-//! What is measured: jobs, each in a process of its own, and the rows that they fill.
+//! The jobs, each in a process of its own, and the rows that they fill.
 
 use super::engine::Synced;
-use crate::filter::RowFilter;
-use crate::report::{Better, Curve, Metric, Unit};
-use crate::worker::{RATE, RowPlan, TIME};
+use crate::report::{Better, Metric, Unit};
+use crate::run::job::filtered;
+use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
 
 /// The metric of rows that count what is gone.
-pub const LOST: &str = "lost";
+pub(crate) const LOST: &str = "lost";
 
-/// How much is measured.
+/// The amounts of a run.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// Entries that are put one by one, and as many are read.
@@ -17,7 +17,7 @@ pub struct Sizes {
     pub scans: u64,
     /// Entries that are there before writers, transactions and a kill.
     pub preload: u64,
-    /// How many threads put how many entries.
+    /// Threads, and the entries that they put together.
     pub writers: Vec<(u64, u64)>,
     /// Entries in a transaction, and in all of them.
     pub batches: Vec<(u64, u64)>,
@@ -26,9 +26,9 @@ pub struct Sizes {
 }
 
 /// Entries in a scan.
-pub const SCAN_ENTRIES: u64 = 1_000;
+pub(crate) const SCAN_ENTRIES: u64 = 1_000;
 /// Puts that may be on their way in the row that does not wait for each.
-pub const WINDOW: u64 = 1_000;
+pub(crate) const WINDOW: u64 = 1_000;
 
 impl Sizes {
     /// The published test.
@@ -68,97 +68,69 @@ impl Sizes {
     }
 }
 
-/// What a process does, and the rows that it fills.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Whether puts wait for the disk.
-    pub sync: Synced,
-    /// What to do.
-    pub kind: Kind,
-    /// The rows.
-    pub rows: Vec<RowPlan>,
+/// The work of a job.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Exercise {
+    pub(crate) sync: Synced,
+    pub(crate) kind: Kind,
 }
 
-/// What a process does.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Kind {
+/// The kind of a job.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
     /// Puts, gets and scans of one thread.
     Single,
     /// Puts that are not waited for one by one.
     Ahead,
-    /// Puts of several threads.
-    Writers {
-        /// Threads.
-        writers: u64,
-        /// Puts of all of them.
-        puts: u64,
-    },
-    /// Puts in transactions.
-    Batches {
-        /// Entries in each.
-        size: u64,
-        /// Entries in all.
-        puts: u64,
-    },
-    /// Puts until `kill -9`, and opening what is left.
-    Kill {
-        /// Puts before it.
-        puts: u64,
-    },
+    /// So many puts of several threads together.
+    Writers { writers: u64, puts: u64 },
+    /// So many puts in transactions of a size.
+    Batches { size: u64, puts: u64 },
+    /// So many puts until `kill -9`, and opening what is left.
+    Kill { puts: u64 },
 }
 
 /// All jobs that fill a row whose name or group contains one of `filters`, with those rows only.
-pub fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job> {
-    let filter = RowFilter::new(filters);
-    let mut jobs = all(sizes);
-    for job in &mut jobs {
-        job.rows.retain(|row| filter.lets(&row.group, &row.name));
-    }
-    jobs.retain(|job| !job.rows.is_empty());
-    jobs
+pub(crate) fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job<Exercise>> {
+    filtered(all(sizes), &RowFilter::new(filters))
 }
 
-fn all(sizes: &Sizes) -> Vec<Job> {
+fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     // Below 100 the unit shows digits behind the point.
     let shown = |count: u64| match count {
         0..100 => count.to_string(),
         _ => Unit::Count.format(count as f64),
     };
     let entries = shown(sizes.entries);
+    let job = |sync, kind, rows| Job::new(Exercise { sync, kind }, rows);
     let mut jobs = vec![
-        Job {
-            sync: Synced::No,
-            kind: Kind::Single,
-            rows: vec![
+        job(
+            Synced::No,
+            Kind::Single,
+            vec![
                 row("Not synced, one thread", "Put", "put", TIME)
                     .note(format!("{entries} entries in random order, one transaction each")),
                 row("Not synced, one thread", "Get at random", "get", TIME).note(format!(
                     "{entries} of them, each in a transaction or snapshot of its own"
                 )),
                 row("Not synced, one thread", "Scan 1,000 in order", "scan", TIME)
-                    .note("from a random key, every value read".to_owned()),
+                    .note("from a random key, every value read"),
             ],
-        },
-        Job {
-            sync: Synced::No,
-            kind: Kind::Ahead,
-            rows: vec![
-                row("Not synced, one thread", "Put, 1,000 on their way", "ahead", TIME).note(
-                    "a transaction each, but the next does not wait for the last to be acknowledged"
-                        .to_owned(),
-                ),
-            ],
-        },
+        ),
+        job(
+            Synced::No,
+            Kind::Ahead,
+            vec![row("Not synced, one thread", "Put, 1,000 on their way", "ahead", TIME).note(
+                "a transaction each, but the next does not wait for the last to be acknowledged",
+            )],
+        ),
     ];
     for (writers, puts) in sizes.writers.iter().copied() {
         let threads = if writers == 1 { "writer" } else { "writers" };
         let name = format!("Synced put, {writers} {threads}");
-        let curve = curve("Synced puts by writers", "writers", writers);
-        jobs.push(Job {
-            sync: Synced::Each,
-            kind: Kind::Writers { writers, puts },
-            rows: vec![row("Synced, one put each", &name, "writers", RATE).curve(curve)],
-        });
+        let row = row("Synced, one put each", &name, "writers", RATE);
+        let row = row.curve("Synced puts by writers", "writers", writers as f64);
+        jobs.push(job(Synced::Each, Kind::Writers { writers, puts }, vec![row]));
     }
     for (sync, group, title) in [
         (Synced::No, "Transactions, not synced", "Time per put by size of transaction, not synced"),
@@ -167,33 +139,28 @@ fn all(sizes: &Sizes) -> Vec<Job> {
         let word = if sync == Synced::No { "not synced" } else { "synced" };
         for (size, puts) in sizes.batches.iter().copied() {
             let name = format!("{} a transaction, {word}", shown(size));
-            jobs.push(Job {
-                sync,
-                kind: Kind::Batches { size, puts },
-                rows: vec![
-                    row(group, &name, "batch", TIME)
-                        .curve(curve(title, "puts in a transaction", size))
-                        .note(format!("per put; {} in all", shown(puts))),
-                ],
-            });
+            let row = row(group, &name, "batch", TIME)
+                .curve(title, "puts in a transaction", size as f64)
+                .note(format!("per put; {} in all", shown(puts)));
+            jobs.push(job(sync, Kind::Batches { size, puts }, vec![row]));
         }
     }
     for (sync, word, puts) in
         [(Synced::No, "not synced", sizes.kill.0), (Synced::Each, "synced", sizes.kill.1)]
     {
         let group = "kill -9";
-        jobs.push(Job {
+        jobs.push(job(
             sync,
-            kind: Kind::Kill { puts },
-            rows: vec![
+            Kind::Kill { puts },
+            vec![
                 row(group, &format!("Reopen, {word}"), "reopen", TIME).note(format!(
                     "until the first get is answered; killed while it puts, after {} puts",
                     shown(puts)
                 )),
                 row(group, &format!("Acknowledged puts gone, {word}"), "reopen", LOST)
-                    .note("of those that had returned when it was killed".to_owned()),
+                    .note("of those that had returned when it was killed"),
             ],
-        });
+        ));
     }
     jobs
 }
@@ -202,12 +169,8 @@ fn row(group: &str, name: &str, phase: &str, metric: &'static str) -> RowPlan {
     RowPlan::new(group, name, phase, metric)
 }
 
-fn curve(title: &str, axis: &str, x: u64) -> Curve {
-    Curve { title: title.to_owned(), axis: axis.to_owned(), x: x as f64 }
-}
-
 /// The metrics of rows and of targets.
-pub fn metrics() -> Vec<Metric> {
+pub(crate) fn metrics() -> Vec<Metric> {
     let mut metrics = vec![
         Metric::new(TIME, "Time per operation", Unit::Nanoseconds, Better::Lower),
         Metric::new(RATE, "Operations per second", Unit::OperationsPerSecond, Better::Higher),
@@ -249,7 +212,7 @@ mod tests {
     #[test]
     fn a_filter_leaves_the_jobs_that_it_needs() {
         let jobs = jobs(&Sizes::quick(), &["GET".to_owned(), "64 writers".to_owned()]);
-        let kinds: Vec<&Kind> = jobs.iter().map(|job| &job.kind).collect();
+        let kinds: Vec<&Kind> = jobs.iter().map(|job| &job.work.kind).collect();
         assert_eq!(kinds, [&Kind::Single, &Kind::Writers { writers: 64, puts: 8_000 }]);
         assert_eq!(jobs[0].rows.len(), 1);
     }

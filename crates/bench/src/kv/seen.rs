@@ -1,6 +1,6 @@
-//! What a scan has shown.
+//! The entries of a scan.
 
-/// What of a scan can be compared cheaply: it reads every byte.
+/// A digest of entries in order that is cheap and reads every byte.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Seen {
     /// Entries.

@@ -1,4 +1,4 @@
-//! What the benchmark asks of the process of an engine, and what that answers: one JSON object in its
+//! The task of the process of an engine, and its answer: one JSON object in its
 //! only argument, one on its last line of output. Rivals in other languages speak the same.
 
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use super::engine::Synced;
 
 /// One thing to do in a process of its own.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Task {
+pub(crate) struct Task {
     /// The engine's name; a program may have several.
-    pub engine: String,
-    /// Where its files are. It exists.
-    pub directory: PathBuf,
-    /// Whether puts wait for the disk.
-    pub sync: Synced,
+    pub(crate) engine: String,
+    /// The directory of its files. It exists.
+    pub(crate) directory: PathBuf,
+    /// The wait of puts for the disk.
+    pub(crate) sync: Synced,
     /// The seed of the data.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// After so many seconds a phase ends with what it has done.
-    pub seconds_max: f64,
-    /// What to do.
-    pub work: Work,
+    pub(crate) seconds_max: f64,
+    /// The work.
+    pub(crate) work: Work,
 }
 
-/// What to do with an engine.
+/// The work of an engine.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Work {
+pub(crate) enum Work {
     /// One thread: entries from 0 on are put one by one, then read at random, then scanned. Phases
     /// `put`, `get`, `scan`.
     Single {
@@ -44,7 +44,7 @@ pub enum Work {
     Ahead {
         /// Entries to put.
         puts: u64,
-        /// How many may be on their way.
+        /// Entries that may be on their way.
         window: u64,
     },
     /// Several threads put one by one. Phase `writers`.

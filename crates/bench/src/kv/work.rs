@@ -26,10 +26,8 @@ const CHECKS: u64 = 1_000;
 /// Entries in each transaction of what is there before.
 const PRELOAD_BATCH: u64 = 1_000;
 
-/// Does a task and returns its phases. What an engine lacks is in its phase.
-///
-/// # Errors
-/// What keeps the rest of the task from being done.
+/// Does a task and returns its phases. An operation that the engine lacks is in its phase, a failure
+/// keeps the rest of the task from being done.
 pub(super) fn run(candidate: &Candidate, task: &Task) -> Result<Vec<Phase>, Failure> {
     let site = Site {
         candidate,
@@ -108,16 +106,16 @@ impl Site<'_> {
                 break;
             }
         }
-        let entries = put.operations();
+        let entries = put.phase.operations;
         put.stop();
         self.check(&*engine, 0..entries, &mut put);
         let mut get = Measured::begin("get");
         self.gets(&*engine, gets, entries, &mut get)?;
         let mut scan = Measured::begin("scan");
         self.scans(&*engine, scans, scan_entries, entries, &mut scan)?;
-        put.value("memory_peak", of_this_process().memory_peak_bytes as f64);
+        put.phase.value("memory_peak", of_this_process().memory_peak_bytes as f64);
         engine.close()?;
-        put.value("disk", disk_used(self.directory) as f64);
+        put.phase.value("disk", disk_used(self.directory) as f64);
         let phases = [put, get, scan].map(Measured::end);
         Ok(phases.into_iter().filter(|phase| !phase.is_empty()).collect())
     }
@@ -127,7 +125,7 @@ impl Site<'_> {
         engine: &dyn Engine,
         gets: u64,
         entries: u64,
-        phase: &mut Measured,
+        measured: &mut Measured,
     ) -> Result<(), Failure> {
         let mut values = Vec::new();
         let mut ends = Vec::new();
@@ -138,7 +136,7 @@ impl Site<'_> {
             let keys: Vec<Key> = numbers.iter().map(|number| self.data.key(*number)).collect();
             values.clear();
             ends.clear();
-            phase.time(keys.len(), || {
+            measured.time(keys.len(), || {
                 for key in &keys {
                     engine.get(key, &mut values)?;
                     ends.push(values.len());
@@ -148,11 +146,11 @@ impl Site<'_> {
             let mut begin = 0;
             for (number, end) in numbers.iter().zip(&ends) {
                 if values[begin..*end] != self.data.value(*number) {
-                    phase.fail(format!("entry {number} is missing or wrong"));
+                    measured.phase.fail(format!("entry {number} is missing or wrong"));
                 }
                 begin = *end;
             }
-            if self.is_over(phase) {
+            if self.is_over(measured) {
                 break;
             }
         }
@@ -165,12 +163,12 @@ impl Site<'_> {
         scans: u64,
         scan_entries: u64,
         entries: u64,
-        phase: &mut Measured,
+        measured: &mut Measured,
     ) -> Result<(), Failure> {
         if scans == 0 {
             return Ok(());
         }
-        // What every scan must show: the sum over its keys and values says whether it did.
+        // A scan is compared by the sum over its keys and values.
         let mut order: Vec<(Key, u64)> = (0..entries).map(|n| (self.data.key(n), n)).collect();
         order.sort_unstable();
         let count = scan_entries.min(entries) as usize;
@@ -185,7 +183,7 @@ impl Site<'_> {
             let elapsed = begin.elapsed();
             match result {
                 Err(failure) if failure.is::<NoSuchThing>() => {
-                    phase.lack(failure.to_string());
+                    measured.phase.absent = Some(failure.to_string());
                     return Ok(());
                 }
                 result => result?,
@@ -195,38 +193,40 @@ impl Site<'_> {
                 expected.add(key, &self.data.value(*number));
             }
             if seen != expected {
-                phase.fail(format!("a scan shows {} entries, or others than were put", seen.count));
+                measured
+                    .phase
+                    .fail(format!("a scan shows {} entries, or others than were put", seen.count));
                 continue;
             }
             samples.record(elapsed);
-            phase.add(1, elapsed, allocations);
-            if self.is_over(phase) {
+            measured.add(1, elapsed, allocations);
+            if self.is_over(measured) {
                 break;
             }
         }
-        phase.percentiles(samples);
+        measured.phase.percentiles(samples);
         Ok(())
     }
 
     fn ahead(&self, puts: u64, window: u64) -> Result<Vec<Phase>, Failure> {
         let engine = self.open(self.sync)?;
-        let mut phase = Measured::begin("ahead");
+        let mut measured = Measured::begin("ahead");
         for start in (0..puts).step_by(window.max(1) as usize) {
             let pairs = self.pairs(start..puts.min(start + window.max(1)));
-            phase.time(pairs.len(), || engine.put_ahead(&pairs))?;
-            if self.is_over(&phase) {
+            measured.time(pairs.len(), || engine.put_ahead(&pairs))?;
+            if self.is_over(&measured) {
                 break;
             }
         }
-        phase.stop();
-        self.check(&*engine, 0..phase.operations(), &mut phase);
+        measured.stop();
+        self.check(&*engine, 0..measured.phase.operations, &mut measured);
         engine.close()?;
-        Ok(vec![phase.end()])
+        Ok(vec![measured.end()])
     }
 
     fn writers(&self, preload: u64, writers: u64, puts: u64) -> Result<Vec<Phase>, Failure> {
         let engine = self.preloaded(preload)?;
-        let mut phase = Measured::begin("writers");
+        let mut measured = Measured::begin("writers");
         let next = AtomicU64::new(0);
         let allocations = Allocations::now();
         let failure = Mutex::new(None);
@@ -260,30 +260,30 @@ impl Site<'_> {
         }
         let mut all = Samples::new();
         samples.into_iter().for_each(|samples| all.merge(samples));
-        phase.add(all.len() as u64, elapsed, allocations);
-        phase.percentiles(all);
-        phase.stop();
-        self.check(&*engine, 0..preload + phase.operations(), &mut phase);
+        measured.add(all.len() as u64, elapsed, allocations);
+        measured.phase.percentiles(all);
+        measured.stop();
+        self.check(&*engine, 0..preload + measured.phase.operations, &mut measured);
         engine.close()?;
-        Ok(vec![phase.end()])
+        Ok(vec![measured.end()])
     }
 
     fn batches(&self, preload: u64, size: u64, puts: u64) -> Result<Vec<Phase>, Failure> {
         let engine = self.preloaded(preload)?;
-        let mut phase = Measured::begin("batch");
+        let mut measured = Measured::begin("batch");
         let mut samples = Samples::new();
         let mut next = preload;
-        while next < preload + puts && !self.is_over(&phase) {
+        while next < preload + puts && !self.is_over(&measured) {
             let pairs = self.pairs(next..next + size);
-            let time = phase.time(pairs.len(), || engine.put_all(&pairs))?;
+            let time = measured.time(pairs.len(), || engine.put_all(&pairs))?;
             samples.record(time);
             next += size;
         }
-        phase.percentiles(samples);
-        phase.stop();
-        self.check(&*engine, 0..next, &mut phase);
+        measured.phase.percentiles(samples);
+        measured.stop();
+        self.check(&*engine, 0..next, &mut measured);
         engine.close()?;
-        Ok(vec![phase.end()])
+        Ok(vec![measured.end()])
     }
 
     fn until_killed(&self, preload: u64, acknowledged: &Path) -> Result<Vec<Phase>, Failure> {
@@ -298,14 +298,14 @@ impl Site<'_> {
     }
 
     fn reopen(&self, entries: u64) -> Result<Vec<Phase>, Failure> {
-        let mut phase = Measured::begin("reopen");
+        let mut measured = Measured::begin("reopen");
         let mut value = Vec::new();
         let allocations = Allocations::now();
         let begin = Instant::now();
         let engine = self.open(self.sync)?;
         // Open is what answers: some engines put the work off to the first question.
         engine.get(&self.data.key(0), &mut value)?;
-        phase.add(1, begin.elapsed(), allocations);
+        measured.add(1, begin.elapsed(), allocations);
         let (mut lost, mut wrong) = (0.0, 0.0);
         for number in 0..entries {
             value.clear();
@@ -315,14 +315,14 @@ impl Site<'_> {
                 false => lost += 1.0,
             }
         }
-        phase.value("lost", lost);
-        phase.value("wrong", wrong);
+        measured.phase.value("lost", lost);
+        measured.phase.value("wrong", wrong);
         engine.close()?;
-        Ok(vec![phase.end()])
+        Ok(vec![measured.end()])
     }
 
     /// Reads some of the entries back, the first and the last among them.
-    fn check(&self, engine: &dyn Engine, numbers: std::ops::Range<u64>, phase: &mut Measured) {
+    fn check(&self, engine: &dyn Engine, numbers: std::ops::Range<u64>, measured: &mut Measured) {
         let count = numbers.end - numbers.start;
         let step = (count / CHECKS).max(1);
         let last = numbers.end.checked_sub(1).filter(|last| numbers.contains(last));
@@ -331,14 +331,16 @@ impl Site<'_> {
             value.clear();
             match engine.get(&self.data.key(number), &mut value) {
                 Ok(true) if value == self.data.value(number) => {}
-                Ok(true) => phase.fail(format!("entry {number} is wrong after the phase")),
-                Ok(false) => phase.fail(format!("entry {number} is missing after the phase")),
-                Err(failure) => phase.fail(failure.to_string()),
+                Ok(true) => measured.phase.fail(format!("entry {number} is wrong after the phase")),
+                Ok(false) => {
+                    measured.phase.fail(format!("entry {number} is missing after the phase"))
+                }
+                Err(failure) => measured.phase.fail(failure.to_string()),
             }
         }
     }
 
-    fn is_over(&self, phase: &Measured) -> bool {
-        phase.elapsed() >= self.time
+    fn is_over(&self, measured: &Measured) -> bool {
+        measured.elapsed() >= self.time
     }
 }

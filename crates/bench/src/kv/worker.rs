@@ -2,8 +2,8 @@
 
 use super::engine::Candidate;
 use super::task::Task;
-use super::work;
-use crate::worker::Outcome;
+use super::{LITEIO, LITEIO_MEMORY, REDB, work};
+use crate::run::Outcome;
 
 /// Does the task in `argument` with the one of `candidates` that it names, and prints the outcome.
 /// An engine that fails says so in its outcome.
@@ -17,4 +17,12 @@ pub fn run(candidates: &[Candidate], argument: &str) -> std::io::Result<()> {
         return Err(std::io::Error::other(format!("no engine is called {}", task.engine)));
     };
     Outcome::of((candidate.version)(), work::run(candidate, &task)).print()
+}
+
+/// Like [`run`], with the engines of this program.
+///
+/// # Errors
+/// As above.
+pub fn run_own(argument: &str) -> std::io::Result<()> {
+    run(&[LITEIO, LITEIO_MEMORY, REDB], argument)
 }

@@ -1,6 +1,6 @@
-//! Servers that the benchmark starts: a fresh directory, a free port, and no trace afterwards.
+//! Programs that the benchmark starts, and stops without a trace.
 
-pub mod usage;
+pub(crate) mod usage;
 
 use std::fs::{self, File};
 use std::io;
@@ -11,62 +11,67 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::error::BenchError;
 use usage::Usage;
 
-/// How long a server may take to end in order before it is killed.
+/// A server that has not ended in order after so long is killed.
 const STOP_TIME: Duration = Duration::from_secs(15);
 
-/// A program with its arguments, as it is to be started.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    /// Where the program lies.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// What is added to its environment.
-    pub environment: Vec<(String, String)>,
+/// A program with its arguments and what is added to its environment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    arguments: Vec<String>,
+    /// Variables, those that are taken away without a value.
+    environment: Vec<(String, Option<String>)>,
 }
 
-/// A running server with all of its processes.
+/// A running program with all of its processes.
 #[derive(Debug)]
-pub struct ServerProcess {
+pub(crate) struct Process {
     child: Child,
     group: Pid,
     log: PathBuf,
 }
 
 impl Launch {
-    /// A program without arguments.
-    pub fn new(program: impl Into<PathBuf>) -> Launch {
+    pub(crate) fn new(program: impl Into<PathBuf>) -> Launch {
         Launch { program: program.into(), arguments: Vec::new(), environment: Vec::new() }
     }
 
-    /// Adds arguments.
-    pub fn arguments<T: ToString>(mut self, arguments: impl IntoIterator<Item = T>) -> Launch {
-        self.arguments.extend(arguments.into_iter().map(|argument| argument.to_string()));
+    pub(crate) fn arguments<T: ToString>(mut self, all: impl IntoIterator<Item = T>) -> Launch {
+        self.arguments.extend(all.into_iter().map(|argument| argument.to_string()));
         self
     }
 
     /// Adds a variable of the environment.
-    pub fn variable(mut self, name: &str, value: impl ToString) -> Launch {
-        self.environment.push((name.to_owned(), value.to_string()));
+    pub(crate) fn variable(mut self, name: &str, value: impl ToString) -> Launch {
+        self.environment.push((name.to_owned(), Some(value.to_string())));
         self
     }
 
-    /// Starts it in `directory`, with what it prints in `log`. It gets a process group of its own,
-    /// so that its children are found and end with it.
-    ///
-    /// # Errors
-    /// [`BenchError::File`], about the log or the program.
-    pub fn start(&self, directory: &Path, log: &Path) -> Result<ServerProcess, BenchError> {
+    /// Takes a variable away.
+    pub(crate) fn without_variable(mut self, name: &str) -> Launch {
+        self.environment.push((name.to_owned(), None));
+        self
+    }
+
+    /// Starts it in `directory`, with everything it prints in `log`. It gets a process group of its
+    /// own, so that its children are found and end with it, and Ctrl-C is left to the benchmark.
+    pub(crate) fn start(&self, directory: &Path, log: &Path) -> Result<Process, BenchError> {
         let output = File::create(log).map_err(BenchError::file(log))?;
         let errors = output.try_clone().map_err(BenchError::file(log))?;
-        let child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let child = command
             .args(&self.arguments)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(output)
@@ -75,61 +80,76 @@ impl Launch {
             .spawn()
             .map_err(BenchError::file(&self.program))?;
         let group = Pid::from_child(&child);
-        Ok(ServerProcess { child, group, log: log.to_owned() })
+        Ok(Process { child, group, log: log.to_owned() })
     }
 }
 
-impl ServerProcess {
-    /// What it has used so far, all of its processes together.
-    pub fn usage(&self) -> Usage {
+impl Process {
+    /// The usage so far of all of its processes together. One that has exited still tells it.
+    pub(crate) fn usage(&self) -> Usage {
         usage::of_group(self.child.id())
     }
 
-    /// Whether it has ended by itself, and how.
-    pub fn ended(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
-        Some(format!("it ended with {status}; it said: {}", self.last_words()))
+    /// True once it has exited. The kernel keeps its usage until [`Process::ended`] is asked.
+    pub(crate) fn has_exited(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// The end of what it printed.
-    pub fn last_words(&self) -> String {
-        let text = fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let mut lines: Vec<&str> =
-            text.lines().rev().filter(|line| !line.is_empty()).take(3).collect();
-        lines.reverse();
-        lines.join(" / ").chars().take(400).collect()
+    /// The end of a program that has ended by itself.
+    pub(crate) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("it ended with {status}; it said: {}", last_words(&self.output())))
+    }
+
+    /// Everything that it has printed so far.
+    pub(crate) fn output(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
     /// Asks it to end, waits, and kills what is left of it.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(self) {
         let _ = kill_process_group(self.group, Signal::TERM);
         let deadline = Instant::now() + STOP_TIME;
-        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+        while Instant::now() < deadline && !self.has_exited() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
-impl Drop for ServerProcess {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = kill_process_group(self.group, Signal::KILL);
         let _ = self.child.wait();
     }
 }
 
+/// The cause that a program names in its output, such as a panic, or its last lines.
+pub(crate) fn last_words(output: &str) -> String {
+    const CAUSES: [&str; 4] = ["panic", "fatal error", "error:", "error["];
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let cause = lines.iter().position(|line| CAUSES.iter().any(|cause| line.contains(cause)));
+    let first = cause.unwrap_or(lines.len().saturating_sub(3));
+    let shown = &lines[first..lines.len().min(first + 3)];
+    shown.join(" / ").chars().take(300).collect()
+}
+
 /// The program of this name: a path as it is, else the first of that name on PATH.
-pub fn find_program(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
-        return Path::new(name).canonicalize().ok().filter(|path| path.is_file());
+        // As it is: the Python of a virtual environment is a link, and knows its place by its name.
+        return std::path::absolute(name).ok().filter(|path| path.is_file());
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// What a program prints when asked for its version: the first line that is not empty.
-pub fn version(program: &Path, arguments: &[&str]) -> Option<String> {
+/// The first line that is not empty of what a program prints when asked for its version.
+pub(crate) fn version(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    if !output.status.success() {
+        return None;
+    }
     let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let text = String::from_utf8(text).ok()?;
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
@@ -138,10 +158,7 @@ pub fn version(program: &Path, arguments: &[&str]) -> Option<String> {
 /// So many different ports of 127.0.0.1 that nobody listens on, and that no earlier call has returned:
 /// a server may not listen on its own yet. All are below 32768, out of which the system gives none
 /// away meanwhile, and some programs add 10,000 to a port.
-///
-/// # Errors
-/// If so many are not to be had.
-pub fn free_ports(count: usize) -> io::Result<Vec<u16>> {
+pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const FIRST: u32 = 20_000;
     const RANGE: u32 = 12_000;
@@ -161,7 +178,7 @@ pub fn free_ports(count: usize) -> io::Result<Vec<u16>> {
 }
 
 /// Bytes of all files below a directory, as the disk counts them.
-pub fn disk_used(directory: &Path) -> u64 {
+pub(crate) fn disk_used(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let mut bytes = 0;
     let mut folders = vec![directory.to_owned()];
@@ -182,7 +199,7 @@ pub fn disk_used(directory: &Path) -> u64 {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, directory: &Path) -> ServerProcess {
+    fn shell(script: &str, directory: &Path) -> Process {
         let launch = Launch::new("/bin/sh").arguments(["-c", script]);
         launch.start(directory, &directory.join("log")).expect("a shell can be started")
     }

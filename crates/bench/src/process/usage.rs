@@ -1,4 +1,4 @@
-//! What the kernel says of the processes of a server.
+//! Processor time, memory and writes of processes, from `/proc`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,29 +6,29 @@ use std::time::Duration;
 
 use crate::busy::TICK;
 
-/// What a report says of bytes written. ext4 has large folios since Linux 6.16, and the kernel accounts
+/// The note of a report on bytes written. ext4 has large folios since Linux 6.16, and the kernel accounts
 /// a whole one whenever a part of it is changed.
-pub const WRITTEN_NOTE: &str = "Bytes written are those that the kernel accounts to a process: on ext4 \
+pub(crate) const WRITTEN_NOTE: &str = "Bytes written are those that the kernel accounts to a process: on ext4 \
      since Linux 6.16 a change of 4 KiB counts up to 256 KiB, depending on how large the pieces were \
      in which the file was first written. The disk takes less.";
 
-/// What all processes of a server have used together.
+/// The usage of all processes of a server together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub(crate) struct Usage {
     /// Processor time, user and system, of living and of ended processes.
-    pub cpu: Duration,
+    pub(crate) cpu: Duration,
     /// Bytes resident at the most, each process at its own time.
-    pub memory_peak_bytes: u64,
+    pub(crate) memory_peak_bytes: u64,
     /// Bytes resident now.
-    pub memory_bytes: u64,
+    pub(crate) memory_bytes: u64,
     /// Those of them that are no pages of files.
-    pub memory_own_bytes: u64,
+    pub(crate) memory_own_bytes: u64,
     /// Bytes written, as the kernel accounts them: see [`WRITTEN_NOTE`].
-    pub disk_written_bytes: u64,
+    pub(crate) disk_written_bytes: u64,
 }
 
 /// The usage of a process group and of all descendants of its processes.
-pub fn of_group(group: u32) -> Usage {
+pub(crate) fn of_group(group: u32) -> Usage {
     let mut usage = Usage::default();
     for process in members(group) {
         usage.add(&process.to_string());
@@ -36,15 +36,8 @@ pub fn of_group(group: u32) -> Usage {
     usage
 }
 
-/// The usage of one process. It may have ended, if nobody has waited for it.
-pub fn of_process(process: u32) -> Usage {
-    let mut usage = Usage::default();
-    usage.add(&process.to_string());
-    usage
-}
-
 /// The usage of this process alone.
-pub fn of_this_process() -> Usage {
+pub(crate) fn of_this_process() -> Usage {
     let mut usage = Usage::default();
     usage.add("self");
     usage
@@ -68,7 +61,7 @@ impl Usage {
 }
 
 /// The processor time of this process.
-pub fn own_cpu() -> Duration {
+pub(crate) fn own_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! What changed between two reports.
+//! The changes between two reports.
 
 use super::model::Report;
 use super::unit::{Better, Unit};
@@ -10,15 +10,15 @@ pub(super) const SIGNIFICANT: f64 = 0.01;
 /// The change of every row and target that two reports share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was compared, for the heading.
+    /// The earlier report, for the heading.
     pub before: String,
-    /// With what.
+    /// The later one.
     pub after: String,
     /// In the order of the rows.
     pub changes: Vec<Change>,
     /// Rows and targets of one report that the other has no figure for.
     pub alone: Vec<String>,
-    /// What makes the comparison doubtful, such as another machine.
+    /// Reasons to doubt the comparison, such as another machine.
     pub doubts: Vec<String>,
 }
 
@@ -35,14 +35,14 @@ pub struct Change {
     pub before: f64,
     /// The median after.
     pub after: f64,
-    /// How many times as good it is now: above 1 is better.
+    /// Goodness now relative to then: above 1 is better.
     pub ratio: f64,
-    /// How probable so large a difference is by chance; `None` with fewer than two rounds.
+    /// The probability of so large a difference by chance; `None` with fewer than two rounds.
     pub chance: Option<f64>,
 }
 
 impl Change {
-    /// Whether it is more than noise.
+    /// True if it is more than noise.
     pub fn is_significant(&self) -> bool {
         self.chance.is_some_and(|chance| chance <= SIGNIFICANT)
     }

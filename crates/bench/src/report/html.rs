@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::why_absent;
 use super::model::{Report, Row};
 use super::summary::{Summary, summary};
 use super::svg::{Axes, Bar, Line, Scale, bars, escaped, lines};
 use super::target::{Level, Target};
 use super::unit::{Better, Unit, digits};
+use super::view::{self, baseline, errors_sign, why_absent};
 use crate::busy::DISTURBED;
 
 const STYLE: &str = include_str!("page.css");
@@ -58,25 +58,6 @@ pub fn html(report: &Report) -> String {
     page
 }
 
-/// Machine and settings, by name.
-pub(super) fn conditions(report: &Report) -> Vec<(String, String)> {
-    let machine = &report.machine;
-    let memory = Unit::Bytes.format(machine.memory_bytes as f64);
-    let facts = [
-        ("processor", format!("{} ({} cores)", machine.processor, machine.cores)),
-        ("memory", memory),
-        ("system", format!("{}, {}", machine.system, machine.kernel)),
-        ("file system", machine.file_system.clone()),
-        ("load before the run", machine.load_before.clone()),
-        ("LiteIO", format!("{} ({})", machine.version, machine.commit_or_unknown())),
-        ("command", report.command.clone()),
-        ("duration", format!("{:.0} s", report.seconds)),
-    ];
-    let facts = facts.map(|(name, value)| (name.to_owned(), value)).into_iter();
-    let settings = report.settings.iter().map(|fact| (fact.name.clone(), fact.value.clone()));
-    facts.chain(settings).collect()
-}
-
 fn colour(report: &Report, name: &str) -> &'static str {
     let place = report.targets.iter().position(|target| target.name == name);
     COLOURS[place.unwrap_or(0) % COLOURS.len()]
@@ -115,7 +96,7 @@ fn name_of(report: &Report, target: &Target) -> String {
 
 fn summary_section(page: &mut String, report: &Report, summary: &Summary) {
     heading(page, "Summary");
-    let baseline = report.baseline.as_deref().unwrap_or("baseline");
+    let baseline = baseline(report);
     // Where the rows differ in what they demand, no target is durable as a whole.
     let some_durable = !summary.durable_wins.is_empty();
     let durable_head = if some_durable { "<th class=\"number\">of the durable</th>" } else { "" };
@@ -218,7 +199,7 @@ fn overview(page: &mut String, report: &Report) {
                 Better::Lower => best / median,
             };
             let errors = cell.map_or(0, |cell| cell.errors);
-            let sign = if errors > 0 { format!(" ✗{errors}") } else { String::new() };
+            let sign = errors_sign(errors);
             let _ = write!(
                 page,
                 "<td class=\"number{}\" style=\"--near:{:.0}%\">{}{sign}</td>",
@@ -314,7 +295,8 @@ fn row_card(page: &mut String, report: &Report, row: &Row, targets: &[&Target], 
                 remark: target.durability.level.remark(),
                 colour: colour(report, &target.name),
                 value,
-                label: bar_label(report, row, target),
+                label: view::figure(report, row, target, false)
+                    .unwrap_or_else(|| why_absent(cell, target).to_owned()),
                 mark: published.map(|published| {
                     let value = metric.unit.format(published.value);
                     (published.value, format!("published: {value} ({})", published.source))
@@ -341,27 +323,6 @@ fn row_card(page: &mut String, report: &Report, row: &Row, targets: &[&Target], 
     page.push_str(&bars(&row.name, &drawn));
     latency(page, report, row);
     page.push_str("</article>");
-}
-
-fn bar_label(report: &Report, row: &Row, target: &Target) -> String {
-    let cell = row.cells.get(&target.name);
-    let (Some(metric), Some(median)) = (report.metric(&row.metric), row.median(&target.name))
-    else {
-        return why_absent(cell, target).to_owned();
-    };
-    let mut label = metric.unit.format(median);
-    if let Some(ratio) = report.ratio(row, &target.name) {
-        let _ = write!(label, " · {}×", digits(ratio.median));
-    }
-    if let Some(cell) = cell {
-        if cell.disturbance > DISTURBED {
-            label.push_str(" ~");
-        }
-        if cell.errors > 0 {
-            let _ = write!(label, " ✗{}", cell.errors);
-        }
-    }
-    label
 }
 
 /// The percentiles of a row as lines, one for each target.
@@ -402,18 +363,15 @@ fn latency(page: &mut String, report: &Report, row: &Row) {
 
 fn resources(page: &mut String, report: &Report) {
     heading(page, "Resources");
-    let used = |id: &str| report.targets.iter().any(|target| target.resources.contains_key(id));
-    let metrics: Vec<_> = report.metrics.iter().filter(|metric| used(&metric.id)).collect();
+    let (titles, lines) = view::resources(report);
     page.push_str("<div class=\"scroll\"><table><thead><tr><th>target</th>");
-    for metric in &metrics {
-        let _ = write!(page, "<th class=\"number\">{}</th>", escaped(&metric.title));
+    for title in titles {
+        let _ = write!(page, "<th class=\"number\">{}</th>", escaped(title));
     }
     page.push_str("</tr></thead><tbody>");
-    for target in report.measured() {
+    for (target, values) in lines {
         let _ = write!(page, "<tr><td class=\"name\">{}</td>", name_of(report, target));
-        for metric in &metrics {
-            let value = target.resources.get(&metric.id);
-            let value = value.map_or("–".to_owned(), |value| metric.unit.format(*value));
+        for value in values {
             let _ = write!(page, "<td class=\"number\">{value}</td>");
         }
         page.push_str("</tr>");
@@ -423,31 +381,22 @@ fn resources(page: &mut String, report: &Report) {
 
 fn errors(page: &mut String, report: &Report) {
     heading(page, "Errors");
-    let mut lines = String::new();
-    for row in &report.rows {
-        for (target, cell) in row.cells.iter().filter(|(_, cell)| cell.errors > 0) {
-            let _ = write!(
-                lines,
-                "<li><b>{}</b> at {}: {} of {} failed; the first: <code>{}</code></li>",
-                escaped(&row.name),
-                escaped(target),
-                cell.errors,
-                cell.errors + cell.operations,
-                escaped(cell.first_error.as_deref().unwrap_or("not recorded"))
-            );
-        }
+    let errors = view::errors(report);
+    page.push_str(if errors.is_empty() { "<p>None.</p><ul>" } else { "<ul>" });
+    for (row, target, counts, first) in errors {
+        let (row, target, first) = (escaped(row), escaped(target), escaped(first));
+        let _ = write!(
+            page,
+            "<li><b>{row}</b> at {target}: {counts}; the first: <code>{first}</code></li>"
+        );
     }
-    if lines.is_empty() {
-        page.push_str("<p>None.</p></section>");
-    } else {
-        let _ = write!(page, "<ul>{lines}</ul></section>");
-    }
+    page.push_str("</ul></section>");
 }
 
 fn conditions_section(page: &mut String, report: &Report) {
     heading(page, "Conditions");
     page.push_str("<dl>");
-    for (name, value) in conditions(report) {
+    for (name, value) in view::conditions(report) {
         let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", escaped(&name), escaped(&value));
     }
     page.push_str("</dl><h3>Targets</h3><dl>");
@@ -472,7 +421,7 @@ fn conditions_section(page: &mut String, report: &Report) {
         "<p class=\"small\">Figures are medians over the rounds; × is how many times as good as {}, \
          round by round; ~: others used more than {:.0} % of the machine meanwhile; ◆: a published \
          figure.</p></section>",
-        escaped(report.baseline.as_deref().unwrap_or("the baseline")),
+        escaped(baseline(report)),
         DISTURBED * 100.0
     );
 }

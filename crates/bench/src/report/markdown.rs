@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::compare::{Comparison, SIGNIFICANT};
-use super::model::{Cell, Report, Row};
+use super::model::{Report, Row};
 use super::summary::summary;
+use super::table::{escaped, table_head, table_line, target_table};
 use super::target::Target;
-use super::target_table::target_table;
 use super::unit::digits;
+use super::view::{self, baseline, why_absent};
 use crate::busy::DISTURBED;
 
 /// The whole report.
@@ -39,7 +40,7 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-/// What `compare` found.
+/// The result of `compare`.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("# {}\n→ {}\n\n", comparison.before, comparison.after);
     for doubt in &comparison.doubts {
@@ -83,7 +84,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
 
 fn in_short(text: &mut String, report: &Report) {
     let summary = summary(report);
-    let baseline = report.baseline.as_deref().unwrap_or("the baseline");
+    let baseline = baseline(report);
     let _ = writeln!(text, "## In short\n");
     table_head(
         text,
@@ -171,40 +172,16 @@ fn deciding(text: &mut String, report: &Report, rows: &[&Row]) {
     text.push('\n');
 }
 
-/// The deciding figure of a cell, its ratio with the spread, and what is to be said about it.
+/// The figure of a cell, and what was published.
 fn figure(report: &Report, row: &Row, target: &Target) -> String {
     let cell = row.cells.get(&target.name);
-    let Some(metric) = report.metric(&row.metric) else { return "–".to_owned() };
-    let published = cell.and_then(|cell| cell.published.as_ref());
+    let unit = report.metric(&row.metric).map(|metric| metric.unit);
+    let published = cell.and_then(|cell| Some((cell.published.as_ref()?, unit?)));
     let published = published
-        .map(|published| format!(" (published {})", metric.unit.format(published.value)))
+        .map(|(published, unit)| format!(" (published {})", unit.format(published.value)))
         .unwrap_or_default();
-    let Some((cell, median)) = cell.and_then(|cell| Some((cell, cell.median(&row.metric)?))) else {
-        return format!("{}{published}", escaped(why_absent(cell, target)));
-    };
-    let mut shown = metric.unit.format(median);
-    if let Some(ratio) = report.ratio(row, &target.name) {
-        let _ = write!(shown, " · {}×", digits(ratio.median));
-        if cell.values.get(&row.metric).is_some_and(|series| series.rounds.len() > 1) {
-            let _ = write!(shown, " ({}–{})", digits(ratio.low), digits(ratio.high));
-        }
-    }
-    if cell.disturbance > DISTURBED {
-        shown.push_str(" ~");
-    }
-    if cell.errors > 0 {
-        let _ = write!(shown, " ✗{}", cell.errors);
-    }
-    shown + &published
-}
-
-/// What stands in place of a figure.
-pub(super) fn why_absent<'a>(cell: Option<&'a Cell>, target: &'a Target) -> &'a str {
-    match cell {
-        Some(cell) if cell.absent.is_some() => cell.absent.as_deref().unwrap_or("–"),
-        Some(cell) if cell.errors > 0 => "only errors",
-        _ => target.absent.as_deref().unwrap_or("–"),
-    }
+    let shown = view::figure(report, row, target, true);
+    shown.unwrap_or_else(|| escaped(why_absent(cell, target))) + &published
 }
 
 fn percentiles(text: &mut String, report: &Report, rows: &[&Row]) {
@@ -268,53 +245,33 @@ fn others(text: &mut String, report: &Report, rows: &[&Row]) {
 }
 
 fn resources(text: &mut String, report: &Report) {
-    let used = |id: &String| report.targets.iter().any(|target| target.resources.contains_key(id));
-    let metrics: Vec<_> = report.metrics.iter().filter(|metric| used(&metric.id)).collect();
-    if metrics.is_empty() {
+    let (titles, lines) = view::resources(report);
+    if titles.is_empty() {
         return;
     }
     let _ = writeln!(text, "## Resources\n");
-    let mut heads = vec!["target"];
-    heads.extend(metrics.iter().map(|metric| metric.title.as_str()));
-    table_head(text, &heads);
-    for target in report.measured() {
-        let mut line = vec![escaped(&target.name)];
-        line.extend(metrics.iter().map(|metric| {
-            let value = target.resources.get(&metric.id);
-            value.map_or("–".to_owned(), |value| metric.unit.format(*value))
-        }));
-        table_line(text, &line.iter().map(String::as_str).collect::<Vec<_>>());
+    table_head(text, &[&["target"], &titles[..]].concat());
+    for (target, values) in lines {
+        let name = escaped(&target.name);
+        let values = values.iter().map(String::as_str);
+        table_line(text, &std::iter::once(name.as_str()).chain(values).collect::<Vec<_>>());
     }
     text.push('\n');
 }
 
 fn errors(text: &mut String, report: &Report) {
     let _ = writeln!(text, "## Errors\n");
-    let mut any = false;
-    for row in &report.rows {
-        for (target, cell) in row.cells.iter().filter(|(_, cell)| cell.errors > 0) {
-            any = true;
-            let first = cell.first_error.as_deref().unwrap_or("not recorded");
-            let _ = writeln!(
-                text,
-                "- {} at {}: {} of {} failed; the first: {}",
-                escaped(&row.name),
-                escaped(target),
-                cell.errors,
-                cell.errors + cell.operations,
-                escaped(first)
-            );
-        }
+    let errors = view::errors(report);
+    for (row, target, counts, first) in &errors {
+        let (row, target, first) = (escaped(row), escaped(target), escaped(first));
+        let _ = writeln!(text, "- {row} at {target}: {counts}; the first: {first}");
     }
-    if !any {
-        let _ = writeln!(text, "None.");
-    }
-    text.push('\n');
+    text.push_str(if errors.is_empty() { "None.\n\n" } else { "\n" });
 }
 
 fn conditions(text: &mut String, report: &Report) {
     let _ = writeln!(text, "## Conditions\n");
-    for (name, value) in super::html::conditions(report) {
+    for (name, value) in view::conditions(report) {
         let _ = writeln!(text, "- {}: {}", escaped(&name), escaped(&value));
     }
     for note in &report.notes {
@@ -325,23 +282,7 @@ fn conditions(text: &mut String, report: &Report) {
         "\nFigures are medians over the rounds. ×: how many times as good as {}, round by round, with \
          the lowest and the highest round. **Bold**: the best of the row. ✗N: N operations failed. ~: \
          others used more than {:.0} % of the machine meanwhile.",
-        report.baseline.as_deref().unwrap_or("the baseline"),
+        baseline(report),
         DISTURBED * 100.0
     );
-}
-
-pub(super) fn table_head(text: &mut String, heads: &[&str]) {
-    table_line(text, heads);
-    let rule: Vec<&str> =
-        heads.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }).collect();
-    table_line(text, &rule);
-}
-
-pub(super) fn table_line(text: &mut String, cells: &[&str]) {
-    let _ = writeln!(text, "| {} |", cells.join(" | "));
-}
-
-/// A text that ends no table cell and starts no markup of its own.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace(['\r', '\n'], " ")
 }

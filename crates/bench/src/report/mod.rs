@@ -1,4 +1,4 @@
-//! What was measured, and how it is written down.
+//! Reports, and their formats.
 
 mod model;
 mod target;
@@ -8,18 +8,17 @@ mod compare;
 mod csv;
 mod html;
 mod markdown;
-mod progress_line;
 mod save;
 mod summary;
 mod svg;
-mod target_table;
+mod table;
+mod view;
 
 pub use compare::{Change, Comparison, compare};
 pub use csv::csv;
 pub use html::html;
 pub use markdown::{comparison_markdown, markdown};
 pub use model::{Cell, Curve, FORMAT, Fact, Metric, Published, Report, Row, Series};
-pub use progress_line::progress_line;
 pub use save::{load, save};
 pub use summary::{Best, Summary, summary};
 pub use target::{Durability, Level, Target};

@@ -18,27 +18,27 @@ pub const FORMAT: u32 = 1;
 pub struct Report {
     /// [`FORMAT`] when it was written.
     pub format: u32,
-    /// What was measured, such as "S3".
+    /// The subject, such as "S3".
     pub title: String,
     /// The command that measured it.
     pub command: String,
-    /// When it began, in UTC.
+    /// The start, in UTC.
     pub started: String,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
-    /// On what machine.
+    /// The machine.
     pub machine: Machine,
-    /// With what settings, for the reader.
+    /// The settings, for the reader.
     pub settings: Vec<Fact>,
     /// The target that others are compared with.
     pub baseline: Option<String>,
-    /// What the numbers in [`Cell::values`] and [`Target::resources`] mean.
+    /// The meaning of the numbers in [`Cell::values`] and [`Target::resources`].
     pub metrics: Vec<Metric>,
-    /// Who was measured, in the order of display.
+    /// Servers and engines, in the order of display.
     pub targets: Vec<Target>,
-    /// What was measured, in the order of display.
+    /// Operations, in the order of display.
     pub rows: Vec<Row>,
-    /// What a reader must know to judge the figures.
+    /// Remarks for judging the figures.
     pub notes: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Fact {
     pub value: String,
 }
 
-/// What a number means.
+/// The meaning of a number.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Metric {
     /// Its name in JSON and CSV.
@@ -60,7 +60,7 @@ pub struct Metric {
     pub title: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which direction is good.
+    /// The good direction.
     pub better: Better,
     /// The share of times, if it is a percentile of times: 0.99 for p99.
     pub percentile: Option<f64>,
@@ -77,9 +77,9 @@ pub struct Row {
     pub metric: String,
     /// Its place in a chart of rows, such as throughput by concurrency.
     pub curve: Option<Curve>,
-    /// What was measured, by target.
+    /// Figures, by target.
     pub cells: BTreeMap<String, Cell>,
-    /// What a reader must know to judge it.
+    /// A remark for judging it.
     pub note: Option<String>,
 }
 
@@ -88,28 +88,28 @@ pub struct Row {
 pub struct Curve {
     /// The curve's title: rows with the same title make up one chart.
     pub title: String,
-    /// What `x` counts.
+    /// The unit of `x`.
     pub axis: String,
-    /// Where the row stands on it.
+    /// The place of the row on the axis.
     pub x: f64,
 }
 
 /// One operation at one target.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Cell {
-    /// What was measured, by metric.
+    /// Figures, by metric.
     pub values: BTreeMap<String, Series>,
-    /// How many operations succeeded, over all rounds.
+    /// Operations that succeeded, over all rounds.
     pub operations: u64,
-    /// How many failed. They are part of no other number.
+    /// Operations that failed. They are part of no other number.
     pub errors: u64,
-    /// What the first failure was.
+    /// The first failure.
     pub first_error: Option<String>,
-    /// Why nothing was measured.
+    /// The reason that nothing was measured.
     pub absent: Option<String>,
     /// The share of the machine that others than the benchmark and the target took meanwhile.
     pub disturbance: f64,
-    /// What someone else published for it.
+    /// A figure from elsewhere.
     pub published: Option<Published>,
 }
 
@@ -125,7 +125,7 @@ pub struct Series {
 pub struct Published {
     /// In the unit of the row's metric.
     pub value: f64,
-    /// Where it was published, and on what machine.
+    /// Publication and machine.
     pub source: String,
 }
 
@@ -196,6 +196,23 @@ impl Report {
         &mut self.rows[place]
     }
 
+    /// A finished row in one line, for whoever waits.
+    pub fn progress_line(&self, name: &str) -> String {
+        let Some(row) = self.rows.iter().find(|row| row.name == name) else {
+            return name.to_owned();
+        };
+        let metric = self.metric(&row.metric);
+        let figures = row.cells.iter().map(|(name, cell)| {
+            let median = metric.and_then(|it| Some(it.unit.format(cell.median(&it.id)?)));
+            let absent = cell.absent.as_ref().or(cell.first_error.as_ref());
+            let errors =
+                if cell.errors > 0 { format!(" ✗{}", cell.errors) } else { String::new() };
+            let shown = median.or_else(|| absent.cloned()).unwrap_or_else(|| "–".to_owned());
+            format!("{name} {shown}{errors}")
+        });
+        format!("{name}: {}", figures.collect::<Vec<_>>().join(", "))
+    }
+
     /// The metric with this identifier.
     pub fn metric(&self, id: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.id == id)
@@ -236,7 +253,7 @@ impl Report {
         self.targets.iter().filter(belongs).collect()
     }
 
-    /// How many times as good as the baseline a target is in a row: above 1 is better, whatever the
+    /// The goodness of a target in a row relative to the baseline: above 1 is better, whatever the
     /// metric. `None` without a baseline, for the baseline itself, or if either has no figure.
     pub fn ratio(&self, row: &Row, target: &str) -> Option<Ratio> {
         let baseline = self.baseline.as_deref().filter(|baseline| *baseline != target)?;

@@ -1,4 +1,4 @@
-//! Who won what.
+//! The winners of a report.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ pub struct Summary {
     pub durable_wins: Vec<(String, usize)>,
     /// The geometric mean of the ratios to the baseline over all rows, with the number of rows.
     pub means: BTreeMap<String, (f64, usize)>,
-    /// What each target is best at: its rows with the best place against the best of the others.
+    /// The best rows of each target: those with the best place against the best of the others.
     pub best: BTreeMap<String, Vec<Best>>,
 }
 
-/// Who won a row.
+/// The winner of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Winner {
     /// The row.
     pub row: String,
     /// The target.
     pub target: String,
-    /// How many times as good as the next; `None` if it was alone, or there is no such number.
+    /// Goodness relative to the next; `None` if it was alone, or there is no such number.
     pub margin: Option<f64>,
 }
 
@@ -40,11 +40,11 @@ pub struct Winner {
 pub struct Best {
     /// The row.
     pub row: String,
-    /// How many times as good as the best of the others; below 1 if another is better.
+    /// Goodness relative to the best of the others; below 1 if another is better.
     pub ratio: f64,
 }
 
-/// How many rows are named for each target.
+/// Rows that are named for each target.
 const BEST_ROWS: usize = 3;
 
 /// Finds winners. A cell with errors, or without a figure, wins nothing.

@@ -22,7 +22,7 @@ pub(super) struct Line<'a> {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// How an axis is divided.
+/// The division of an axis.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scale {
     /// Equal steps, from zero.
@@ -180,7 +180,7 @@ pub(super) fn lines(axes: &Axes<'_>, lines: &[Line<'_>]) -> String {
     svg + "</svg>"
 }
 
-/// Where a value stands between two others, 0 to 1.
+/// The place of a value between two others, 0 to 1.
 fn share(value: f64, low: f64, high: f64, scale: Scale) -> f64 {
     let place = |value: f64| match scale {
         Scale::Linear => value,

@@ -1,4 +1,4 @@
-//! Who was measured, and what its acknowledgement of a write means.
+//! Servers and engines, and the durability of their acknowledged writes.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ pub struct Target {
     pub name: String,
     /// The version that it states, if any.
     pub version: Option<String>,
-    /// What it promises of an acknowledged write.
+    /// The durability of an acknowledged write.
     pub durability: Durability,
-    /// Why it was not measured; `None` if it was.
+    /// The reason that it was not measured; `None` if it was.
     pub absent: Option<String>,
-    /// What it used over the whole run, by metric.
+    /// The usage over the whole run, by metric.
     pub resources: BTreeMap<String, f64>,
-    /// What a reader must know to judge its figures.
+    /// Remarks for judging its figures.
     pub notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// What an acknowledged write survives.
+/// The event that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -56,7 +56,7 @@ pub enum Level {
 /// A [`Level`] with what exactly is meant.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Durability {
-    /// What survives.
+    /// The event that it survives.
     pub level: Level,
     /// In a few words, such as "data synced, directory not".
     pub detail: String,
@@ -75,7 +75,7 @@ impl Durability {
 }
 
 impl Level {
-    /// What survives, in two words.
+    /// The durability in two words.
     pub fn label(self) -> &'static str {
         match self {
             Level::Unknown => "not known",
@@ -87,12 +87,12 @@ impl Level {
         }
     }
 
-    /// What is to stand beside the name of a target: nothing, if the rows say it.
+    /// The remark beside the name of a target: nothing, if the rows say it.
     pub fn remark(self) -> &'static str {
         if self == Level::ByRow { "" } else { self.label() }
     }
 
-    /// What survives, in a sentence.
+    /// The durability in a sentence.
     pub fn sentence(self) -> &'static str {
         match self {
             Level::Unknown => "nobody stated what an acknowledged write survives",

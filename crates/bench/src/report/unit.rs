@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -24,7 +24,7 @@ pub enum Unit {
     Factor,
 }
 
-/// Which of two numbers is the better one.
+/// The better of two numbers.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {

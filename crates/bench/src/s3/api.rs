@@ -1,4 +1,4 @@
-//! The operations of S3 that are measured, as calls on a connection.
+//! The operations of S3 as calls on a connection. Every wrong answer is a failure.
 
 use base64_simd::STANDARD as BASE64;
 use bytes::Bytes;
@@ -6,66 +6,48 @@ use http::Method;
 use md5::{Digest as _, Md5};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::client::{Connection, Expect, Failure, Request};
-use super::data::Payload;
+use crate::client::{Connection, Expect, Payload, Request};
+use crate::run::Failure;
 
-/// What stands in a path as it is.
+/// Bytes that stand in a path as they are.
 const PATH: AsciiSet =
     NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// What stands in a query as it is.
+/// Bytes that stand in a query as they are.
 const QUERY: AsciiSet = PATH.add(b'/');
 
 /// The most keys that one DeleteObjects takes.
-pub const DELETE_KEYS_MAX: usize = 1000;
+pub(crate) const DELETE_KEYS_MAX: usize = 1000;
 
 /// `/bucket/key`, encoded.
-pub fn path(bucket: &str, key: &str) -> String {
+pub(crate) fn path(bucket: &str, key: &str) -> String {
     format!("/{bucket}/{}", utf8_percent_encode(key, &PATH))
 }
 
 impl Connection {
-    /// CreateBucket.
-    ///
-    /// # Errors
-    /// [`Failure`]; that goes for all of these.
-    pub async fn create_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        let path = format!("/{bucket}");
-        self.send(Request::new(Method::PUT, &path), &[200], Expect::Anything).await.map(drop)
+    /// A request without a body whose answer says nothing.
+    async fn tell(&mut self, method: Method, path: &str, statuses: &[u16]) -> Result<(), Failure> {
+        self.send(Request::new(method, path), statuses, Expect::Anything).await.map(drop)
     }
 
-    /// DeleteBucket.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn delete_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        let path = format!("/{bucket}");
-        self.send(Request::new(Method::DELETE, &path), &[200, 204], Expect::Anything)
-            .await
-            .map(drop)
+    pub(crate) async fn create_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
+        self.tell(Method::PUT, &format!("/{bucket}"), &[200]).await
     }
 
-    /// HeadBucket.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn head_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        let path = format!("/{bucket}");
-        self.send(Request::new(Method::HEAD, &path), &[200], Expect::Anything).await.map(drop)
+    pub(crate) async fn delete_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
+        self.tell(Method::DELETE, &format!("/{bucket}"), &[200, 204]).await
+    }
+
+    pub(crate) async fn head_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
+        self.tell(Method::HEAD, &format!("/{bucket}"), &[200]).await
     }
 
     /// ListBuckets: a request that every server answers once it is ready.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn list_buckets(&mut self) -> Result<(), Failure> {
-        self.send(Request::new(Method::GET, "/"), &[200], Expect::Anything).await.map(drop)
+    pub(crate) async fn list_buckets(&mut self) -> Result<(), Failure> {
+        self.tell(Method::GET, "/", &[200]).await
     }
 
     /// PutObject with user metadata.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn put(
+    pub(crate) async fn put(
         &mut self,
         path: &str,
         body: &Payload,
@@ -78,19 +60,13 @@ impl Connection {
     }
 
     /// GetObject; the body is compared.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn get(&mut self, path: &str, expected: &[u8]) -> Result<(), Failure> {
+    pub(crate) async fn get(&mut self, path: &str, expected: &[u8]) -> Result<(), Failure> {
         let request = Request::new(Method::GET, path);
         self.send(request, &[200], Expect::Exactly(expected)).await.map(drop)
     }
 
     /// GetObject of a range of a body; what comes is compared.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn get_range(
+    pub(crate) async fn get_range(
         &mut self,
         path: &str,
         body: &[u8],
@@ -98,15 +74,12 @@ impl Connection {
     ) -> Result<(), Failure> {
         let mut request = Request::new(Method::GET, path);
         request.plain.push(("range", format!("bytes={}-{}", range.start, range.end - 1)));
-        let expected = body.get(range).ok_or_else(|| Failure("no such range".to_owned()))?;
+        let expected = body.get(range).ok_or("no such range")?;
         self.send(request, &[206], Expect::Exactly(expected)).await.map(drop)
     }
 
     /// HeadObject of an object of so many bytes. The metadata must be there as well.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn head(
+    pub(crate) async fn head(
         &mut self,
         path: &str,
         bytes: usize,
@@ -116,36 +89,30 @@ impl Connection {
         let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
         if header("content-length") != Some(bytes.to_string().as_str()) {
             let found = header("content-length").unwrap_or("no length");
-            return Err(Failure(format!("HEAD {path}: {found} instead of {bytes} bytes")));
+            return Err(format!("HEAD {path}: {found} instead of {bytes} bytes").into());
         }
         match metadata.iter().find(|(name, value)| header(name) != Some(value)) {
-            Some((name, _)) => Err(Failure(format!("HEAD {path}: {name} is not what was put"))),
+            Some((name, _)) => Err(format!("HEAD {path}: {name} is not what was put").into()),
             None => Ok(()),
         }
     }
 
     /// HeadObject of an object that is not there.
-    ///
-    /// # Errors
-    /// [`Failure`], also if it is there.
-    pub async fn head_missing(&mut self, path: &str) -> Result<(), Failure> {
-        self.send(Request::new(Method::HEAD, path), &[404], Expect::Anything).await.map(drop)
+    pub(crate) async fn head_missing(&mut self, path: &str) -> Result<(), Failure> {
+        self.tell(Method::HEAD, path, &[404]).await
     }
 
     /// DeleteObject, of an object that need not be there.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn delete(&mut self, path: &str) -> Result<(), Failure> {
-        let request = Request::new(Method::DELETE, path);
-        self.send(request, &[200, 204], Expect::Anything).await.map(drop)
+    pub(crate) async fn delete(&mut self, path: &str) -> Result<(), Failure> {
+        self.tell(Method::DELETE, path, &[200, 204]).await
     }
 
     /// DeleteObjects, at most [`DELETE_KEYS_MAX`].
-    ///
-    /// # Errors
-    /// [`Failure`], also if the answer names an error for a key.
-    pub async fn delete_many(&mut self, bucket: &str, keys: &[String]) -> Result<(), Failure> {
+    pub(crate) async fn delete_many(
+        &mut self,
+        bucket: &str,
+        keys: &[String],
+    ) -> Result<(), Failure> {
         let mut xml = String::from(
             "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>",
         );
@@ -167,10 +134,7 @@ impl Connection {
     }
 
     /// CopyObject.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn copy(&mut self, from: &str, to: &str) -> Result<(), Failure> {
+    pub(crate) async fn copy(&mut self, from: &str, to: &str) -> Result<(), Failure> {
         let mut request = Request::new(Method::PUT, to);
         request.signed.push(("x-amz-copy-source".to_owned(), from.to_owned()));
         let answer = self.send(request, &[200], Expect::Text).await?;
@@ -178,10 +142,7 @@ impl Connection {
     }
 
     /// ListObjectsV2, all pages. Returns how many keys and common prefixes there were together.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn list(
+    pub(crate) async fn list(
         &mut self,
         bucket: &str,
         prefix: &str,
@@ -213,20 +174,21 @@ impl Connection {
                 return Ok(found);
             }
             let next = between(&answer.text, "<NextContinuationToken>", "</NextContinuationToken>");
-            token = Some(unescaped(next.ok_or_else(|| Failure("no token".to_owned()))?));
+            token = Some(unescaped(next.ok_or("no token")?));
         }
     }
 
     /// A multipart upload of `parts`, from CreateMultipartUpload to CompleteMultipartUpload.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn multipart(&mut self, path: &str, parts: &[&Payload]) -> Result<(), Failure> {
+    pub(crate) async fn multipart(
+        &mut self,
+        path: &str,
+        parts: &[&Payload],
+    ) -> Result<(), Failure> {
         let mut request = Request::new(Method::POST, path);
         request.query = "uploads=";
         let answer = self.send(request, &[200], Expect::Text).await?;
         let upload = between(&answer.text, "<UploadId>", "</UploadId>");
-        let upload = unescaped(upload.ok_or_else(|| Failure("no upload id".to_owned()))?);
+        let upload = unescaped(upload.ok_or("no upload id")?);
         let upload = utf8_percent_encode(&upload, &QUERY).to_string();
         let mut xml = String::from(
             "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
@@ -238,7 +200,7 @@ impl Connection {
             request.body = Some(part);
             let answer = self.send(request, &[200], Expect::Anything).await?;
             let etag = answer.headers.get("etag").and_then(|value| value.to_str().ok());
-            let etag = etag.ok_or_else(|| Failure("a part without an ETag".to_owned()))?;
+            let etag = etag.ok_or("a part without an ETag")?;
             xml.push_str(&format!(
                 "<Part><PartNumber>{number}</PartNumber><ETag>{}</ETag></Part>",
                 escaped(etag)
@@ -258,7 +220,7 @@ impl Connection {
 /// Some operations tell their failure in the body, after the status.
 fn without_error(text: &str) -> Result<(), Failure> {
     match text.find("<Error>") {
-        Some(start) => Err(Failure(text[start..].chars().take(300).collect())),
+        Some(start) => Err(text[start..].chars().take(300).collect::<String>().into()),
         None => Ok(()),
     }
 }

@@ -1,112 +1,54 @@
-//! The rows: what is measured, with how many clients, in the order of the report.
+//! The rows: operations and clients, in the order of the report.
 
-use crate::report::Curve;
+use super::options::Extent;
+use crate::report::Unit;
+use crate::run::{Job, RATE, RowPlan};
 
-/// One row.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The heading that it stands under.
-    pub group: &'static str,
-    /// Its name, unique.
-    pub name: String,
-    /// How many clients work at the same time, each on its own connection.
-    pub clients: usize,
-    /// What one operation is.
-    pub work: Work,
-    /// Its place in a chart.
-    pub curve: Option<Curve>,
-    /// The most rounds; the longest rows have one.
-    pub rounds_max: usize,
-    /// What a reader must know.
-    pub note: Option<String>,
+/// Clients that do one operation after the other at the same time, each on its own connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) clients: usize,
+    pub(crate) work: Work,
 }
 
 /// One operation.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Work {
-    /// PutObject of so many bytes under a new key.
-    Put {
-        /// Bytes of the body.
-        bytes: usize,
-        /// What the key looks like.
-        key: KeyShape,
-        /// Entries of user metadata.
-        metadata: usize,
-    },
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Work {
+    /// PutObject under a new key, with so many entries of user metadata.
+    Put { bytes: usize, key: KeyShape, metadata: usize },
     /// GetObject of one of the fixed objects of a size.
-    Get {
-        /// Bytes of the body.
-        bytes: usize,
-    },
+    Get { bytes: usize },
     /// GetObject of a range of one of the fixed objects of a size.
-    Range {
-        /// Bytes of the object.
-        of: usize,
-        /// The first byte.
-        start: usize,
-        /// Bytes of the range.
-        bytes: usize,
-    },
-    /// GetObject or PutObject, in a fixed random order.
-    Mixed {
-        /// How many of 100 operations read.
-        reads: u64,
-        /// Bytes of each body.
-        bytes: usize,
-    },
+    Range { of: usize, start: usize, bytes: usize },
+    /// GetObject or PutObject, in a fixed random order: `reads` of 100 operations read.
+    Mixed { reads: u64, bytes: usize },
     /// HeadObject of an object that is there, or is not.
-    Head {
-        /// Whether it is.
-        existing: bool,
-    },
+    Head { existing: bool },
     /// DeleteObject of an object that is there, or is not.
-    Delete {
-        /// Whether it is.
-        existing: bool,
-    },
+    Delete { existing: bool },
     /// DeleteObjects of so many objects.
-    DeleteMany {
-        /// Objects in one request.
-        objects: usize,
-    },
+    DeleteMany { objects: usize },
     /// CopyObject of one of the fixed objects of a size to a new key.
-    Copy {
-        /// Bytes of the object.
-        bytes: usize,
-    },
+    Copy { bytes: usize },
     /// ListObjectsV2 of one of the fixed buckets, all pages.
     List(Listing),
-    /// A multipart upload to a new key, from creating to completing it.
-    Multipart {
-        /// How many parts.
-        parts: usize,
-        /// Bytes of each.
-        bytes: usize,
-    },
+    /// A multipart upload of parts of so many bytes to a new key, from creating to completing it.
+    Multipart { parts: usize, bytes: usize },
     /// CreateBucket and DeleteBucket.
     BucketCycle,
     /// HeadBucket.
     BucketHead,
-    /// So many objects of [`SCALE_BYTES`], written by [`SCALE_CLIENTS`] clients.
-    ScaleWrite {
-        /// How many.
-        objects: usize,
-    },
+    /// PutObject of so many objects of [`SCALE_BYTES`].
+    ScaleWrite { objects: usize },
     /// The listing of them, all pages.
-    ScaleList {
-        /// How many.
-        objects: usize,
-    },
-    /// The deletion of them, one by one, by [`SCALE_CLIENTS`] clients.
-    ScaleDelete {
-        /// How many.
-        objects: usize,
-    },
+    ScaleList { objects: usize },
+    /// DeleteObject of them, one by one.
+    ScaleDelete { objects: usize },
 }
 
-/// What the keys of new objects look like.
+/// The keys of new objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum KeyShape {
+pub(crate) enum KeyShape {
     /// A folder and a number.
     Plain,
     /// 256 bytes.
@@ -117,24 +59,21 @@ pub enum KeyShape {
     Deep,
 }
 
-/// A fixed bucket, and what of it is listed.
+/// A fixed bucket with its keys evenly over the folders, if there are any, and the part of it that is
+/// listed: all, one folder (`prefix`), or the folders instead of their keys (`delimiter`).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Listing {
-    /// Keys in the bucket, evenly over the folders.
-    pub keys: usize,
-    /// Folders; the bucket has none if it is 0.
-    pub folders: usize,
-    /// Whether only one folder is listed.
-    pub prefix: bool,
-    /// Whether the folders are listed instead of what is in them.
-    pub delimiter: bool,
+pub(crate) struct Listing {
+    pub(crate) keys: usize,
+    pub(crate) folders: usize,
+    pub(crate) prefix: bool,
+    pub(crate) delimiter: bool,
 }
 
 /// Bytes of the objects of the scale rows.
-pub const SCALE_BYTES: usize = 256;
-/// How many clients write and delete in the scale rows.
-pub const SCALE_CLIENTS: usize = 16;
-/// How many clients work in the mixed rows.
+pub(crate) const SCALE_BYTES: usize = 256;
+/// Clients that write and delete in the scale rows.
+const SCALE_CLIENTS: usize = 16;
+/// Clients of the mixed rows.
 const MIXED_CLIENTS: usize = 16;
 /// Bytes of the objects of the mixed rows.
 const MIXED_BYTES: usize = 16 << 10;
@@ -144,29 +83,21 @@ const RANGED_BYTES: usize = 10 << 20;
 const KB: usize = 1 << 10;
 const MB: usize = 1 << 20;
 
-/// How much is measured.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extent {
-    /// Fewer clients and fewer objects.
-    pub quick: bool,
-    /// 100 MB and 100,000 objects too.
-    pub large: bool,
+/// A job that fills one row.
+pub(crate) fn job(group: &str, name: String, clients: usize, work: Work) -> Job<Case> {
+    let mut job = Job::new(Case { clients, work }, vec![RowPlan::new(group, name, ROW, RATE)]);
+    job.writes = work.writes();
+    job
 }
 
+/// The phase of every row.
+pub(crate) const ROW: &str = "row";
+
 /// All rows of an extent.
-pub fn cases(extent: Extent) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut add = |group, name: &str, clients, work| {
-        let name = name.to_owned();
-        cases.push(Case {
-            group,
-            name,
-            clients,
-            work,
-            curve: None,
-            rounds_max: usize::MAX,
-            note: None,
-        });
+pub(crate) fn jobs(extent: Extent) -> Vec<Job<Case>> {
+    let mut jobs = Vec::new();
+    let mut add = |group, name: &str, clients, work: Work| {
+        jobs.push(described(job(group, name.to_owned(), clients, work)));
     };
     let plain = |bytes| Work::Put { bytes, key: KeyShape::Plain, metadata: 0 };
     let mut sizes =
@@ -237,7 +168,7 @@ pub fn cases(extent: Extent) -> Vec<Case> {
         (_, true) => &[1000, 10_000, 100_000],
     };
     for objects in scales.iter().copied() {
-        let shown = crate::report::Unit::Count.format(objects as f64);
+        let shown = Unit::Count.format(objects as f64);
         add("Scale", &format!("Scale: write {shown}"), SCALE_CLIENTS, Work::ScaleWrite { objects });
         add("Scale", &format!("Scale: list {shown}"), 1, Work::ScaleList { objects });
         add(
@@ -247,61 +178,52 @@ pub fn cases(extent: Extent) -> Vec<Case> {
             Work::ScaleDelete { objects },
         );
     }
-    for case in &mut cases {
-        describe(case);
-    }
-    cases
+    jobs
 }
 
-fn counted(clients: usize) -> String {
+pub(crate) fn counted(clients: usize) -> String {
     if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") }
 }
 
 /// Adds charts, notes and the limit of rounds.
-fn describe(case: &mut Case) {
-    let curve = |title: &str, axis: &str, x: usize| {
-        Some(Curve { title: title.to_owned(), axis: axis.to_owned(), x: x as f64 })
-    };
-    match &case.work {
-        Work::Put { .. } if case.group == "Parallel" => {
-            case.curve = curve("Writes of 1 KB by concurrency", "clients", case.clients);
-        }
-        Work::Get { .. } if case.group == "Parallel" => {
-            case.curve = curve("Reads of 1 KB by concurrency", "clients", case.clients);
-        }
-        Work::Mixed { .. } => {
-            case.note = Some(format!("{MIXED_CLIENTS} clients, 16 KB"));
-        }
-        Work::Range { .. } => case.note = Some("of an object of 10 MB".to_owned()),
+fn described(mut job: Job<Case>) -> Job<Case> {
+    let Case { clients, work } = job.work;
+    let row = job.rows.remove(0);
+    let parallel = row.group == "Parallel";
+    let by_clients = |row: RowPlan, title| row.curve(title, "clients", clients as f64);
+    let by_objects = |row: RowPlan, title, objects| row.curve(title, "objects", objects as f64);
+    let row = match work {
+        Work::Put { .. } if parallel => by_clients(row, "Writes of 1 KB by concurrency"),
+        Work::Get { .. } if parallel => by_clients(row, "Reads of 1 KB by concurrency"),
+        Work::Mixed { .. } => row.note(format!("{MIXED_CLIENTS} clients, 16 KB")),
+        Work::Range { .. } => row.note("of an object of 10 MB"),
         Work::ScaleWrite { objects } => {
-            case.curve = curve("Scale: objects written per second", "objects", *objects);
-            case.note = Some(format!("objects of {SCALE_BYTES} B, {SCALE_CLIENTS} clients"));
+            by_objects(row, "Scale: objects written per second", objects)
+                .note(format!("objects of {SCALE_BYTES} B, {SCALE_CLIENTS} clients"))
         }
         Work::ScaleDelete { objects } => {
-            case.curve = curve("Scale: objects deleted per second", "objects", *objects);
-            case.note = Some(format!("one by one, {SCALE_CLIENTS} clients"));
+            by_objects(row, "Scale: objects deleted per second", objects)
+                .note(format!("one by one, {SCALE_CLIENTS} clients"))
         }
-        Work::ScaleList { objects } => {
-            case.curve = curve("Scale: whole listings per second", "objects", *objects);
-            case.note = Some("one operation is the whole listing, page after page".to_owned());
-        }
-        Work::DeleteMany { .. } => {
-            case.note = Some("one operation deletes them all".to_owned());
-        }
-        _ => {}
-    }
+        Work::ScaleList { objects } => by_objects(row, "Scale: whole listings per second", objects)
+            .note("one operation is the whole listing, page after page"),
+        Work::DeleteMany { .. } => row.note("one operation deletes them all"),
+        _ => row,
+    };
     if let Work::ScaleWrite { objects }
     | Work::ScaleList { objects }
-    | Work::ScaleDelete { objects } = case.work
+    | Work::ScaleDelete { objects } = work
         && objects > 1000
     {
-        case.rounds_max = 1;
+        job.rounds_max = 1;
     }
+    job.rows.push(row);
+    job
 }
 
 impl Work {
     /// Bytes of the largest body that it needs.
-    pub fn bytes_max(&self) -> usize {
+    pub(crate) fn bytes_max(&self) -> usize {
         match self {
             Work::Put { bytes, .. }
             | Work::Get { bytes }
@@ -313,8 +235,8 @@ impl Work {
         }
     }
 
-    /// Bytes of bodies that one operation moves, for throughput; 0 if that says nothing.
-    pub fn bytes_moved(&self) -> usize {
+    /// Bytes of bodies that one operation moves; 0 if throughput says nothing.
+    pub(crate) fn bytes_moved(&self) -> usize {
         match self {
             Work::Put { bytes, .. } | Work::Get { bytes } | Work::Range { bytes, .. } => *bytes,
             Work::Mixed { bytes, .. } => *bytes,
@@ -323,8 +245,8 @@ impl Work {
         }
     }
 
-    /// Whether it changes what is stored.
-    pub fn writes(&self) -> bool {
+    /// True if it changes the stored objects.
+    pub(crate) fn writes(&self) -> bool {
         !matches!(
             self,
             Work::Get { .. }
@@ -345,9 +267,9 @@ mod tests {
     #[test]
     fn every_row_has_a_name_of_its_own() {
         for (quick, large) in [(false, false), (true, false), (false, true), (true, true)] {
-            let cases = cases(Extent { quick, large });
-            let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-            assert_eq!(names.len(), cases.len());
+            let jobs = jobs(Extent { quick, large });
+            let names: BTreeSet<&str> = jobs.iter().map(|job| job.rows[0].name.as_str()).collect();
+            assert_eq!(names.len(), jobs.len());
             assert_eq!(names.contains("Read 100 MB"), large);
             assert_eq!(names.contains("Write 1 KB, 200 clients"), !quick);
         }

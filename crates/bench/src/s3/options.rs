@@ -1,55 +1,61 @@
-//! What was asked for, checked together before anything starts.
+//! The options of a run, checked together before anything starts.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::case::Extent;
-use super::client::Endpoint;
-use super::rival::{self, Rival};
-use super::sign::PayloadMode;
+use super::rival::{RIVALS, Rival};
+use crate::client::{Endpoint, PayloadMode};
 use crate::error::BenchError;
 
 /// A whole run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who is measured, in the order of the report.
+    /// The targets, in the order of the report.
     pub targets: Vec<Planned>,
     /// The name of the target that others are compared with.
     pub baseline: Option<String>,
-    /// How much is measured.
+    /// The extent of the rows.
     pub extent: Extent,
     /// Only rows whose name or group contains one of these, whatever the case.
     pub filters: Vec<String>,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: usize,
-    /// How long a row runs at one target in one round.
+    /// The time of a row at one target in one round.
     pub time: Duration,
-    /// How bodies are signed.
+    /// The way in which bodies are signed.
     pub mode: PayloadMode,
-    /// Where the data directories are made; they are removed at the end.
+    /// The directory below which data is kept meanwhile.
     pub data: PathBuf,
+}
+
+/// The extent of the rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    /// Fewer clients and fewer objects.
+    pub quick: bool,
+    /// 100 MB and 100,000 objects too.
+    pub large: bool,
 }
 
 /// A target that is to be measured.
 #[derive(Clone, Debug)]
-pub enum Planned {
-    /// A server that the benchmark starts.
+pub struct Planned(pub(crate) Source);
+
+/// The way in which a target is had.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// The benchmark starts it.
     Started(&'static Rival),
-    /// A server that runs already.
-    Running {
-        /// Its name in the report.
-        name: String,
-        /// Where it listens.
-        endpoint: Endpoint,
-    },
+    /// It runs already.
+    Running { name: String, endpoint: Endpoint },
 }
 
 impl Planned {
     /// Its name in the report.
     pub fn name(&self) -> &str {
-        match self {
-            Planned::Started(rival) => rival.name,
-            Planned::Running { name, .. } => name,
+        match &self.0 {
+            Source::Started(rival) => rival.name,
+            Source::Running { name, .. } => name,
         }
     }
 
@@ -59,7 +65,7 @@ impl Planned {
     /// # Errors
     /// [`BenchError::Usage`].
     pub fn running(text: &str) -> Result<Planned, BenchError> {
-        let wrong = |what: &str| BenchError::Usage(format!("--target {text}: {what}"));
+        let wrong = |reason: &str| BenchError::Usage(format!("--target {text}: {reason}"));
         let form = "expected NAME=URL,ACCESS,SECRET[,REGION]";
         let (name, rest) = text.split_once('=').ok_or_else(|| wrong(form))?;
         let parts: Vec<&str> = rest.split(',').collect();
@@ -68,12 +74,8 @@ impl Planned {
             [url, access_key, secret_key, region] => (url, access_key, secret_key, region),
             _ => return Err(wrong(form)),
         };
-        let host = url
-            .strip_prefix("http://")
-            .ok_or_else(|| {
-                wrong("the URL must begin with http:// (TLS would be measured as well)")
-            })?
-            .trim_end_matches('/');
+        let no_http = || wrong("the URL must begin with http:// (TLS would be measured as well)");
+        let host = url.strip_prefix("http://").ok_or_else(no_http)?.trim_end_matches('/');
         if name.is_empty() || host.is_empty() || host.contains('/') {
             return Err(wrong("the URL must be http://HOST:PORT, without a path"));
         }
@@ -84,7 +86,7 @@ impl Planned {
             secret_key: secret_key.to_owned(),
             region: region.to_owned(),
         };
-        Ok(Planned::Running { name: name.to_owned(), endpoint })
+        Ok(Planned(Source::Running { name: name.to_owned(), endpoint }))
     }
 
     /// The servers of `--rival NAME`: all that belong to a program, or all there are.
@@ -93,42 +95,42 @@ impl Planned {
     /// [`BenchError::Usage`] for a name that nobody has.
     pub fn started(name: &str) -> Result<Vec<Planned>, BenchError> {
         let wanted = |rival: &&Rival| name == "all" || rival.name == name || rival.family == name;
-        let found: Vec<Planned> =
-            rival::RIVALS.iter().filter(wanted).map(Planned::Started).collect();
+        let found = RIVALS.iter().filter(wanted).map(|rival| Planned(Source::Started(rival)));
+        let found: Vec<Planned> = found.collect();
         if found.is_empty() {
-            let names: Vec<&str> = rival::RIVALS.iter().map(|rival| rival.name).collect();
+            let names: Vec<&str> = RIVALS.iter().map(|rival| rival.name).collect();
             let names = names.join(", ");
-            return Err(BenchError::Usage(format!(
-                "--rival {name}: expected all or one of {names}"
-            )));
+            let reason = format!("--rival {name}: expected all or one of {names}");
+            return Err(BenchError::Usage(reason));
         }
         Ok(found)
     }
 }
 
 impl Options {
-    /// Checks what belongs together.
+    /// Checks that the options belong together.
     ///
     /// # Errors
     /// [`BenchError::Usage`].
-    pub fn check(&self) -> Result<(), BenchError> {
-        let usage = |text: String| Err(BenchError::Usage(text));
-        if self.targets.is_empty() {
-            return usage("there is nothing to measure".to_owned());
+    pub(crate) fn check(&self) -> Result<(), BenchError> {
+        let mut names: Vec<&str> = self.targets.iter().map(Planned::name).collect();
+        if let Some(baseline) = self.baseline.as_deref().filter(|name| !names.contains(name)) {
+            let reason = format!("--baseline {baseline}: no target has this name");
+            return Err(BenchError::Usage(reason));
         }
-        for (place, target) in self.targets.iter().enumerate() {
-            if self.targets[..place].iter().any(|other| other.name() == target.name()) {
-                return usage(format!("two targets are called {}", target.name()));
-            }
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(BenchError::Usage(format!("two targets are called {}", pair[0])));
         }
-        if let Some(baseline) = &self.baseline
-            && !self.targets.iter().any(|target| target.name() == baseline)
-        {
-            return usage(format!("--baseline {baseline}: no target has this name"));
-        }
-        if self.rounds == 0 || self.time.is_zero() {
-            return usage("there must be at least one round and some time".to_owned());
-        }
-        Ok(())
+        check_pace(self.rounds, self.time)
     }
+}
+
+/// Every run has at least one round, and rows that take some time.
+pub(crate) fn check_pace(rounds: usize, time: Duration) -> Result<(), BenchError> {
+    if rounds == 0 || time.is_zero() {
+        let reason = "there must be at least one round and some time";
+        return Err(BenchError::Usage(reason.to_owned()));
+    }
+    Ok(())
 }

@@ -1,191 +1,198 @@
-//! The servers that the benchmark can start: how, and what their acknowledgement of a write means.
-//! To add one, add an entry to [`RIVALS`].
+//! Servers that the benchmark can start: their commands, and the meaning of their acknowledgement of a
+//! write. To add one, add an entry to [`RIVALS`].
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::Launch;
+use crate::client::Endpoint;
+use crate::error::BenchError;
+use crate::process::{Launch, find_program, free_ports, version};
 use crate::report::Level;
 
 /// A server that can be started.
 #[derive(Debug)]
-pub struct Rival {
+pub(crate) struct Rival {
     /// Its name in the report.
-    pub name: &'static str,
-    /// What `--rival` also finds it by: one program may be started in several ways.
-    pub family: &'static str,
+    pub(crate) name: &'static str,
+    /// Another name that `--rival` finds it by: one program may be started in several ways.
+    pub(crate) family: &'static str,
     /// The name of its program on PATH.
-    pub program: &'static str,
-    /// What makes it print its version; empty if nothing does.
-    pub version: &'static [&'static str],
-    /// What an acknowledged write survives.
-    pub level: Level,
-    /// What exactly.
-    pub durability: &'static str,
-    /// How to start it.
-    pub launch: fn(&Site) -> io::Result<Launch>,
-    /// What is to be done once it runs, before it is asked anything.
-    pub after_start: Option<fn(&Site) -> io::Result<()>>,
+    program: &'static str,
+    /// The variable that names the program elsewhere.
+    variable: Option<&'static str>,
+    /// The arguments that make it print its version; empty if none do.
+    version: &'static [&'static str],
+    /// The level of durability of an acknowledged write, and its exact meaning.
+    pub(crate) level: Level,
+    pub(crate) durability: &'static str,
+    /// Makes the command that starts it.
+    pub(crate) launch: fn(&Site) -> io::Result<Launch>,
+    /// Work that is left once it runs, before it is asked anything.
+    pub(crate) after_start: Option<fn(&Site) -> io::Result<()>>,
+    /// The access key and the secret key that it takes.
+    keys: (&'static str, &'static str),
 }
 
-/// What a server gets to run with.
+/// The place that a server runs in.
 #[derive(Debug)]
-pub struct Site {
-    /// Its program.
-    pub program: PathBuf,
+pub(crate) struct Site {
+    pub(crate) program: PathBuf,
     /// A directory of its own, empty at first.
-    pub directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// Free ports; S3 is served on the first.
-    pub ports: Vec<u16>,
+    ports: Vec<u16>,
+    keys: (&'static str, &'static str),
 }
 
-/// How many ports every server gets.
-pub const PORTS: usize = 10;
+/// Ports of every server.
+const PORTS: usize = 10;
 /// The access key of every server, in the form that the pickiest of them (Garage) demands.
-pub const ACCESS_KEY: &str = "GK000000000000000000000042";
+const ACCESS_KEY: &str = "GK000000000000000000000042";
 /// The secret key, likewise.
-pub const SECRET_KEY: &str = "0000000000000000000000000000000000000000000000000000000000000042";
+const SECRET_KEY: &str = "0000000000000000000000000000000000000000000000000000000000000042";
+const KEYS: (&str, &str) = (ACCESS_KEY, SECRET_KEY);
 
 /// All of them, in the order of reports.
-pub static RIVALS: [Rival; 13] = [
+pub(crate) static RIVALS: [Rival; 13] = [
+    rival(
+        ("liteio-fsync", "liteio", "liteio"),
+        (Level::PowerCut, "data, names and metadata synced before every answer"),
+        |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "fsync"])),
+    ),
+    rival(
+        ("liteio-os", "liteio", "liteio"),
+        (Level::Process, "handed to the kernel before every answer"),
+        |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "os"])),
+    ),
+    rival(("liteio-memory", "liteio", "liteio"), (Level::Memory, "nothing is on disk"), |site| {
+        Ok(liteio(site, &["--memory"]))
+    }),
+    rival(("minio", "minio", "minio"), (Level::Partial, "data synced, directories not"), minio),
+    rival(
+        ("rustfs", "rustfs", "rustfs"),
+        (Level::Partial, "RUSTFS_NEW_BUCKET_DURABILITY_MODE=strict"),
+        rustfs,
+    ),
     Rival {
-        name: "liteio-fsync",
-        family: "liteio",
-        program: "liteio",
-        version: &["--version"],
-        level: Level::PowerCut,
-        durability: "data, names and metadata synced before every answer",
-        launch: |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "fsync"])),
-        after_start: None,
-    },
-    Rival {
-        name: "liteio-os",
-        family: "liteio",
-        program: "liteio",
-        version: &["--version"],
-        level: Level::Process,
-        durability: "handed to the kernel before every answer",
-        launch: |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "os"])),
-        after_start: None,
-    },
-    Rival {
-        name: "liteio-memory",
-        family: "liteio",
-        program: "liteio",
-        version: &["--version"],
-        level: Level::Memory,
-        durability: "nothing is on disk",
-        launch: |site| Ok(liteio(site, &["--memory"])),
-        after_start: None,
-    },
-    Rival {
-        name: "minio",
-        family: "minio",
-        program: "minio",
-        version: &["--version"],
-        level: Level::Partial,
-        durability: "data synced, directories not",
-        launch: minio,
-        after_start: None,
-    },
-    Rival {
-        name: "rustfs",
-        family: "rustfs",
-        program: "rustfs",
-        version: &["--version"],
-        level: Level::Partial,
-        durability: "RUSTFS_NEW_BUCKET_DURABILITY_MODE=strict",
-        launch: rustfs,
-        after_start: None,
-    },
-    Rival {
-        name: "seaweedfs",
-        family: "seaweedfs",
-        program: "weed",
         version: &["version"],
-        level: Level::Process,
-        durability: "no sync",
-        launch: seaweedfs,
-        after_start: None,
+        ..rival(("seaweedfs", "seaweedfs", "weed"), (Level::Process, "no sync"), seaweedfs)
     },
+    // Seen in the system calls of 4.44: not one sync in 6,000 writes.
     Rival {
-        name: "seaweedfs-fsync",
-        family: "seaweedfs",
-        program: "weed",
         version: &["version"],
-        // Seen in the system calls of 4.44: not one sync in 6,000 writes.
-        level: Level::Process,
-        durability: "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
-        launch: seaweedfs,
         after_start: Some(seaweedfs_fsync_rule),
+        ..rival(
+            ("seaweedfs-fsync", "seaweedfs", "weed"),
+            (
+                Level::Process,
+                "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
+            ),
+            seaweedfs,
+        )
     },
     Rival {
-        name: "garage",
-        family: "garage",
-        program: "garage",
-        version: &["--version"],
-        level: Level::Process,
-        durability: "no sync of data or metadata",
-        launch: garage,
         after_start: Some(garage_layout),
+        ..rival(
+            ("garage", "garage", "garage"),
+            (Level::Process, "no sync of data or metadata"),
+            garage,
+        )
+    },
+    rival(("versitygw", "versitygw", "versitygw"), (Level::Process, "no sync"), versitygw),
+    Rival {
+        variable: Some("LITEIO_BENCH_LOCALSTACK_PYTHON"),
+        version: &["-c", "from localstack.version import version; print(version)"],
+        after_start: Some(localstack_health),
+        keys: ("test", "test"),
+        ..rival(
+            ("localstack", "localstack", "python3"),
+            (Level::Memory, "in memory or in temporary files"),
+            localstack,
+        )
     },
     Rival {
-        name: "versitygw",
-        family: "versitygw",
-        program: "versitygw",
-        version: &["--version"],
-        level: Level::Process,
-        durability: "no sync",
-        launch: versitygw,
-        after_start: None,
-    },
-    Rival {
-        name: "localstack",
-        family: "localstack",
-        program: "localstack",
-        version: &["--version"],
-        level: Level::Memory,
-        durability: "in memory or in temporary files",
-        launch: localstack,
-        after_start: None,
-    },
-    Rival {
-        name: "moto",
-        family: "moto",
-        program: "moto_server",
         version: &[],
-        level: Level::Memory,
-        durability: "in memory or in temporary files",
-        launch: moto,
-        after_start: None,
+        ..rival(
+            ("moto", "moto", "moto_server"),
+            (Level::Memory, "in memory or in temporary files"),
+            moto,
+        )
     },
-    Rival {
-        name: "s3s-fs",
-        family: "s3s-fs",
-        program: "s3s-fs",
-        version: &["--version"],
-        level: Level::Process,
-        durability: "no sync",
-        launch: s3s_fs,
-        after_start: None,
-    },
-    Rival {
-        name: "liteio-go",
-        family: "liteio-go",
-        program: "liteio-go",
-        version: &["--version"],
-        level: Level::Process,
-        durability: "of a group of writes, at most the first is synced",
-        launch: liteio_go,
-        after_start: None,
-    },
+    rival(("s3s-fs", "s3s-fs", "s3s-fs"), (Level::Process, "no sync"), s3s_fs),
+    rival(
+        ("liteio-go", "liteio-go", "liteio-go"),
+        (Level::Process, "of a group of writes, at most the first is synced"),
+        liteio_go,
+    ),
 ];
 
+/// A server as most are: it prints its version when asked for `--version`, takes our keys, and needs
+/// nothing after its start. `names` are its own, that of its family, and that of its program.
+const fn rival(
+    names: (&'static str, &'static str, &'static str),
+    durability: (Level, &'static str),
+    launch: fn(&Site) -> io::Result<Launch>,
+) -> Rival {
+    Rival {
+        name: names.0,
+        family: names.1,
+        program: names.2,
+        variable: None,
+        version: &["--version"],
+        level: durability.0,
+        durability: durability.1,
+        launch,
+        after_start: None,
+        keys: KEYS,
+    }
+}
+
+impl Rival {
+    /// The program: what the variable names, or beside this program (LiteIO is built together with
+    /// it), or on PATH.
+    fn program(&self) -> Option<PathBuf> {
+        let named = self.variable.and_then(|variable| std::env::var(variable).ok());
+        let beside = std::env::current_exe().ok()?.parent()?.join(self.program);
+        let beside = Some(beside).filter(|path| self.family == "liteio" && path.is_file());
+        match named {
+            Some(named) => find_program(&named),
+            None => beside.or_else(|| find_program(self.program)),
+        }
+    }
+
+    pub(crate) fn version(&self, program: &Path) -> Option<String> {
+        if self.version.is_empty() { None } else { version(program, self.version) }
+    }
+}
+
+/// An endpoint with the keys of most servers.
+pub(crate) fn endpoint(host: String) -> Endpoint {
+    Endpoint {
+        host,
+        access_key: ACCESS_KEY.to_owned(),
+        secret_key: SECRET_KEY.to_owned(),
+        region: "us-east-1".to_owned(),
+    }
+}
+
 impl Site {
+    /// A place in `directory`. A program that is not there is an error.
+    pub(crate) fn new(rival: &Rival, directory: PathBuf) -> Result<Site, BenchError> {
+        let program = rival.program();
+        let program = program.ok_or_else(|| BenchError::Absent("not installed".to_owned()))?;
+        Ok(Site { program, directory, ports: free_ports(PORTS)?, keys: rival.keys })
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        let (access_key, secret_key) = (self.keys.0.to_owned(), self.keys.1.to_owned());
+        Endpoint { access_key, secret_key, ..endpoint(self.address(0)) }
+    }
+
     /// `127.0.0.1:PORT` of the n-th port.
-    pub fn address(&self, port: usize) -> String {
+    fn address(&self, port: usize) -> String {
         format!("127.0.0.1:{}", self.ports[port])
     }
 
@@ -260,21 +267,24 @@ fn seaweedfs(site: &Site) -> io::Result<Launch> {
 
 /// The rule is a file in the filer, which serves plain HTTP.
 fn seaweedfs_fsync_rule(site: &Site) -> io::Result<()> {
-    use std::io::{Read as _, Write as _};
     let rule = "{\"locations\":[{\"locationPrefix\":\"/buckets/\",\"fsync\":true}]}";
-    let address = site.address(6);
-    let mut stream = std::net::TcpStream::connect(&address)?;
+    http(&site.address(6), "PUT", "/etc/seaweedfs/filer.conf", rule)
+}
+
+/// One request in plain HTTP to something else than S3.
+fn http(address: &str, method: &str, path: &str, body: &str) -> io::Result<()> {
+    let mut stream = TcpStream::connect(address)?;
     write!(
         stream,
-        "PUT /etc/seaweedfs/filer.conf HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n{rule}",
-        rule.len()
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     match answer.split(' ').nth(1) {
         Some("200" | "201") => Ok(()),
-        _ => Err(io::Error::other(format!("the filer refused the fsync rule: {answer}"))),
+        _ => Err(io::Error::other(format!("{method} {path}: {answer}"))),
     }
 }
 
@@ -327,15 +337,23 @@ fn versitygw(site: &Site) -> io::Result<Launch> {
         .arguments(["posix", &data.display().to_string()]))
 }
 
+/// The packages of PyPI, run by the Python that has them.
 fn localstack(site: &Site) -> io::Result<Launch> {
     Ok(Launch::new(&site.program)
-        .arguments(["start", "--host"])
+        .arguments(["-m", "localstack.runtime.main"])
         .variable("GATEWAY_LISTEN", site.address(0))
         .variable("LOCALSTACK_VOLUME_DIR", site.folder("data")?.display())
         .variable("SERVICES", "s3")
         .variable("EAGER_SERVICE_LOADING", "1")
         .variable("DISABLE_EVENTS", "1")
-        .variable("SKIP_SSL_CERT_DOWNLOAD", "1"))
+        .variable("SKIP_SSL_CERT_DOWNLOAD", "1")
+        // It would answer DNS on port 53, and read certificates that this variable names.
+        .variable("DNS_ADDRESS", "0")
+        .without_variable("AWS_CA_BUNDLE"))
+}
+
+fn localstack_health(site: &Site) -> io::Result<()> {
+    http(&site.address(0), "GET", "/_localstack/health", "")
 }
 
 fn moto(site: &Site) -> io::Result<Launch> {

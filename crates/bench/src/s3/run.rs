@@ -1,31 +1,26 @@
 //! A whole run: start, measure in rounds, stop, report.
 
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
 
-use super::case::{Case, cases};
-use super::client::{Connection, Endpoint};
-use super::drive::{Limit, drive};
-use super::empty::EmptyServer;
-use super::options::Options;
-use super::record::{RATE, add_resources, add_round, metrics};
-use super::server::{Server, known_cpu};
+use super::case::{Case, ROW, jobs};
+use super::options::{Options, Planned};
+use super::rival::endpoint;
+use super::server::Server;
 use super::session::Stock;
-use super::sign::PayloadMode;
 use super::work::{Pace, measure};
-use crate::busy::Moment;
+use crate::client::empty::EmptyServer;
+use crate::client::payload::SEED;
+use crate::client::sign::Service;
+use crate::client::{Connection, Limit, PayloadMode, Pool, drive};
 use crate::error::BenchError;
-use crate::filter::RowFilter;
-use crate::interruption;
-use crate::machine::Machine;
 use crate::process::usage::WRITTEN_NOTE;
-use crate::progress::Progress;
-use crate::report::{Cell, Report, Unit};
-use crate::workplace::{Workplace, sync_file_system};
+use crate::report::{Better, Metric, Report, Target, Unit};
+use crate::run::job::filtered;
+use crate::run::{Bench, Job, Outcome, RATE, RowFilter, Subject, block_on, turns};
 
 /// Runs the benchmark on this thread and returns its report.
 ///
@@ -33,191 +28,140 @@ use crate::workplace::{Workplace, sync_file_system};
 /// [`BenchError`] if nothing can be measured. A target that does not work is in the report instead.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
     options.check()?;
-    let cases = chosen(options);
-    if cases.is_empty() {
-        return Err(BenchError::Usage("the filter leaves no row".to_owned()));
-    }
-    // One thread for all clients: a request costs no hand-over, and the server has the other cores.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    interruption::watch()?;
-    runtime.block_on(run_all(options, &cases))
+    let jobs = filtered(jobs(options.extent), &RowFilter::new(&options.filters));
+    block_on(run_all(options, &jobs))
 }
 
-/// The rows that the filters leave.
-fn chosen(options: &Options) -> Vec<Case> {
-    let filter = RowFilter::new(&options.filters);
-    let mut cases = cases(options.extent);
-    cases.retain(|case| filter.lets(case.group, &case.name));
-    cases
-}
-
-async fn run_all(options: &Options, cases: &[Case]) -> Result<Report, BenchError> {
-    let workplace = Workplace::below(&options.data)?;
-    let data = workplace.path().to_owned();
-    let mut report = Report::new("LiteIO and its rivals: S3");
-    report.machine = Machine::here(&data);
-    report.metrics = metrics();
-    let began = Instant::now();
-
-    let rounds: usize = cases.iter().map(|case| options.rounds.min(case.rounds_max)).sum();
-    let progress = Progress::new((rounds * options.targets.len()) as u64);
-    let stock = Rc::new(Stock::new(cases, options.mode));
-    notes(&mut report, options);
-    client_cost(&mut report, &progress, options.mode).await?;
-    let mut servers = start(options, &data, &stock, &progress).await;
-    report.targets = servers.iter().map(|server| server.about.clone()).collect();
-    report.baseline = baseline(options, &servers);
-
-    let fixed = prepare(&mut servers, cases, &progress).await;
-    let bench = Bench { options, data: &data, progress: &progress };
-    for case in cases {
-        if interruption::came() {
-            break;
-        }
-        bench.row(&mut report, &mut servers, case).await;
-    }
-    interruption::note(&mut report);
-    for (server, fixed) in servers.iter_mut().zip(fixed) {
-        if server.is_ours() {
-            add_resources(&mut report, server, server.usage(), fixed);
-        }
-        server.stop().await;
-    }
-    progress.finish();
-    report.note_disturbances();
-    report.seconds = began.elapsed().as_secs_f64();
-    Ok(report)
-}
-
-async fn start(
-    options: &Options,
-    data: &Path,
-    stock: &Rc<Stock>,
-    progress: &Progress,
-) -> Vec<Server> {
-    let mut servers = Vec::new();
+async fn run_all(options: &Options, jobs: &[Job<Case>]) -> Result<Report, BenchError> {
+    let turns = turns(jobs, options.rounds, |_| options.targets.len());
+    let mut bench = Bench::begin("S3", &options.data, metrics(), options.rounds, turns)?;
+    let sizes = jobs.iter().map(|job| job.work.work.bytes_max());
+    let stock = Rc::new(Stock::new(sizes, options.mode));
+    notes(&mut bench.report, options);
+    client_cost(&mut bench, options.mode).await?;
+    let pace = Pace { time: options.time, deletions: if options.extent.quick { 200 } else { 600 } };
+    let mut targets = Vec::new();
     for planned in &options.targets {
-        progress.now(format!("starting {}", planned.name()));
-        let server = Server::start(planned, data, options.mode, stock).await;
-        match &server.about.absent {
-            Some(reason) => progress.line(&format!("{}: {reason}", planned.name())),
-            None => progress.line(&format!(
-                "{}: ready, {}",
-                planned.name(),
-                server.about.version.as_deref().unwrap_or("version not known")
-            )),
-        }
-        servers.push(server);
+        targets.push(S3Target::start(planned, &bench, options.mode, &stock, pace).await);
     }
-    servers
+    bench.baseline(&targets, &[options.baseline.as_deref()]);
+    for target in &mut targets {
+        target.prepare(jobs, &bench).await;
+    }
+    for job in jobs {
+        bench.job(&mut targets, job).await;
+    }
+    let mut stopped = Vec::new();
+    for target in targets {
+        stopped.push(target.stop().await);
+    }
+    Ok(bench.finish(stopped))
 }
 
-/// The chosen baseline, or the first target if that one is not there.
-fn baseline(options: &Options, servers: &[Server]) -> Option<String> {
-    let there = |server: &&Server| server.about.absent.is_none();
-    let chosen = options.baseline.as_ref();
-    let found = servers.iter().filter(there).find(|server| chosen == Some(&server.about.name));
-    let found = found.or_else(|| servers.iter().find(there))?;
-    Some(found.about.name.clone())
+/// A server that is asked for the rows of S3.
+struct S3Target {
+    server: Server,
+    pace: Pace,
+    /// The disk that the fixed objects take, and the bytes of their bodies.
+    fixed: (u64, u64),
 }
 
-/// Puts all fixed objects. Returns the disk that they take and their bytes, for each target.
-async fn prepare(servers: &mut [Server], cases: &[Case], progress: &Progress) -> Vec<(u64, u64)> {
-    let mut fixed = Vec::new();
-    for server in servers {
-        progress.now(format!("preparing {}", server.about.name));
-        let Some(session) = &mut server.session else {
-            fixed.push((0, 0));
-            continue;
-        };
-        for case in cases {
-            if let Err(failure) = session.prepare(&case.work).await {
-                progress
-                    .line(&format!("{}: preparing {}: {failure}", server.about.name, case.name));
+impl S3Target {
+    async fn start(
+        planned: &Planned,
+        bench: &Bench,
+        mode: PayloadMode,
+        stock: &Rc<Stock>,
+        pace: Pace,
+    ) -> S3Target {
+        let server = Server::start(planned, bench.data(), mode, stock, &bench.progress).await;
+        S3Target { server, pace, fixed: (0, 0) }
+    }
+
+    /// Puts all fixed objects.
+    async fn prepare(&mut self, jobs: &[Job<Case>], bench: &Bench) {
+        let name = &self.server.target.name;
+        let Some(session) = &mut self.server.session else { return };
+        bench.progress.now(format!("preparing {name}"));
+        for job in jobs {
+            if let Err(failure) = session.prepare(job.work.work).await {
+                let row = &job.rows[0].name;
+                bench.progress.line(&format!("{name}: preparing {row}: {failure}"));
             }
         }
         let put = session.bytes_put.get();
         session.close_others();
-        fixed.push((server.disk_used(), put));
+        self.fixed = (self.server.disk_used(), put);
     }
-    fixed
+
+    async fn stop(self) -> Target {
+        let put = self.server.session.as_ref().map_or(0, |session| session.bytes_put.get());
+        let is_ours = self.server.is_ours() && self.server.session.is_some();
+        let mut target = self.server.stop().await;
+        if is_ours {
+            let (disk, bodies) = (self.fixed.0 as f64, self.fixed.1.max(1) as f64);
+            let written = target.resources.get("disk_written").copied().unwrap_or_default();
+            target.resources.extend([
+                ("disk_fixed".to_owned(), disk),
+                ("disk_fixed_factor".to_owned(), disk / bodies),
+                ("disk_written_factor".to_owned(), written / put.max(1) as f64),
+            ]);
+        }
+        target
+    }
 }
 
-struct Bench<'a> {
-    options: &'a Options,
-    data: &'a Path,
-    progress: &'a Progress,
+impl Subject for S3Target {
+    type Work = Case;
+
+    fn target(&self) -> &Target {
+        &self.server.target
+    }
+
+    fn cpu(&self) -> Duration {
+        self.server.usage().cpu
+    }
+
+    async fn measure(&mut self, job: &Job<Case>, round: usize) -> Option<Outcome> {
+        if let Some(ended) = self.server.ended() {
+            return Some(Outcome::absent(ended));
+        }
+        let before = self.server.usage().cpu;
+        let driven = measure(self.server.session.as_mut()?, &job.work, round, self.pace).await;
+        let rate = driven.rate();
+        let mut phase = driven.phase(ROW, self.server.cpu_since(before));
+        let moved = job.work.work.bytes_moved();
+        // Below this, bytes per second say no more than operations.
+        if moved >= 64 << 10 {
+            phase.value("bytes_per_second", rate * moved as f64);
+        }
+        Some(phase.into())
+    }
 }
 
-impl Bench<'_> {
-    /// Measures one row at every target, round by round, beginning with another target each time.
-    async fn row(&self, report: &mut Report, servers: &mut [Server], case: &Case) {
-        let row = report.row(case.group, &case.name, RATE);
-        row.curve.clone_from(&case.curve);
-        row.note.clone_from(&case.note);
-        for round in 0..self.options.rounds.min(case.rounds_max) {
-            for place in 0..servers.len() {
-                let place = (place + round) % servers.len();
-                let name = servers[place].about.name.clone();
-                if !interruption::came() {
-                    self.progress.now(format!("{} at {name}", case.name));
-                    let cell = row.cells.entry(name).or_default();
-                    self.cell(servers, place, case, round, cell).await;
-                }
-                self.progress.step();
-            }
-        }
-        let rates: Vec<String> = servers
-            .iter()
-            .filter_map(|server| {
-                let rate = row.median(&server.about.name)?;
-                let rate = Unit::OperationsPerSecond.format(rate);
-                let errors = row.cells.get(&server.about.name).map_or(0, |cell| cell.errors);
-                let errors = if errors > 0 { format!(" ✗{errors}") } else { String::new() };
-                Some(format!("{} {rate}{errors}", server.about.name))
-            })
-            .collect();
-        self.progress.line(&format!("{}: {}", case.name, rates.join(", ")));
+/// The metrics of rows and of targets.
+fn metrics() -> Vec<Metric> {
+    let rate = Unit::OperationsPerSecond;
+    let mut metrics = vec![Metric::new(RATE, "Operations per second", rate, Better::Higher)];
+    metrics.extend(Metric::percentiles());
+    for (id, title, unit, better) in [
+        ("bytes_per_second", "Throughput", Unit::BytesPerSecond, Better::Higher),
+        ("server_cpu", "Server's processor time per operation", Unit::Nanoseconds, Better::Lower),
+        ("memory_idle", "Memory at the start", Unit::Bytes, Better::Lower),
+        ("memory_peak", "Memory at the most", Unit::Bytes, Better::Lower),
+        ("memory_end", "Memory at the end", Unit::Bytes, Better::Lower),
+        ("cpu", "Processor time", Unit::Seconds, Better::Lower),
+        ("disk_fixed", "Disk used by the fixed objects", Unit::Bytes, Better::Lower),
+        ("disk_fixed_factor", "… per byte stored", Unit::Factor, Better::Lower),
+        ("disk_written", "Disk written", Unit::Bytes, Better::Lower),
+        ("disk_written_factor", "… per byte put", Unit::Factor, Better::Lower),
+    ] {
+        metrics.push(Metric::new(id, title, unit, better));
     }
-
-    /// Measures one row at one target in one round.
-    async fn cell(
-        &self,
-        servers: &mut [Server],
-        place: usize,
-        case: &Case,
-        round: usize,
-        cell: &mut Cell,
-    ) {
-        let ended = servers[place].ended();
-        let absent = servers[place].about.absent.clone().or(ended);
-        if let Some(reason) = absent {
-            cell.absent = Some(reason);
-            return;
-        }
-        let pace = Pace {
-            time: self.options.time,
-            deletions: if self.options.extent.quick { 200 } else { 600 },
-        };
-        let (moment, known) = (Moment::now(), known_cpu(&*servers));
-        let before = servers[place].usage();
-        let Some(session) = &mut servers[place].session else { return };
-        let driven = measure(session, case, round, pace).await;
-        let used = servers[place].usage().cpu.saturating_sub(before.cpu);
-        let known = known_cpu(&*servers).saturating_sub(known);
-        let disturbance = moment.disturbance_since(Moment::now(), known);
-        cell.disturbance = cell.disturbance.max(disturbance);
-        let cpu = servers[place].is_ours().then_some(used.as_secs_f64());
-        add_round(cell, case, driven, cpu);
-        if case.work.writes() {
-            // What this target has left to the kernel is not to be written in the next one's time.
-            sync_file_system(self.data);
-        }
-    }
+    metrics
 }
 
 fn notes(report: &mut Report, options: &Options) {
-    report.setting("rounds", options.rounds);
     report.setting("time of a row", format!("{:?} at each target in each round", options.time));
     report.setting(
         "bodies",
@@ -227,8 +171,7 @@ fn notes(report: &mut Report, options: &Options) {
             PayloadMode::Streaming => "in signed chunks of 64 KiB",
         },
     );
-    report.setting("seed", super::data::SEED);
-    report.note_memory_file_system();
+    report.setting("seed", SEED);
     report.notes.push(
         "Client and servers share the machine. All clients run on one thread, with a connection \
          each; bodies are compared byte by byte as they arrive, and the first, middle and last \
@@ -239,27 +182,18 @@ fn notes(report: &mut Report, options: &Options) {
     report.notes.push(WRITTEN_NOTE.to_owned());
 }
 
-/// What the client costs alone, against a server that does nothing.
-async fn client_cost(
-    report: &mut Report,
-    progress: &Progress,
-    mode: PayloadMode,
-) -> Result<(), BenchError> {
-    progress.now("measuring the client alone");
-    let stock = super::data::Pool::new(1 << 20);
+/// Measures the cost of the client alone, against a server that does nothing.
+async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchError> {
+    bench.progress.now("measuring the client alone");
+    let stock = Pool::new(1 << 20);
     for (bytes, shown) in [(1 << 10, "1 KB"), (1 << 20, "1 MB")] {
         let payloads = stock.payloads(bytes);
         payloads.compute_hashes(mode == PayloadMode::Streaming);
         let body = payloads.of(0);
         let server = EmptyServer::start(body.bytes.clone())?;
-        let endpoint = Arc::new(Endpoint {
-            host: server.address.to_string(),
-            access_key: super::rival::ACCESS_KEY.to_owned(),
-            secret_key: super::rival::SECRET_KEY.to_owned(),
-            region: "us-east-1".to_owned(),
-        });
+        let endpoint = Arc::new(endpoint(server.address.to_string()));
         for (clients, reads) in [(1, true), (1, false), (16, true), (16, false)] {
-            let connect = |_| Connection::new(Arc::clone(&endpoint), mode);
+            let connect = |_| Connection::new(Arc::clone(&endpoint), mode, Service::S3);
             let mut connections: Vec<Connection> = (0..clients).map(connect).collect();
             let limit = Limit {
                 time: Duration::from_millis(300),
@@ -284,17 +218,17 @@ async fn client_cost(
                 if clients == 1 { "" } else { "s" },
                 Unit::Seconds.format(cpu.as_secs_f64() / operations),
                 Unit::Nanoseconds.format(driven.samples.percentile(0.5).unwrap_or(0.0)),
-                Unit::OperationsPerSecond.format(operations / driven.elapsed.as_secs_f64()),
+                Unit::OperationsPerSecond.format(driven.rate()),
             );
-            progress.line(&line);
-            report.notes.push(line);
+            bench.progress.line(&line);
+            bench.report.notes.push(line);
         }
     }
-    report.notes.push(hash_floor(&stock.payloads(1 << 20).of(0).bytes));
+    bench.report.notes.push(hash_floor(&stock.payloads(1 << 20).of(0).bytes));
     Ok(())
 }
 
-/// How fast this machine computes the ETag: a server that computes it cannot take a body faster, and
+/// The speed at which this machine computes an ETag: a server that computes it cannot take a body faster, and
 /// one MD5 cannot be computed on two cores.
 fn hash_floor(body: &[u8]) -> String {
     const TIMES: u32 = 32;

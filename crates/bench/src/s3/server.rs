@@ -1,4 +1,4 @@
-//! A target from its start to its end.
+//! A server from its start to its end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,95 +6,85 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::Endpoint;
-use super::options::Planned;
-use super::rival::{ACCESS_KEY, PORTS, Rival, SECRET_KEY, Site};
+use super::options::{Planned, Source};
+use super::rival::{Rival, Site};
 use super::session::{Session, Stock};
-use super::sign::PayloadMode;
+use crate::client::{Endpoint, PayloadMode};
 use crate::error::BenchError;
-use crate::process::usage::{Usage, own_cpu};
-use crate::process::{self, ServerProcess};
+use crate::process::usage::Usage;
+use crate::process::{Process, disk_used};
 use crate::report::{Durability, Target};
+use crate::run::progress::Progress;
 
-/// How long a server may take until it stores an object.
+/// A server that stores no object after so long is absent.
 const READY_TIME: Duration = Duration::from_secs(90);
 
 /// A target while it is measured.
 #[derive(Debug)]
-pub struct Server {
-    /// What the report says of it.
-    pub about: Target,
-    /// How it is spoken to; `None` if it was never there.
-    pub session: Option<Session>,
-    /// What it had used before the first request, and how long it took until it was ready.
-    pub idle: Usage,
-    process: Option<ServerProcess>,
+pub(crate) struct Server {
+    pub(crate) target: Target,
+    /// `None` if it was never there.
+    pub(crate) session: Option<Session>,
+    /// The usage before the first request.
+    pub(crate) idle: Usage,
+    process: Option<Process>,
     directory: Option<PathBuf>,
 }
 
 impl Server {
     /// Starts a target, or connects to it. One that cannot be had says why.
-    pub async fn start(
+    pub(crate) async fn start(
         planned: &Planned,
         data: &Path,
         mode: PayloadMode,
         stock: &Rc<Stock>,
+        progress: &Progress,
     ) -> Server {
-        match planned {
-            Planned::Running { name, endpoint } => {
-                let durability = Durability::unknown("not started by the benchmark");
-                let mut server = Server::new(Target::new(name, durability));
-                let mut session = Session::new(Arc::new(endpoint.clone()), mode, Rc::clone(stock));
-                match session.ready(Duration::from_secs(5)).await {
-                    Ok(()) => server.session = Some(session),
-                    Err(failure) => server.about.absent = Some(format!("no answer: {failure}")),
-                }
-                server
-            }
-            Planned::Started(rival) => {
-                let durability = Durability::new(rival.level, rival.durability);
-                let mut server = Server::new(Target::new(rival.name, durability));
-                match server.launch(rival, data).await {
-                    Ok(Some(endpoint)) => {
-                        let session = Session::new(Arc::new(endpoint), mode, Rc::clone(stock));
-                        server.await_ready(session).await;
-                    }
-                    Ok(None) => server.about.absent = Some("not installed".to_owned()),
-                    Err(error) => server.about.absent = Some(error.to_string()),
-                }
-                server
-            }
-        }
-    }
-
-    fn new(about: Target) -> Server {
-        Server { about, session: None, idle: Usage::default(), process: None, directory: None }
-    }
-
-    /// Starts the program; `None` if it is not installed.
-    async fn launch(&mut self, rival: &Rival, data: &Path) -> Result<Option<Endpoint>, BenchError> {
-        // LiteIO is built together with this program.
-        let beside =
-            std::env::current_exe().ok().and_then(|this| Some(this.parent()?.join(rival.program)));
-        let beside = beside.filter(|path| rival.family == "liteio" && path.is_file());
-        let Some(program) = beside.or_else(|| process::find_program(rival.program)) else {
-            return Ok(None);
+        progress.now(format!("starting {}", planned.name()));
+        let durability = match &planned.0 {
+            Source::Running { .. } => Durability::unknown("not started by the benchmark"),
+            Source::Started(rival) => Durability::new(rival.level, rival.durability),
         };
+        let mut server = Server {
+            target: Target::new(planned.name(), durability),
+            session: None,
+            idle: Usage::default(),
+            process: None,
+            directory: None,
+        };
+        let endpoint = match &planned.0 {
+            Source::Running { endpoint, .. } => Ok(endpoint.clone()),
+            Source::Started(rival) => server.launch(rival, data).await,
+        };
+        let ready = match endpoint {
+            Ok(endpoint) => {
+                let session = Session::new(Arc::new(endpoint), mode, Rc::clone(stock));
+                server.await_ready(session).await
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        server.target.absent = ready.err();
+        let version = server.target.version.as_deref().unwrap_or("version not known");
+        let ready = format!("ready, {version}");
+        let state = server.target.absent.as_deref().unwrap_or(&ready);
+        progress.line(&format!("{}: {state}", planned.name()));
+        server
+    }
+
+    /// Starts the program.
+    async fn launch(&mut self, rival: &Rival, data: &Path) -> Result<Endpoint, BenchError> {
         let directory = data.join(rival.name);
         fs::create_dir_all(&directory).map_err(BenchError::file(&directory))?;
         self.directory = Some(directory.clone());
-        if !rival.version.is_empty() {
-            self.about.version = process::version(&program, rival.version);
-        }
-        let ports = process::free_ports(PORTS)?;
-        let site = Site { program, directory: directory.clone(), ports };
+        let site = Site::new(rival, directory)?;
+        self.target.version = rival.version(&site.program);
         let launch = (rival.launch)(&site)?;
-        let mut process = launch.start(&directory, &directory.join("output.log"))?;
+        let mut process = launch.start(&site.directory, &site.directory.join("output.log"))?;
         if let Some(after_start) = rival.after_start {
             let deadline = Instant::now() + READY_TIME;
             while let Err(error) = after_start(&site) {
                 if let Some(ended) = process.ended() {
-                    return Err(BenchError::target(rival.name, ended));
+                    return Err(BenchError::Absent(ended));
                 }
                 if Instant::now() >= deadline {
                     return Err(error.into());
@@ -103,68 +93,74 @@ impl Server {
             }
         }
         self.process = Some(process);
-        Ok(Some(Endpoint {
-            host: site.address(0),
-            access_key: ACCESS_KEY.to_owned(),
-            secret_key: SECRET_KEY.to_owned(),
-            region: "us-east-1".to_owned(),
-        }))
+        Ok(site.endpoint())
     }
 
-    async fn await_ready(&mut self, mut session: Session) {
-        let deadline = Instant::now() + READY_TIME;
-        loop {
+    async fn await_ready(&mut self, mut session: Session) -> Result<(), String> {
+        let (time, step) = match self.is_ours() {
             // In short waits, to notice a server that has given up.
-            let failure = match session.ready(Duration::from_millis(500)).await {
-                Ok(()) => break,
-                Err(failure) => failure,
-            };
-            if let Some(ended) = self.process.as_mut().and_then(ServerProcess::ended) {
-                self.about.absent = Some(ended);
-                return;
+            true => (READY_TIME, Duration::from_millis(500)),
+            false => (Duration::from_secs(5), Duration::from_secs(5)),
+        };
+        let deadline = Instant::now() + time;
+        while let Err(failure) = session.ready(step).await {
+            if let Some(ended) = self.ended() {
+                return Err(ended);
             }
             if Instant::now() >= deadline {
-                self.about.absent = Some(format!("not ready within {READY_TIME:?}: {failure}"));
-                return;
+                return Err(format!("no answer within {time:?}: {failure}"));
             }
         }
         self.idle = self.usage();
         self.session = Some(session);
+        Ok(())
     }
 
-    /// What it has used; nothing is known of a server that the benchmark did not start.
-    pub fn usage(&self) -> Usage {
-        self.process.as_ref().map(ServerProcess::usage).unwrap_or_default()
+    /// The usage so far; nothing is known of a server that the benchmark did not start.
+    pub(crate) fn usage(&self) -> Usage {
+        self.process.as_ref().map(Process::usage).unwrap_or_default()
     }
 
-    /// Whether the benchmark has started it.
-    pub fn is_ours(&self) -> bool {
+    /// True if the benchmark has started it.
+    pub(crate) fn is_ours(&self) -> bool {
         self.process.is_some()
     }
 
-    /// Bytes on the disk.
-    pub fn disk_used(&self) -> u64 {
-        self.directory.as_deref().map_or(0, process::disk_used)
+    /// The processor time since `before`, if it can be known.
+    pub(crate) fn cpu_since(&self, before: Duration) -> Option<Duration> {
+        self.is_ours().then(|| self.usage().cpu.saturating_sub(before))
     }
 
-    /// Why it answers no more, if it has ended.
-    pub fn ended(&mut self) -> Option<String> {
+    /// Bytes on the disk.
+    pub(crate) fn disk_used(&self) -> u64 {
+        self.directory.as_deref().map_or(0, disk_used)
+    }
+
+    /// The end of a server that answers no more.
+    pub(crate) fn ended(&mut self) -> Option<String> {
         self.process.as_mut()?.ended()
     }
 
-    /// Stops it and removes its directory.
-    pub async fn stop(&mut self) {
-        self.session = None;
+    /// Adds the usage over the whole run to its resources, stops it and removes its directory.
+    pub(crate) async fn stop(mut self) -> Target {
+        if self.is_ours() && self.session.take().is_some() {
+            let used = self.usage();
+            for (id, value) in [
+                ("memory_idle", self.idle.memory_bytes as f64),
+                ("memory_peak", used.memory_peak_bytes as f64),
+                ("memory_end", used.memory_bytes as f64),
+                ("cpu", used.cpu.as_secs_f64()),
+                ("disk_written", used.disk_written_bytes as f64),
+            ] {
+                self.target.resources.insert(id.to_owned(), value);
+            }
+        }
         if let Some(process) = self.process.take() {
             process.stop().await;
         }
         if let Some(directory) = self.directory.take() {
             let _ = fs::remove_dir_all(directory);
         }
+        self.target
     }
-}
-
-/// Processor time of this program and of all servers: what is used beyond it is used by others.
-pub fn known_cpu<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Duration {
-    servers.into_iter().map(|server| server.usage().cpu).sum::<Duration>() + own_cpu()
 }

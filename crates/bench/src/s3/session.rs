@@ -7,28 +7,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::api::{DELETE_KEYS_MAX, path};
-use super::case::{Case, KeyShape, Listing, Work};
-use super::client::{Connection, Endpoint, Failure};
-use super::data::{Payloads, Pool};
-use super::drive::{Limit, drive};
-use super::sign::PayloadMode;
+use super::case::{KeyShape, Listing, SCALE_BYTES, Work};
+use crate::client::sign::Service;
+use crate::client::{Connection, Endpoint, Limit, PayloadMode, Payloads, Pool, drive};
+use crate::run::Failure;
 
 /// The bucket of everything but listings.
-pub const BUCKET: &str = "bench";
-/// How many clients prepare and clean up.
+pub(crate) const BUCKET: &str = "bench";
+/// Clients that prepare and clean up.
 const HELPERS: usize = 8;
 
 /// The bodies of all sizes that a run needs.
 #[derive(Debug)]
-pub struct Stock {
+pub(crate) struct Stock {
     sizes: BTreeMap<usize, Rc<Payloads>>,
 }
 
 /// A target that answers.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     endpoint: Arc<Endpoint>,
     mode: PayloadMode,
+    service: Service,
     stock: Rc<Stock>,
     connections: Vec<Connection>,
     /// The number of the next new object.
@@ -36,14 +36,14 @@ pub struct Session {
     /// Fixed objects, listings and scale sets that are there.
     fixed: HashSet<String>,
     /// Bytes of all bodies that were put, measured or not.
-    pub bytes_put: Cell<u64>,
+    pub(crate) bytes_put: Cell<u64>,
 }
 
 impl Stock {
-    /// The bodies for these rows.
-    pub fn new<'a>(cases: impl IntoIterator<Item = &'a Case>, mode: PayloadMode) -> Stock {
-        let mut sizes: Vec<usize> = cases.into_iter().map(|case| case.work.bytes_max()).collect();
-        sizes.extend([super::case::SCALE_BYTES, 1 << 10]);
+    /// The bodies of these sizes, and those that every run needs.
+    pub(crate) fn new(sizes: impl IntoIterator<Item = usize>, mode: PayloadMode) -> Stock {
+        let mut sizes: Vec<usize> = sizes.into_iter().collect();
+        sizes.extend([SCALE_BYTES, 1 << 10]);
         let pool = Pool::new(sizes.iter().copied().max().unwrap_or(0));
         let payloads = |bytes: usize| {
             let payloads = pool.payloads(bytes);
@@ -56,20 +56,17 @@ impl Stock {
     }
 
     /// The bodies of a size.
-    ///
-    /// # Panics
-    /// For a size that no row of the stock needs.
-    pub fn of(&self, bytes: usize) -> Rc<Payloads> {
+    pub(crate) fn of(&self, bytes: usize) -> Rc<Payloads> {
         Rc::clone(self.sizes.get(&bytes).expect("the stock was made for all rows"))
     }
 }
 
 impl Session {
-    /// A target that nothing was sent to.
-    pub fn new(endpoint: Arc<Endpoint>, mode: PayloadMode, stock: Rc<Stock>) -> Session {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, mode: PayloadMode, stock: Rc<Stock>) -> Session {
         Session {
             endpoint,
             mode,
+            service: Service::S3,
             stock,
             connections: Vec::new(),
             next: Cell::new(0),
@@ -78,41 +75,43 @@ impl Session {
         }
     }
 
-    /// How the target is spoken to.
-    pub fn endpoint(&self) -> Arc<Endpoint> {
-        Arc::clone(&self.endpoint)
+    /// From now on it speaks to another service of the target.
+    pub(crate) fn speak(&mut self, service: Service) {
+        self.service = service;
+        self.connections.clear();
     }
 
     /// The bodies of a size.
-    pub fn payloads(&self, bytes: usize) -> Rc<Payloads> {
+    pub(crate) fn payloads(&self, bytes: usize) -> Rc<Payloads> {
         self.stock.of(bytes)
     }
 
     /// So many connections, those that are open first.
-    pub fn connections(&mut self, count: usize) -> &mut [Connection] {
+    pub(crate) fn connections(&mut self, count: usize) -> &mut [Connection] {
         while self.connections.len() < count {
-            self.connections.push(Connection::new(Arc::clone(&self.endpoint), self.mode));
+            self.connections.push(Connection::new(
+                Arc::clone(&self.endpoint),
+                self.mode,
+                self.service,
+            ));
         }
         &mut self.connections[..count]
     }
 
     /// Closes all connections but the first, so that a row does not find the idle ones of another.
-    pub fn close_others(&mut self) {
+    pub(crate) fn close_others(&mut self) {
         self.connections.truncate(1);
     }
 
     /// Takes so many numbers for new objects and returns the first.
-    pub fn take_numbers(&self, count: u64) -> u64 {
+    pub(crate) fn take_numbers(&self, count: u64) -> u64 {
         let first = self.next.get();
         self.next.set(first + count);
         first
     }
 
     /// Waits until the target stores an object and gives it back.
-    ///
-    /// # Errors
-    /// The last failure when `time` is over.
-    pub async fn ready(&mut self, time: Duration) -> Result<(), Failure> {
+    pub(crate) async fn ready(&mut self, time: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + time;
         let payloads = self.payloads(1 << 10);
         let key = path(BUCKET, "ready");
@@ -136,17 +135,14 @@ impl Session {
     }
 
     /// Puts the fixed objects that a row reads, unless they are there.
-    ///
-    /// # Errors
-    /// The first [`Failure`].
-    pub async fn prepare(&mut self, work: &Work) -> Result<(), Failure> {
+    pub(crate) async fn prepare(&mut self, work: Work) -> Result<(), Failure> {
         match work {
-            Work::Get { bytes } | Work::Range { of: bytes, .. } | Work::Copy { bytes } => {
-                self.prepare_objects(*bytes).await
-            }
-            Work::Mixed { bytes, .. } => self.prepare_objects(*bytes).await,
+            Work::Get { bytes }
+            | Work::Range { of: bytes, .. }
+            | Work::Copy { bytes }
+            | Work::Mixed { bytes, .. } => self.prepare_objects(bytes).await,
             Work::Head { existing: true } => self.prepare_objects(1 << 10).await,
-            Work::List(listing) => self.prepare_listing(*listing).await,
+            Work::List(listing) => self.prepare_listing(listing).await,
             _ => Ok(()),
         }
     }
@@ -172,16 +168,17 @@ impl Session {
             0 => path(&bucket, &format!("key-{number:06}")),
             folders => path(&bucket, &format!("folder-{:03}/key-{number:06}", number % folders)),
         });
-        self.put_all(keys.collect(), super::case::SCALE_BYTES).await?;
+        self.put_all(keys.collect(), SCALE_BYTES).await?;
         self.fixed.insert(bucket);
         Ok(())
     }
 
     /// Puts an object under each path, the n-th with the n-th body.
-    ///
-    /// # Errors
-    /// The first [`Failure`].
-    pub async fn put_all(&mut self, paths: Vec<String>, bytes: usize) -> Result<(), Failure> {
+    pub(crate) async fn put_all(
+        &mut self,
+        paths: Vec<String>,
+        bytes: usize,
+    ) -> Result<(), Failure> {
         let payloads = self.payloads(bytes);
         self.bytes_put.set(self.bytes_put.get() + (bytes * paths.len()) as u64);
         let limit = Limit::count(paths.len() as u64);
@@ -191,18 +188,17 @@ impl Session {
         driven.await.first_failure()
     }
 
-    /// The objects of a scale row in this round: whether they were written before.
-    pub fn scale_is_there(&mut self, objects: usize, round: usize) -> bool {
-        !self.fixed.insert(format!("scale {objects} {round}"))
+    /// Notes that the objects of a scale row are there. Returns whether they were before.
+    pub(crate) fn scale_is_there(&mut self, prefix: &str) -> bool {
+        !self.fixed.insert(prefix.to_owned())
     }
 
-    /// The objects of a scale row in this round are gone.
-    pub fn scale_is_gone(&mut self, objects: usize, round: usize) {
-        self.fixed.remove(&format!("scale {objects} {round}"));
+    pub(crate) fn scale_is_gone(&mut self, prefix: &str) {
+        self.fixed.remove(prefix);
     }
 
-    /// Deletes objects, as fast as the target can. What does not work is left: nothing depends on it.
-    pub async fn remove_all(&mut self, keys: &[String]) {
+    /// Deletes objects, as fast as the target can. A failure leaves them: nothing depends on it.
+    pub(crate) async fn remove_all(&mut self, keys: &[String]) {
         let batches: Vec<&[String]> = keys.chunks(DELETE_KEYS_MAX).collect();
         let limit = Limit::count(batches.len() as u64);
         let driven = drive(self.connections(2), limit, async |connection, number| {
@@ -218,9 +214,9 @@ impl Session {
     }
 }
 
-/// How many fixed objects there are of a size: enough not to read one and the same, few enough for
+/// The number of fixed objects of a size: enough not to read one and the same, few enough for
 /// the slowest target.
-pub fn fixed_count(bytes: usize) -> u64 {
+pub(crate) fn fixed_count(bytes: usize) -> u64 {
     match bytes {
         0..=65_536 => 128,
         65_537..=1_048_576 => 16,
@@ -230,17 +226,17 @@ pub fn fixed_count(bytes: usize) -> u64 {
 }
 
 /// The key of a fixed object.
-pub fn fixed_key(bytes: usize, number: u64) -> String {
+pub(crate) fn fixed_key(bytes: usize, number: u64) -> String {
     format!("fixed/{bytes}/{number:04}")
 }
 
 /// The bucket of a listing: those with the same keys share it.
-pub fn listing_bucket(listing: Listing) -> String {
+pub(crate) fn listing_bucket(listing: Listing) -> String {
     format!("bench-list-{}-{}", listing.keys, listing.folders)
 }
 
 /// The key of a new object.
-pub fn new_key(shape: KeyShape, number: u64) -> String {
+pub(crate) fn new_key(shape: KeyShape, number: u64) -> String {
     match shape {
         KeyShape::Plain => format!("new/{number:09}"),
         // One segment, short enough for servers that make a file name of it.
@@ -253,13 +249,8 @@ pub fn new_key(shape: KeyShape, number: u64) -> String {
     }
 }
 
-/// The key of an object of a scale row.
-pub fn scale_key(objects: usize, round: usize, number: u64) -> String {
-    format!("scale-{objects}-{round}/{number:06}")
-}
-
 /// So many entries of user metadata.
-pub fn metadata(entries: usize) -> Vec<(String, String)> {
+pub(crate) fn metadata(entries: usize) -> Vec<(String, String)> {
     let entry =
         |number| (format!("x-amz-meta-entry-{number:02}"), format!("value of entry {number}"));
     (0..entries).map(entry).collect()

@@ -4,20 +4,18 @@ use std::time::Duration;
 
 use super::api::path;
 use super::case::{Case, KeyShape, SCALE_BYTES, Work};
-use super::client::{Connection, Failure};
-use super::data::{Payloads, SEED, next};
-use super::drive::{Driven, Limit, drive};
-use super::session::{
-    BUCKET, Session, fixed_count, fixed_key, listing_bucket, metadata, new_key, scale_key,
-};
+use super::session::{BUCKET, Session, fixed_count, fixed_key, listing_bucket, metadata, new_key};
+use crate::client::payload::SEED;
+use crate::client::{Connection, Driven, Limit, Payloads, drive};
+use crate::random::next;
+use crate::run::Failure;
 
-/// How long and how much is measured.
+/// The time of a row in one round, if it can be repeated at will, and the objects that are made for a
+/// round of deletions.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// How long a row runs at one target in one round, if it can be repeated at will.
-    pub time: Duration,
-    /// How many objects are made for a round of deletions.
-    pub deletions: u64,
+pub(crate) struct Pace {
+    pub(crate) time: Duration,
+    pub(crate) deletions: u64,
 }
 
 /// Bytes that a round of one row writes or reads at the most.
@@ -26,40 +24,32 @@ const ROUND_BYTES_MAX: u64 = 1 << 30;
 const OPERATIONS_MIN: u64 = 3;
 /// The share of the time that is run before anything counts.
 const WARM_UP: u32 = 10;
-/// How long a scale row may take.
+/// The most time of a scale row.
 const SCALE_TIME: Duration = Duration::from_secs(120);
 
 /// Measures one row in one round. Failures are counted, whatever they are of.
-pub async fn measure(session: &mut Session, case: &Case, round: usize, pace: Pace) -> Driven {
-    if let Err(failure) = session.prepare(&case.work).await {
-        let mut driven = Driven::default();
-        driven.fail(Failure(format!("preparing: {failure}")));
-        return driven;
-    }
+pub(crate) async fn measure(
+    session: &mut Session,
+    case: &Case,
+    round: usize,
+    pace: Pace,
+) -> Driven {
+    let scale = |objects| Scale { objects, prefix: format!("scale-{objects}-{round}/") };
     let driven = match case.work {
         Work::Delete { existing: true } => delete(session, pace.deletions).await,
         Work::DeleteMany { objects } => delete_many(session, objects, pace).await,
-        Work::ScaleWrite { objects } => scale_write(session, case, objects, round).await,
-        Work::ScaleList { objects } => scale_list(session, objects, round, pace).await,
-        Work::ScaleDelete { objects } => scale_delete(session, case, objects, round).await,
+        Work::ScaleWrite { objects } => scale(objects).write(session, case.clients).await,
+        Work::ScaleList { objects } => scale(objects).list(session, pace).await,
+        Work::ScaleDelete { objects } => scale(objects).delete(session, case.clients).await,
         _ => repeat(session, case, pace).await,
     };
     session.close_others();
-    driven
-}
-
-/// Does a row exactly so many times, without warm-up, and removes what it has written. Fixed objects
-/// must be there.
-pub async fn repeat_exactly(session: &mut Session, case: &Case, operations: u64) -> Driven {
-    let first = session.take_numbers(operations);
-    let driven = run(session, case, Limit::count(operations), first).await;
-    let keys: Vec<String> = written(&case.work, first, operations).collect();
-    session.remove_all(&keys).await;
-    driven
+    driven.unwrap_or_else(|failure| Driven::failed(format!("preparing: {failure}")))
 }
 
 /// A row that can be repeated at will.
-async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Driven {
+async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Result<Driven, Failure> {
+    session.prepare(case.work).await?;
     let moved = case.work.bytes_moved().max(1) as u64;
     let operations_max = (ROUND_BYTES_MAX / moved).max(OPERATIONS_MIN);
     let operations_min = OPERATIONS_MIN.max(case.clients as u64).min(operations_max);
@@ -82,7 +72,7 @@ async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Driven {
     }
     check(session, case, first, &mut driven).await;
     session.remove_all(&keys).await;
-    driven
+    Ok(driven)
 }
 
 /// The keys of new objects that operations have written.
@@ -101,13 +91,13 @@ fn written(work: &Work, first: u64, count: u64) -> impl Iterator<Item = String> 
         .filter_map(move |number| Some(new_key(shape?, number)))
 }
 
-/// Whether the operation with this number reads, if `reads` of 100 do.
+/// True if the operation with this number reads, when `reads` of 100 do.
 fn is_read(number: u64, reads: u64) -> bool {
     next(&mut (number ^ SEED)) % 100 < reads
 }
 
 async fn run(session: &mut Session, case: &Case, limit: Limit, first: u64) -> Driven {
-    let work = case.work.clone();
+    let work = case.work;
     let payloads = session.payloads(work.bytes_max());
     let entries = match work {
         Work::Put { metadata: entries, .. } => metadata(entries),
@@ -119,7 +109,7 @@ async fn run(session: &mut Session, case: &Case, limit: Limit, first: u64) -> Dr
     };
     drive(session.connections(case.clients), limit, async |connection, number| {
         let number = first + number;
-        operate(connection, &work, number, &payloads, &entries, &bucket).await
+        operate(connection, work, number, &payloads, &entries, &bucket).await
     })
     .await
 }
@@ -127,7 +117,7 @@ async fn run(session: &mut Session, case: &Case, limit: Limit, first: u64) -> Dr
 /// The operation with this number.
 async fn operate(
     connection: &mut Connection,
-    work: &Work,
+    work: Work,
     number: u64,
     payloads: &Payloads,
     entries: &[(String, String)],
@@ -139,20 +129,18 @@ async fn operate(
     };
     match work {
         Work::Put { key, .. } => {
-            connection
-                .put(&path(BUCKET, &new_key(*key, number)), payloads.of(number), entries)
-                .await
+            connection.put(&path(BUCKET, &new_key(key, number)), payloads.of(number), entries).await
         }
         Work::Get { bytes } => {
-            let (path, payload) = fixed(*bytes);
+            let (path, payload) = fixed(bytes);
             connection.get(&path, &payload.bytes).await
         }
         Work::Range { of, start, bytes } => {
-            let (path, payload) = fixed(*of);
-            connection.get_range(&path, &payload.bytes, *start..*start + *bytes).await
+            let (path, payload) = fixed(of);
+            connection.get_range(&path, &payload.bytes, start..start + bytes).await
         }
-        Work::Mixed { reads, bytes } if is_read(number, *reads) => {
-            let (path, payload) = fixed(*bytes);
+        Work::Mixed { reads, bytes } if is_read(number, reads) => {
+            let (path, payload) = fixed(bytes);
             connection.get(&path, &payload.bytes).await
         }
         Work::Mixed { .. } => {
@@ -166,7 +154,7 @@ async fn operate(
         Work::Delete { .. } => connection.delete(&path(BUCKET, &format!("missing/{number}"))).await,
         Work::Copy { bytes } => {
             let to = path(BUCKET, &new_key(KeyShape::Plain, number));
-            connection.copy(&fixed(*bytes).0, &to).await
+            connection.copy(&fixed(bytes).0, &to).await
         }
         Work::List(listing) => {
             let prefix = if listing.prefix { "folder-001/" } else { "" };
@@ -179,7 +167,7 @@ async fn operate(
             expect_keys(connection.list(bucket, prefix, delimiter).await?, expected)
         }
         Work::Multipart { parts, .. } => {
-            let body: Vec<_> = (0..*parts as u64).map(|part| payloads.of(number + part)).collect();
+            let body: Vec<_> = (0..parts as u64).map(|part| payloads.of(number + part)).collect();
             connection.multipart(&path(BUCKET, &new_key(KeyShape::Plain, number)), &body).await
         }
         Work::BucketCycle => {
@@ -192,7 +180,7 @@ async fn operate(
         Work::DeleteMany { .. }
         | Work::ScaleWrite { .. }
         | Work::ScaleList { .. }
-        | Work::ScaleDelete { .. } => Err(Failure("cannot be repeated".to_owned())),
+        | Work::ScaleDelete { .. } => Err("cannot be repeated".into()),
     }
 }
 
@@ -200,7 +188,7 @@ fn expect_keys(found: usize, expected: usize) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }
-    Err(Failure(format!("{found} keys and prefixes listed instead of {expected}")))
+    Err(format!("{found} keys and prefixes listed instead of {expected}").into())
 }
 
 /// Reads back the first, the middle and the last object that was written. A wrong one is an error of
@@ -216,146 +204,135 @@ async fn check(session: &mut Session, case: &Case, first: u64, driven: &mut Driv
         let path = path(BUCKET, &key);
         let payloads = session.payloads(case.work.bytes_max());
         let connection = &mut session.connections(1)[0];
-        let outcome = match &case.work {
+        let outcome = match case.work {
             Work::Copy { bytes } => {
-                let source = number % fixed_count(*bytes);
+                let source = number % fixed_count(bytes);
                 connection.get(&path, &payloads.of(source).bytes).await
             }
             Work::Multipart { parts, .. } => {
-                let parts = (0..*parts as u64).map(|part| &payloads.of(number + part).bytes[..]);
+                let parts = (0..parts as u64).map(|part| &payloads.of(number + part).bytes[..]);
                 connection.get(&path, &parts.collect::<Vec<_>>().concat()).await
             }
             Work::Put { bytes, metadata: entries, .. } => {
                 match connection.get(&path, &payloads.of(number).bytes).await {
-                    Ok(()) => connection.head(&path, *bytes, &metadata(*entries)).await,
+                    Ok(()) => connection.head(&path, bytes, &metadata(entries)).await,
                     failure => failure,
                 }
             }
             _ => connection.get(&path, &payloads.of(number).bytes).await,
         };
         if let Err(failure) = outcome {
-            driven.fail(Failure(format!("checking the data: {failure}")));
+            driven.fail(format!("checking the data: {failure}"));
         }
     }
 }
 
 /// Deletes objects that were put for it.
-async fn delete(session: &mut Session, objects: u64) -> Driven {
+async fn delete(session: &mut Session, objects: u64) -> Result<Driven, Failure> {
     let first = session.take_numbers(objects);
-    let keys = first..first + objects;
-    let paths: Vec<String> =
-        keys.map(|number| path(BUCKET, &new_key(KeyShape::Plain, number))).collect();
-    if let Err(failure) = session.put_all(paths.clone(), 1 << 10).await {
-        let mut driven = Driven::default();
-        driven.fail(Failure(format!("preparing: {failure}")));
-        return driven;
-    }
-    let mut driven =
-        drive(session.connections(1), Limit::count(objects), async |connection, number| {
-            connection.delete(&paths[number as usize]).await
-        })
-        .await;
-    if let Err(failure) = session.connections(1)[0].head_missing(&paths[0]).await {
-        driven.fail(Failure(format!("checking the data: {failure}")));
-    }
-    driven
+    let paths: Vec<String> = (first..first + objects)
+        .map(|number| path(BUCKET, &new_key(KeyShape::Plain, number)))
+        .collect();
+    session.put_all(paths.clone(), 1 << 10).await?;
+    let limit = Limit::count(objects);
+    let mut driven = drive(session.connections(1), limit, async |connection, number| {
+        connection.delete(&paths[number as usize]).await
+    })
+    .await;
+    missing(session, &paths[..1], &mut driven).await;
+    Ok(driven)
 }
 
 /// Deletes many objects with each request, after putting them.
-async fn delete_many(session: &mut Session, objects: usize, pace: Pace) -> Driven {
+async fn delete_many(session: &mut Session, objects: usize, pace: Pace) -> Result<Driven, Failure> {
     // The time goes into putting the objects.
     let requests = (pace.deletions / 200).max(1);
-    let first = session.take_numbers(requests * objects as u64);
-    let keys: Vec<String> = (first..first + requests * objects as u64)
-        .map(|number| new_key(KeyShape::Plain, number))
-        .collect();
+    let count = requests * objects as u64;
+    let first = session.take_numbers(count);
+    let keys: Vec<String> =
+        (first..first + count).map(|number| new_key(KeyShape::Plain, number)).collect();
     let paths: Vec<String> = keys.iter().map(|key| path(BUCKET, key)).collect();
-    if let Err(failure) = session.put_all(paths.clone(), SCALE_BYTES).await {
-        let mut driven = Driven::default();
-        driven.fail(Failure(format!("preparing: {failure}")));
-        return driven;
-    }
+    session.put_all(paths.clone(), SCALE_BYTES).await?;
     let batches: Vec<&[String]> = keys.chunks(objects).collect();
-    let mut driven =
-        drive(session.connections(1), Limit::count(requests), async |connection, number| {
-            connection.delete_many(BUCKET, batches[number as usize]).await
+    let limit = Limit::count(requests);
+    let mut driven = drive(session.connections(1), limit, async |connection, number| {
+        connection.delete_many(BUCKET, batches[number as usize]).await
+    })
+    .await;
+    missing(session, &[&paths[..1], &paths[paths.len() - 1..]].concat(), &mut driven).await;
+    Ok(driven)
+}
+
+/// An object that is still there is an error of the row.
+async fn missing(session: &mut Session, paths: &[String], driven: &mut Driven) {
+    for path in paths {
+        if let Err(failure) = session.connections(1)[0].head_missing(path).await {
+            driven.fail(format!("checking the data: {failure}"));
+        }
+    }
+}
+
+/// The objects of the scale rows in one round.
+struct Scale {
+    objects: usize,
+    prefix: String,
+}
+
+impl Scale {
+    fn path(&self, number: u64) -> String {
+        path(BUCKET, &format!("{}{number:06}", self.prefix))
+    }
+
+    fn limit(&self) -> Limit {
+        Limit { time: SCALE_TIME, operations_min: 1, operations_max: self.objects as u64 }
+    }
+
+    async fn write(&self, session: &mut Session, clients: usize) -> Result<Driven, Failure> {
+        session.scale_is_there(&self.prefix);
+        let payloads = session.payloads(SCALE_BYTES);
+        let connections = session.connections(clients);
+        let driven = drive(connections, self.limit(), async |connection, number| {
+            connection.put(&self.path(number), payloads.of(number), &[]).await
         })
         .await;
-    for path in [&paths[0], &paths[paths.len() - 1]] {
-        if let Err(failure) = session.connections(1)[0].head_missing(path).await {
-            driven.fail(Failure(format!("checking the data: {failure}")));
+        session.bytes_put.set(session.bytes_put.get() + driven.begun * SCALE_BYTES as u64);
+        Ok(driven)
+    }
+
+    /// Writes the objects now if the row that writes them was left out.
+    async fn ensure(&self, session: &mut Session) -> Result<(), Failure> {
+        if session.scale_is_there(&self.prefix) {
+            return Ok(());
         }
+        let paths = (0..self.objects as u64).map(|number| self.path(number));
+        session.put_all(paths.collect(), SCALE_BYTES).await
     }
-    driven
-}
 
-fn scale_limit(objects: usize) -> Limit {
-    Limit { time: SCALE_TIME, operations_min: 1, operations_max: objects as u64 }
-}
-
-async fn scale_write(session: &mut Session, case: &Case, objects: usize, round: usize) -> Driven {
-    session.scale_is_there(objects, round);
-    let payloads = session.payloads(SCALE_BYTES);
-    let driven = drive(
-        session.connections(case.clients),
-        scale_limit(objects),
-        async |connection, number| {
-            let path = path(BUCKET, &scale_key(objects, round, number));
-            connection.put(&path, payloads.of(number), &[]).await
-        },
-    )
-    .await;
-    session.bytes_put.set(session.bytes_put.get() + driven.begun * SCALE_BYTES as u64);
-    driven
-}
-
-/// The objects of this round, written now if the row that writes them was left out.
-async fn scale_objects(session: &mut Session, objects: usize, round: usize) -> Result<(), Failure> {
-    if session.scale_is_there(objects, round) {
-        return Ok(());
+    async fn list(&self, session: &mut Session, pace: Pace) -> Result<Driven, Failure> {
+        self.ensure(session).await?;
+        let limit =
+            Limit { time: pace.time, operations_min: OPERATIONS_MIN, operations_max: u64::MAX };
+        let driven = drive(session.connections(1), limit, async |connection, _| {
+            expect_keys(connection.list(BUCKET, &self.prefix, "").await?, self.objects)
+        });
+        Ok(driven.await)
     }
-    let numbers = 0..objects as u64;
-    let paths = numbers.map(|number| path(BUCKET, &scale_key(objects, round, number)));
-    session.put_all(paths.collect(), SCALE_BYTES).await
-}
 
-async fn scale_list(session: &mut Session, objects: usize, round: usize, pace: Pace) -> Driven {
-    if let Err(failure) = scale_objects(session, objects, round).await {
-        let mut driven = Driven::default();
-        driven.fail(Failure(format!("preparing: {failure}")));
-        return driven;
-    }
-    let prefix = format!("scale-{objects}-{round}/");
-    let limit = Limit { time: pace.time, operations_min: OPERATIONS_MIN, operations_max: u64::MAX };
-    drive(session.connections(1), limit, async |connection, _| {
-        expect_keys(connection.list(BUCKET, &prefix, "").await?, objects)
-    })
-    .await
-}
-
-async fn scale_delete(session: &mut Session, case: &Case, objects: usize, round: usize) -> Driven {
-    if let Err(failure) = scale_objects(session, objects, round).await {
-        let mut driven = Driven::default();
-        driven.fail(Failure(format!("preparing: {failure}")));
-        return driven;
-    }
-    let mut driven = drive(
-        session.connections(case.clients),
-        scale_limit(objects),
-        async |connection, number| {
-            connection.delete(&path(BUCKET, &scale_key(objects, round, number))).await
-        },
-    )
-    .await;
-    session.scale_is_gone(objects, round);
-    let left =
-        session.connections(1)[0].list(BUCKET, &format!("scale-{objects}-{round}/"), "").await;
-    match left {
-        Ok(left) if driven.begun == objects as u64 && left > 0 => {
-            driven.fail(Failure(format!("checking the data: {left} objects are left")));
+    async fn delete(&self, session: &mut Session, clients: usize) -> Result<Driven, Failure> {
+        self.ensure(session).await?;
+        let connections = session.connections(clients);
+        let mut driven = drive(connections, self.limit(), async |connection, number| {
+            connection.delete(&self.path(number)).await
+        })
+        .await;
+        session.scale_is_gone(&self.prefix);
+        match session.connections(1)[0].list(BUCKET, &self.prefix, "").await {
+            Ok(left) if driven.begun == self.objects as u64 && left > 0 => {
+                driven.fail(format!("checking the data: {left} objects are left"));
+            }
+            Ok(_) => {}
+            Err(failure) => driven.fail(format!("checking the data: {failure}")),
         }
-        Ok(_) => {}
-        Err(failure) => driven.fail(Failure(format!("checking the data: {failure}"))),
+        Ok(driven)
     }
-    driven
 }

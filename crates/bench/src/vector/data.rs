@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::s3::data::next;
+use crate::random::next;
 
 /// Elements of a vector.
 pub const DIMENSION: usize = 768;
@@ -11,11 +11,11 @@ pub const SEED: u64 = 42;
 
 /// Groups of clustered vectors.
 const CLUSTERS: usize = 200;
-/// How far clustered vectors are from the middle of their cluster, which is as far from the others as
+/// The distance of clustered vectors from the middle of their cluster, which is as far from the others as
 /// unrelated vectors are.
 const SPREAD: f32 = 0.4;
 
-/// How vectors lie.
+/// The distribution of vectors.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {

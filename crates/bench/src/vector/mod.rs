@@ -3,16 +3,16 @@
 //! Three parts share a report. [`slots`] measures files of vectors: ours and that of Chassis.
 //! [`search`] measures nearest neighbours: ours, an exact scan, and usearch. [`served`] measures S3
 //! Vectors through a server. The first two run in processes ([`task`], [`worker`]), so that rivals can
-//! be programs of their own; [`rows`] lists what they measure, [`roster`] who, and [`run`] puts it
+//! be programs of their own; [`rows`] lists the rows, [`roster`] the engines, and [`run`] puts it
 //! together. [`data`] makes the vectors.
 
 pub mod data;
 pub mod options;
-pub mod roster;
+pub(crate) mod roster;
 pub mod rows;
 pub mod run;
 pub mod search;
-pub mod served;
+pub(crate) mod served;
 pub mod slots;
 pub mod task;
 pub mod worker;

@@ -1,115 +1,118 @@
-//! Who is measured: where each engine is, what it promises, and what was published about it.
+//! The engines: their places, the durability of their commits, and published figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::rows::{Job, Kind, Place};
+use super::rows::{Kind, Place};
 use super::search::{ExactScan, LiteIoSearch};
 use super::slots::{LiteIoSlots, PlainFile};
 use super::worker::Candidate;
 use super::{search, slots};
+use crate::process::Launch;
 use crate::report::{Durability, Level, Published};
-use crate::worker::Program;
+use crate::run::Job;
 use crate::worker::build::{built_place, cargo_build, cargo_build_written};
 
 /// An engine that can be measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name.
-    pub name: &'static str,
-    /// Where it is.
-    pub home: Home,
-    /// Whether files of vectors are measured.
-    pub slots: bool,
-    /// Whether searching is measured.
-    pub search: bool,
-    /// What survives what.
-    pub level: Level,
-    /// What exactly.
-    pub durability: &'static str,
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    home: Home,
+    measures: Measures,
+    durability: (Level, &'static str),
 }
 
-/// Where an engine is.
+/// The place of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Home {
-    /// In this program.
+enum Home {
+    /// This program.
     Own,
-    /// In `rivals/rust-vector`, a workspace of its own.
+    /// `rivals/rust-vector`, a workspace of its own.
     Rust,
-    /// In a checkout of Chassis that the user has; `rivals/chassis` has what uses it.
+    /// A checkout of Chassis that the user has; `rivals/chassis` has a program for it.
     Chassis,
 }
 
+/// The jobs that an engine does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Measures {
+    Slots,
+    Search,
+    Both,
+}
+
 /// Ours.
-pub const LITEIO: &str = "liteio";
-/// What ours is compared with in files of vectors.
-pub const CHASSIS: &str = "chassis";
-/// What ours is compared with in searching.
-pub const EXACT: &str = "exact";
+pub(crate) const LITEIO: &str = "liteio";
+/// Ours is compared with it in files of vectors.
+pub(crate) const CHASSIS: &str = "chassis";
+/// Ours is compared with it in searching.
+pub(crate) const EXACT: &str = "exact";
 /// The floor under files of vectors.
-pub const PLAIN: &str = "plain";
-/// Where the published figures come from.
-pub const SOURCE: &str =
+pub(crate) const PLAIN: &str = "plain";
+/// The source of the published figures.
+pub(crate) const SOURCE: &str =
     "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
-/// The workspace of rivals in Rust, and where they are built.
+/// The workspace of rivals in Rust, and the folder that they are built in.
 const WORKSPACE: &str = "rust-vector";
-/// Why Chassis has no figures.
+/// The reason that Chassis has no figures.
 const NOT_GIVEN: &str = "not given: --chassis PATH";
 
 /// All of them, in the order of reports.
-pub static ENGINES: [Entry; 6] = [
-    Entry {
-        name: LITEIO,
-        home: Home::Own,
-        slots: true,
-        search: true,
-        level: Level::ByRow,
-        durability: "a commit waits for one fdatasync; raw inserts wait in memory for a commit",
-    },
-    Entry {
-        name: CHASSIS,
-        home: Home::Chassis,
-        slots: true,
-        search: false,
-        level: Level::ByRow,
-        durability: "a commit waits for msync, fdatasync and fsync; raw inserts are in a shared map",
-    },
-    Entry {
-        name: PLAIN,
-        home: Home::Own,
-        slots: true,
-        search: false,
-        level: Level::ByRow,
-        durability: "no store, but the floor: writes and fdatasync without a check, reads of memory",
-    },
-    Entry {
-        name: EXACT,
-        home: Home::Own,
-        slots: false,
-        search: true,
-        level: Level::ByRow,
-        durability: "the files of liteio, all vectors compared",
-    },
-    Entry {
-        name: "usearch-64",
-        home: Home::Rust,
-        slots: false,
-        search: true,
-        level: Level::Memory,
-        durability: "HNSW with bf16 in memory, expansion 64 when searching, built by all cores",
-    },
-    Entry {
-        name: "usearch-256",
-        home: Home::Rust,
-        slots: false,
-        search: true,
-        level: Level::Memory,
-        durability: "HNSW with bf16 in memory, expansion 256 when searching, built by all cores",
-    },
+pub(crate) static ENGINES: [Entry; 6] = [
+    entry(
+        LITEIO,
+        (Home::Own, Measures::Both),
+        (Level::ByRow, "a commit waits for one fdatasync; raw inserts wait in memory for a commit"),
+    ),
+    entry(
+        CHASSIS,
+        (Home::Chassis, Measures::Slots),
+        (
+            Level::ByRow,
+            "a commit waits for msync, fdatasync and fsync; raw inserts are in a shared map",
+        ),
+    ),
+    entry(
+        PLAIN,
+        (Home::Own, Measures::Slots),
+        (
+            Level::ByRow,
+            "no store, but the floor: writes and fdatasync without a check, reads of memory",
+        ),
+    ),
+    entry(
+        EXACT,
+        (Home::Own, Measures::Search),
+        (Level::ByRow, "the files of liteio, all vectors compared"),
+    ),
+    entry(
+        "usearch-64",
+        (Home::Rust, Measures::Search),
+        (
+            Level::Memory,
+            "HNSW with bf16 in memory, expansion 64 when searching, built by all cores",
+        ),
+    ),
+    entry(
+        "usearch-256",
+        (Home::Rust, Measures::Search),
+        (
+            Level::Memory,
+            "HNSW with bf16 in memory, expansion 256 when searching, built by all cores",
+        ),
+    ),
 ];
 
+const fn entry(
+    name: &'static str,
+    (home, measures): (Home, Measures),
+    durability: (Level, &'static str),
+) -> Entry {
+    Entry { name, home, measures, durability }
+}
+
 /// The engines that are in this program.
-pub const OWN: [Candidate; 3] = [
+pub(crate) const OWN: [Candidate; 3] = [
     Candidate {
         name: LITEIO,
         version,
@@ -125,27 +128,23 @@ fn version() -> String {
 }
 
 impl Entry {
-    /// The engine of this name.
-    pub fn named(name: &str) -> Option<&'static Entry> {
-        ENGINES.iter().find(|entry| entry.name == name)
+    /// The durability of a commit.
+    pub(crate) fn durability(&self) -> Durability {
+        Durability::new(self.durability.0, self.durability.1)
     }
 
-    /// What a commit survives.
-    pub fn durability(&self) -> Durability {
-        Durability::new(self.level, self.durability)
+    /// True if it takes part in a job.
+    pub(crate) fn does(&self, job: &Job<Kind>) -> bool {
+        let other = match job.work {
+            Kind::Slots(_) => Measures::Search,
+            Kind::Search { .. } => Measures::Slots,
+        };
+        self.measures != other
     }
 
-    /// Whether it takes part in a job.
-    pub fn does(&self, job: &Job) -> bool {
-        match job.kind {
-            Kind::Slots(_) => self.slots,
-            Kind::Search { .. } => self.search,
-        }
-    }
-
-    /// What was published for a phase of a job.
-    pub fn published(&self, job: &Job, phase: &str) -> Option<Published> {
-        let Kind::Slots(place) = job.kind else { return None };
+    /// The figure that was published for a phase of a job.
+    pub(crate) fn published(&self, job: &Job<Kind>, phase: &str) -> Option<Published> {
+        let Kind::Slots(place) = job.work else { return None };
         let (_, disk, memory) =
             PUBLISHED.iter().find(|(id, ..)| *id == phase && self.name == CHASSIS)?;
         let (value, file_system) = match place {
@@ -155,16 +154,13 @@ impl Entry {
         Some(Published { value, source: format!("{SOURCE}, {file_system}") })
     }
 
-    /// Its program, built if need be.
-    ///
-    /// # Errors
-    /// Why there is none, in words for the report.
+    /// Its program, built if need be, or the reason that there is none.
     pub(super) fn program(
         &self,
-        own: &Program,
+        own: &Launch,
         sources: &Path,
         chassis: Option<&Path>,
-    ) -> Result<Program, String> {
+    ) -> Result<Launch, String> {
         match self.home {
             Home::Own => Ok(own.clone()),
             Home::Rust => {
@@ -196,7 +192,7 @@ const PUBLISHED: [(&str, f64, Option<f64>); 11] = [
 
 /// Writes a package that uses the checkout, and builds it. Nothing of it is kept here: Chassis is in no
 /// registry.
-fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Program, String> {
+fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Launch, String> {
     let failed = |error: std::io::Error| format!("not built: {error}");
     let package = chassis_package(checkout)
         .ok_or_else(|| format!("not built: no chassis-core in {}", checkout.display()))?;
@@ -208,7 +204,7 @@ fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Progra
     fs::create_dir_all(place.join("src")).map_err(failed)?;
     fs::write(place.join("Cargo.toml"), manifest).map_err(failed)?;
     fs::copy(own.join("main.rs"), place.join("src/main.rs")).map_err(failed)?;
-    // What the other rivals are built of needs no second build; Cargo adds what is missing.
+    // The dependencies of the other rivals need no second build; Cargo adds those that are missing.
     let lock = sources.join(WORKSPACE).join("Cargo.lock");
     fs::copy(lock, place.join("Cargo.lock")).map_err(failed)?;
     cargo_build_written(&place, "vector-chassis", &built.join(WORKSPACE))
@@ -232,14 +228,14 @@ fn toml_text(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::RowFilter;
+    use crate::run::RowFilter;
     use crate::vector::rows::{Sizes, jobs};
 
     #[test]
     fn what_was_published_stands_beside_chassis_only() {
         let jobs = jobs(&Sizes::quick(), &RowFilter::new(&[]), true);
-        let value = |entry: &str, job: &Job, phase: &str| {
-            let entry = Entry::named(entry).expect("it is one of them");
+        let value = |entry: &str, job: &Job<Kind>, phase: &str| {
+            let entry = ENGINES.iter().find(|it| it.name == entry).expect("it is one of them");
             entry.published(job, phase).map(|published| published.value)
         };
         assert_eq!(value(CHASSIS, &jobs[0], "raw_insert"), Some(144e3));

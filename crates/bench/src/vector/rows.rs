@@ -1,17 +1,17 @@
-//! What is measured: jobs, each in a process of its own, and the rows that they fill.
+//! The jobs, each in a process of its own, and the rows that they fill.
 
 use super::data::Distribution;
 use super::search::phase::SearchPhase;
 use super::search::work::{MEMORY_MAPPED, MEMORY_OWN, RECALL};
 use super::slots::phase::SlotPhase;
-use crate::filter::RowFilter;
 use crate::report::{Better, Metric, Unit};
-use crate::worker::{RATE, RowPlan, TIME};
+use crate::run::job::filtered;
+use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
 
 /// The metric of rows that count vectors.
-pub const VECTORS: &str = "vectors_per_second";
+pub(crate) const VECTORS: &str = "vectors_per_second";
 
-/// How much is measured.
+/// The amounts of a run.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// Vectors after which a file is made anew.
@@ -41,75 +41,47 @@ impl Sizes {
         }
     }
 
-    /// What takes some minutes.
+    /// Less, for some minutes.
     pub fn quick() -> Sizes {
         Sizes { searched: vec![20_000], put_requests: 20, ..Sizes::full() }
     }
 }
 
-/// Where files are.
+/// The place of files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
-    /// On the file system of the data directory.
+pub(crate) enum Place {
+    /// The file system of the data directory.
     Disk,
-    /// In memory.
+    /// Memory.
     Memory,
 }
 
-impl Place {
-    /// Its name in rows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Place::Disk => "disk",
-            Place::Memory => "tmpfs",
-        }
-    }
-}
-
-/// What a process does, and the rows that it fills.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// What it does.
-    pub kind: Kind,
-    /// The rows.
-    pub rows: Vec<RowPlan>,
-}
-
-/// What a process does.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Kind {
+/// The work of a job.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
     /// Files of vectors.
     Slots(Place),
-    /// Searches.
-    Search {
-        /// How the vectors lie.
-        distribution: Distribution,
-        /// How many there are.
-        vectors: u32,
-    },
+    /// Searches of so many vectors.
+    Search { distribution: Distribution, vectors: u32 },
 }
 
-impl Job {
-    /// The phases of files that its rows need.
-    pub fn slot_phases(&self) -> Vec<SlotPhase> {
-        let needed = |phase: &SlotPhase| self.needs(&phase.id());
-        SlotPhase::ALL.into_iter().filter(needed).collect()
-    }
+/// The phases of files that the rows of a job need.
+pub(crate) fn slot_phases(job: &Job<Kind>) -> Vec<SlotPhase> {
+    SlotPhase::ALL.into_iter().filter(|phase| needs(job, &phase.id())).collect()
+}
 
-    /// The phases of searching that its rows need.
-    pub fn search_phases(&self) -> Vec<SearchPhase> {
-        let needed = |phase: &SearchPhase| self.needs(&phase.id());
-        SearchPhase::ALL.into_iter().filter(needed).collect()
-    }
+/// The phases of searching that the rows of a job need.
+pub(crate) fn search_phases(job: &Job<Kind>) -> Vec<SearchPhase> {
+    SearchPhase::ALL.into_iter().filter(|phase| needs(job, &phase.id())).collect()
+}
 
-    fn needs(&self, phase: &str) -> bool {
-        self.rows.iter().any(|row| row.phase == phase)
-    }
+fn needs(job: &Job<Kind>, phase: &str) -> bool {
+    job.rows.iter().any(|row| row.phase == phase)
 }
 
 /// All jobs that fill a row that the filter lets through, with those rows only. Without `memory` there
 /// are no rows on tmpfs.
-pub fn jobs(sizes: &Sizes, filter: &RowFilter, memory: bool) -> Vec<Job> {
+pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter, memory: bool) -> Vec<Job<Kind>> {
     let mut jobs = vec![slots(Place::Disk)];
     if memory {
         jobs.push(slots(Place::Memory));
@@ -119,26 +91,22 @@ pub fn jobs(sizes: &Sizes, filter: &RowFilter, memory: bool) -> Vec<Job> {
             jobs.push(search(distribution, *vectors));
         }
     }
-    for job in &mut jobs {
-        job.rows.retain(|row| filter.lets(&row.group, &row.name));
-    }
-    jobs.retain(|job| !job.rows.is_empty());
-    jobs
+    filtered(jobs, filter)
 }
 
-fn slots(place: Place) -> Job {
-    let group = match place {
-        Place::Disk => "Files of vectors, on the disk",
-        Place::Memory => "Files of vectors, on tmpfs",
+fn slots(place: Place) -> Job<Kind> {
+    let (group, shown) = match place {
+        Place::Disk => ("Files of vectors, on the disk", "disk"),
+        Place::Memory => ("Files of vectors, on tmpfs", "tmpfs"),
     };
     let row = |phase: SlotPhase| {
-        let name = format!("{}, {}", phase.title(), place.name());
+        let name = format!("{}, {shown}", phase.title());
         RowPlan::new(group, name, phase.id(), TIME).note(phase.note())
     };
-    Job { kind: Kind::Slots(place), rows: SlotPhase::ALL.into_iter().map(row).collect() }
+    Job::new(Kind::Slots(place), SlotPhase::ALL.into_iter().map(row).collect())
 }
 
-fn search(distribution: Distribution, vectors: u32) -> Job {
+fn search(distribution: Distribution, vectors: u32) -> Job<Kind> {
     let shown = Unit::Count.format(f64::from(vectors));
     let word = match distribution {
         Distribution::Clustered => "clustered",
@@ -168,10 +136,10 @@ fn search(distribution: Distribution, vectors: u32) -> Job {
             SearchPhase::Top { .. } => rows.push(row(&phase.title(), RATE)),
         }
     }
-    Job { kind: Kind::Search { distribution, vectors }, rows }
+    Job::new(Kind::Search { distribution, vectors }, rows)
 }
 
-/// Whether a value of a phase stands in a row.
+/// True if a value of a phase stands in a row.
 pub(super) fn shows(row: &RowPlan, id: &str) -> bool {
     match id {
         RECALL => true,
@@ -183,7 +151,7 @@ pub(super) fn shows(row: &RowPlan, id: &str) -> bool {
 }
 
 /// The metrics of rows and of targets.
-pub fn metrics() -> Vec<Metric> {
+pub(crate) fn metrics() -> Vec<Metric> {
     let mut metrics = vec![
         Metric::new(TIME, "Time", Unit::Nanoseconds, Better::Lower),
         Metric::new(RATE, "Operations per second", Unit::OperationsPerSecond, Better::Higher),
@@ -227,8 +195,8 @@ mod tests {
         let filter = RowFilter::new(&["cold read".to_owned(), "recall@10,".to_owned()]);
         let jobs = jobs(&Sizes::quick(), &filter, false);
         assert_eq!(jobs.len(), 3, "one of files, two of searching");
-        assert_eq!(jobs[0].slot_phases(), [SlotPhase::ColdRead]);
+        assert_eq!(slot_phases(&jobs[0]), [SlotPhase::ColdRead]);
         let top = SearchPhase::Top { neighbours: 10, threads: 1, every: 1 };
-        assert_eq!(jobs[1].search_phases(), [top]);
+        assert_eq!(search_phases(&jobs[1]), [top]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the benchmark asks of a process: one JSON object in its last argument. What that answers is
+//! The task of a process: one JSON object in its last argument. Its answer is an
 //! [`Outcome`](crate::worker::Outcome).
 
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use super::slots::phase::SlotPhase;
 pub struct Task {
     /// The engine's name; a program may have several.
     pub engine: String,
-    /// Where its files are. It exists, and is empty.
+    /// The directory of its files. It exists, and is empty.
     pub directory: PathBuf,
     /// The seed of the data.
     pub seed: u64,
-    /// How long each phase is measured.
+    /// The time of each phase.
     pub milliseconds: u64,
-    /// What to do.
+    /// The work.
     pub work: Work,
 }
 
-/// What to do with an engine.
+/// The work of an engine.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Work {
@@ -33,14 +33,14 @@ pub enum Work {
         file_vectors: u32,
         /// Vectors in the file that is opened anew for each cold read.
         cold_vectors: u32,
-        /// What to measure.
+        /// The phases to measure.
         phases: Vec<SlotPhase>,
     },
     /// Search.
     Search {
-        /// What is stored and asked for.
+        /// Stored vectors, queries and answers.
         questions: PathBuf,
-        /// What to measure.
+        /// The phases to measure.
         phases: Vec<SearchPhase>,
     },
 }

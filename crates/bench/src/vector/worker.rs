@@ -1,5 +1,6 @@
 //! The process of an engine.
 
+use super::roster::OWN;
 use super::task::{Task, Work};
 use crate::worker::{Failure, Outcome, Phase};
 
@@ -13,10 +14,10 @@ pub struct Candidate {
     pub name: &'static str,
     /// Its version.
     pub version: fn() -> String,
-    /// How its files are measured, if it has files:
+    /// Measures its files, if it has files:
     /// [`slots::work::run`](super::slots::work::run).
     pub slots: Option<Measure>,
-    /// How its search is measured, if it searches:
+    /// Measures its search, if it searches:
     /// [`search::work::run`](super::search::work::run).
     pub search: Option<Measure>,
 }
@@ -41,4 +42,12 @@ pub fn run(candidates: &[Candidate], argument: &str) -> std::io::Result<()> {
         None => Err(format!("{} has no such operation", task.engine).into()),
     };
     Outcome::of(&(candidate.version)(), phases).print()
+}
+
+/// Like [`run`], with the engines of this program.
+///
+/// # Errors
+/// As above.
+pub fn run_own(argument: &str) -> std::io::Result<()> {
+    run(&OWN, argument)
 }

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use super::{Failure, Phase};
 use crate::counting_allocator::Allocations;
 use crate::process::usage::of_this_process;
-use crate::samples::{PERCENTILES, Samples};
 
 /// A phase that is going on: operations and what they have used.
 pub(crate) struct Measured {
-    phase: Phase,
+    pub(crate) phase: Phase,
     allocations: Allocations,
     written_before: u64,
     stopped: bool,
@@ -18,7 +17,7 @@ pub(crate) struct Measured {
 impl Measured {
     pub(crate) fn begin(id: &str) -> Measured {
         Measured {
-            phase: Phase { id: id.to_owned(), ..Phase::default() },
+            phase: Phase::new(id),
             allocations: Allocations::default(),
             written_before: of_this_process().disk_written_bytes,
             stopped: false,
@@ -44,12 +43,7 @@ impl Measured {
         let now = Allocations::now();
         self.allocations.count += now.count - before.count;
         self.allocations.bytes += now.bytes - before.bytes;
-        self.phase.operations += operations;
-        self.phase.nanoseconds += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    }
-
-    pub(crate) fn operations(&self) -> u64 {
-        self.phase.operations
+        self.phase.add(operations, time);
     }
 
     /// The measured time.
@@ -57,41 +51,18 @@ impl Measured {
         Duration::from_nanos(self.phase.nanoseconds)
     }
 
-    /// Counts an operation that did not do what it should.
-    pub(crate) fn fail(&mut self, reason: String) {
-        self.phase.errors += 1;
-        self.phase.first_error.get_or_insert(reason);
-    }
-
-    /// The engine cannot do it.
-    pub(crate) fn lack(&mut self, reason: String) {
-        self.phase.absent = Some(reason);
-    }
-
-    pub(crate) fn value(&mut self, id: &str, value: f64) {
-        self.phase.values.insert(id.to_owned(), value);
-    }
-
-    pub(crate) fn percentiles(&mut self, mut samples: Samples) {
-        for (id, share) in PERCENTILES {
-            if let Some(time) = samples.percentile(share) {
-                self.value(id, time);
-            }
-        }
-    }
-
-    /// The measured part is over: what is used from here on, for checks, does not count.
+    /// The work is over: what is used from here on, for checks, does not count.
     pub(crate) fn stop(&mut self) {
         if std::mem::replace(&mut self.stopped, true) || self.phase.operations == 0 {
             return;
         }
         let operations = self.phase.operations as f64;
         let written = of_this_process().disk_written_bytes - self.written_before;
-        self.value("written_bytes", written as f64 / operations);
+        self.phase.value("written_bytes", written as f64 / operations);
         // A program without a counting allocator knows nothing about them.
         if Allocations::now().count > 0 {
-            self.value("allocations", self.allocations.count as f64 / operations);
-            self.value("allocated_bytes", self.allocations.bytes as f64 / operations);
+            self.phase.value("allocations", self.allocations.count as f64 / operations);
+            self.phase.value("allocated_bytes", self.allocations.bytes as f64 / operations);
         }
     }
 
@@ -110,8 +81,8 @@ mod tests {
         let mut measured = Measured::begin("put");
         measured.time(10, || Ok(())).expect("nothing fails");
         assert!(measured.time(5, || Err("full".into())).is_err());
-        measured.fail("one".to_owned());
-        measured.fail("two".to_owned());
+        measured.phase.fail("one");
+        measured.phase.fail("two");
         let phase = measured.end();
         assert_eq!((phase.operations, phase.errors), (10, 2));
         assert_eq!(phase.first_error.as_deref(), Some("one"));

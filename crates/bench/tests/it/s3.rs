@@ -1,18 +1,14 @@
 //! A tiny S3 run with two targets and one that is not installed.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use aws_sigv4::http_request::{
-    PayloadChecksumKind, SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
-};
-use aws_sigv4::sign::v4;
 use liteio::Server;
+use liteio_bench::PayloadMode;
 use liteio_bench::report::{self, Report, summary};
-use liteio_bench::s3::case::Extent;
-use liteio_bench::s3::options::{Options, Planned};
-use liteio_bench::s3::sign::{EMPTY_SHA256, PayloadMode, Service, Signer, ToSign};
+use liteio_bench::s3::options::{Extent, Options, Planned};
+
+use crate::formats::{Saved, saved};
 
 const KEYS: &str = "bench-key,bench-secret";
 
@@ -77,17 +73,9 @@ fn every_operation_works_and_every_report_shows_it() {
     let wins: usize = summary(&report).wins.iter().map(|(_, wins)| wins).sum();
     assert_eq!(wins, report.rows.len(), "every row has one winner");
 
-    let paths = report::save(&report, directory.path(), "tiny").expect("it can be written");
-    let files: BTreeSet<_> = paths.iter().filter_map(|path| path.extension()?.to_str()).collect();
-    assert_eq!(files, BTreeSet::from(["csv", "html", "json", "md"]));
-    let read = |extension: &str| {
-        let path = directory.path().join(format!("tiny.{extension}"));
-        std::fs::read_to_string(path).expect("it was written")
-    };
-    let (markdown, csv, html) = (read("md"), read("csv"), read("html"));
+    let Saved { markdown, csv, html, again } = saved(&report, directory.path());
     for row in &report.rows {
         assert!(markdown.contains(&format!("| {} |", row.name)), "{}", row.name);
-        assert!(html.contains(&format!("<h3>{}", row.name)), "{}", row.name);
         let lines = csv
             .lines()
             .filter(|line| line.contains(&row.name) && line.contains(",operations_per_second,"));
@@ -96,7 +84,6 @@ fn every_operation_works_and_every_report_shows_it() {
     assert!(markdown.contains("no answer") && html.contains("no answer"));
     assert!(markdown.contains("The client alone, GET 1 KB at 1 connection"));
 
-    let again = report::load(&directory.path().join("tiny.json")).expect("it can be read");
     let comparison = report::compare(&report, &again);
     assert_eq!(comparison.changes.len(), report.rows.len() * 2);
     assert!(comparison.changes.iter().all(|change| (change.ratio - 1.0).abs() < 1e-9));
@@ -148,84 +135,4 @@ fn what_a_server_refuses_is_counted_and_shown() {
     assert!(report::markdown(&report).contains("SignatureDoesNotMatch"));
     assert_eq!(report.baseline.as_deref(), Some("right"));
     runtime.block_on(server.stop());
-}
-
-/// Our own signing is light because it does less each time, not because it does something else.
-#[test]
-fn signatures_are_those_of_the_sdk() {
-    let time = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
-    let identity =
-        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
-    let metadata = [("x-amz-meta-name".to_owned(), "a value".to_owned())];
-    for (method, path, query, headers, hash) in [
-        ("GET", "/", "", &[][..], EMPTY_SHA256),
-        ("PUT", "/b/a%20key/%C3%BC", "", &metadata[..], EMPTY_SHA256),
-        (
-            "GET",
-            "/b",
-            "continuation-token=a%2Fb%3D&delimiter=%2F&list-type=2&prefix=p%2F",
-            &[],
-            EMPTY_SHA256,
-        ),
-        ("POST", "/b/key", "uploads=", &[], EMPTY_SHA256),
-        ("PUT", "/b/key", "partNumber=1&uploadId=a.b-c", &[], "UNSIGNED-PAYLOAD"),
-    ] {
-        let mut signer = Signer::new("KEY", "secret", "eu-west-1", "127.0.0.1:9000");
-        let ours = signer.sign_at(ToSign { method, path, query, headers }, hash, time);
-
-        let mut settings = SigningSettings::default();
-        settings.percent_encoding_mode = aws_sigv4::http_request::PercentEncodingMode::Single;
-        settings.uri_path_normalization_mode =
-            aws_sigv4::http_request::UriPathNormalizationMode::Disabled;
-        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region("eu-west-1")
-            .name("s3")
-            .time(time)
-            .settings(settings)
-            .build()
-            .expect("all parameters are there");
-        let mark = if query.is_empty() { "" } else { "?" };
-        let uri = format!("http://127.0.0.1:9000{path}{mark}{query}");
-        let body = match hash {
-            "UNSIGNED-PAYLOAD" => SignableBody::UnsignedPayload,
-            hash => SignableBody::Precomputed(hash.to_owned()),
-        };
-        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let request = SignableRequest::new(method, uri, headers, body).expect("it can be signed");
-        let theirs = sign(request, &SigningParams::V4(params)).expect("it is signed");
-        let signature = format!("Signature={}", theirs.signature());
-        assert!(ours.authorization.ends_with(&signature), "{method} {path}?{query}");
-    }
-}
-
-/// S3 Vectors is signed as boto3 signs it: with the type of the body, without its hash in a header.
-#[test]
-fn signatures_for_vectors_are_those_of_the_sdk() {
-    let time = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
-    let headers = [("content-type".to_owned(), "application/json".to_owned())];
-    let host = "127.0.0.1:9000";
-    let signer = Signer::new("KEY", "secret", "eu-west-1", host);
-    let to_sign = ToSign { method: "POST", path: "/PutVectors", query: "", headers: &headers };
-    let ours = signer.for_service(Service::S3Vectors).sign_at(to_sign, EMPTY_SHA256, time);
-    assert_eq!(ours.content_sha256, None);
-    assert!(ours.authorization.contains("SignedHeaders=content-type;host;x-amz-date, "));
-
-    let identity =
-        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
-    let params = v4::SigningParams::builder()
-        .identity(&identity)
-        .region("eu-west-1")
-        .name("s3vectors")
-        .time(time)
-        .settings(SigningSettings::default())
-        .build()
-        .expect("all parameters are there");
-    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let uri = format!("http://{host}/PutVectors");
-    let body = SignableBody::Precomputed(EMPTY_SHA256.to_owned());
-    let request = SignableRequest::new("POST", uri, headers, body).expect("it can be signed");
-    let theirs = sign(request, &SigningParams::V4(params)).expect("it is signed");
-    assert!(ours.authorization.ends_with(&format!("Signature={}", theirs.signature())));
 }

@@ -1,4 +1,4 @@
-//! What is measured of a search.
+//! The phases of a search.
 
 use serde::{Deserialize, Serialize};
 

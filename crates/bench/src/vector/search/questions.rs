@@ -1,4 +1,4 @@
-//! What is stored and asked for, and the right answers, in files that every process reads.
+//! Stored vectors, queries and the right answers, in files that every process reads.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write as _};
@@ -36,7 +36,7 @@ struct Answers {
 pub struct Questions {
     /// Vectors.
     pub vectors: u32,
-    /// How many queries.
+    /// Queries.
     pub queries: u32,
     /// The file of the vectors, elements of four bytes, the lowest first.
     stored: PathBuf,
@@ -47,9 +47,6 @@ pub struct Questions {
 
 impl Questions {
     /// Makes a test in `directory` and returns the path that [`Questions::load`] takes.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn make(
         directory: &Path,
         distribution: Distribution,
@@ -82,9 +79,6 @@ impl Questions {
     }
 
     /// Reads a test.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn load(path: &Path) -> io::Result<Questions> {
         Ok(serde_json::from_reader(BufReader::new(File::open(path)?))?)
     }
@@ -97,9 +91,6 @@ impl Questions {
     }
 
     /// Shows all vectors in blocks, with the number of each block's first.
-    ///
-    /// # Errors
-    /// When they cannot be read, and what `each` returns.
     pub fn for_each_block<E: From<io::Error>>(
         &self,
         mut each: impl FnMut(u32, &[f32]) -> Result<(), E>,
@@ -116,9 +107,6 @@ impl Questions {
     }
 
     /// All queries, one behind the other.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn asked(&self) -> io::Result<Vec<f32>> {
         Ok(elements_of(&std::fs::read(&self.asked)?))
     }
@@ -208,7 +196,7 @@ impl<'a> ExactSearch<'a> {
 }
 
 impl Found {
-    /// Whether a vector at about this distance may be among the nearest.
+    /// True if a vector at about this distance may be among the nearest.
     fn takes(&self, rough: f64) -> bool {
         let kept = self.wanted + SPARE;
         self.nearest.len() < kept || self.nearest.last().is_none_or(|(worst, _)| rough < *worst)

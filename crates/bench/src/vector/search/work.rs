@@ -27,10 +27,10 @@ pub const MEMORY_MAPPED: &str = "memory_mapped";
 /// Searches at the least, however long they take.
 const SEARCHES_MIN: usize = 10;
 
-/// Does a task.
+/// Does a task. A failure keeps the rest of it from being done.
 ///
 /// # Errors
-/// What keeps the rest of it from being done.
+/// The failure of the engine.
 pub fn run<E: SearchEngine>(task: &Task) -> Result<Vec<Phase>, Failure> {
     let Work::Search { questions, phases } = &task.work else {
         return Err("this is no task about searching".into());
@@ -55,8 +55,10 @@ pub fn run<E: SearchEngine>(task: &Task) -> Result<Vec<Phase>, Failure> {
     }
     // Searching may bring in more, so memory is that after all searches.
     let memory = of_this_process();
-    built.value(MEMORY_OWN, memory.memory_own_bytes as f64);
-    built.value(MEMORY_MAPPED, memory.memory_bytes.saturating_sub(memory.memory_own_bytes) as f64);
+    built.phase.value(MEMORY_OWN, memory.memory_own_bytes as f64);
+    built
+        .phase
+        .value(MEMORY_MAPPED, memory.memory_bytes.saturating_sub(memory.memory_own_bytes) as f64);
     outcome.push(built.end());
     Ok(outcome)
 }
@@ -125,7 +127,7 @@ impl<E: SearchEngine> Site<'_, E> {
             all.merge(part?);
         }
         measured.add(all.len() as u64, elapsed, allocations);
-        measured.percentiles(all);
+        measured.phase.percentiles(all);
         Ok(())
     }
 
@@ -145,15 +147,15 @@ impl<E: SearchEngine> Site<'_, E> {
             wanted += nearest.len();
             found += hits(&answer, nearest);
             if let Err(wrong) = judge(&answer, nearest, every, E::DISTANCE_TOLERANCE) {
-                measured.fail(format!("query {number}: {wrong}"));
+                measured.phase.fail(format!("query {number}: {wrong}"));
             }
         }
-        measured.value(RECALL, f64::from(found) / wanted.max(1) as f64);
+        measured.phase.value(RECALL, f64::from(found) / wanted.max(1) as f64);
         Ok(())
     }
 }
 
-/// How many of the nearest were found.
+/// The number of the nearest that were found.
 pub(crate) fn hits(answer: &[Near], nearest: &[Near]) -> u32 {
     let numbers: BTreeSet<u32> = answer.iter().map(|near| near.number).collect();
     nearest.iter().map(|near| u32::from(numbers.contains(&near.number))).sum()

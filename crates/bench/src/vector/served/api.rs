@@ -1,18 +1,14 @@
-//! The operations of S3 Vectors that are measured, as calls on a connection, and what their answers
-//! say.
+//! The operations of S3 Vectors as calls on a connection, and their answers.
 
 use http::Method;
 use serde::Deserialize;
 
 use super::body;
-use crate::s3::client::{Connection, Expect, Failure, Request};
-use crate::s3::data::Payload;
+use crate::client::{Connection, Expect, Payload, Request};
+use crate::run::Failure;
 use crate::vector::search::questions::Near;
 
 /// Calls an operation. Its answer must have the status 200.
-///
-/// # Errors
-/// [`Failure`]; that goes for all of these.
 pub(super) async fn call(
     connection: &mut Connection,
     operation: &str,
@@ -27,9 +23,6 @@ pub(super) async fn call(
 }
 
 /// Calls an operation whose answer says nothing.
-///
-/// # Errors
-/// [`Failure`].
 pub(super) async fn tell(
     connection: &mut Connection,
     operation: &str,
@@ -49,15 +42,12 @@ struct QueryHit {
     distance: f32,
 }
 
-/// What an answer to QueryVectors has found.
-///
-/// # Errors
-/// [`Failure`] if it is no such answer.
+/// The neighbours in an answer to QueryVectors.
 pub(super) fn found(answer: &str) -> Result<Vec<Near>, Failure> {
     let answer: QueryAnswer = parse(answer)?;
     let near = |hit: QueryHit| {
         let number = body::number(&hit.key);
-        let number = number.ok_or_else(|| Failure(format!("nobody put the key {}", hit.key)))?;
+        let number = number.ok_or_else(|| format!("nobody put the key {}", hit.key))?;
         Ok(Near { number, distance: hit.distance })
     };
     answer.vectors.into_iter().map(near).collect()
@@ -80,14 +70,11 @@ struct VectorData {
 }
 
 /// The vectors in an answer to GetVectors, by number.
-///
-/// # Errors
-/// [`Failure`] if it is no such answer.
 pub(super) fn got(answer: &str) -> Result<Vec<(u32, Vec<f32>)>, Failure> {
     let answer: GetAnswer = parse(answer)?;
     let vector = |got: GotVector| {
         let number = body::number(&got.key);
-        let number = number.ok_or_else(|| Failure(format!("nobody put the key {}", got.key)))?;
+        let number = number.ok_or_else(|| format!("nobody put the key {}", got.key))?;
         Ok((number, got.data.float32))
     };
     answer.vectors.into_iter().map(vector).collect()
@@ -96,7 +83,7 @@ pub(super) fn got(answer: &str) -> Result<Vec<(u32, Vec<f32>)>, Failure> {
 fn parse<'a, T: Deserialize<'a>>(answer: &'a str) -> Result<T, Failure> {
     let shown = |error| {
         let start: String = answer.chars().take(100).collect();
-        Failure(format!("{error} in the answer {start}"))
+        format!("{error} in the answer {start}").into()
     };
     serde_json::from_str(answer).map_err(shown)
 }

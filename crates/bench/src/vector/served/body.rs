@@ -6,36 +6,36 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::rows::{GET_VECTORS, TOP_K};
-use crate::s3::data::Payload;
+use crate::client::Payload;
 use crate::vector::data::DIMENSION;
 
 /// The vector bucket of the benchmark.
-pub const BUCKET: &str = "bench-vectors";
+pub(crate) const BUCKET: &str = "bench-vectors";
 /// Its index.
-pub const INDEX: &str = "films";
+pub(crate) const INDEX: &str = "films";
 
 /// The key of a vector.
-pub fn key(number: u32) -> String {
+pub(crate) fn key(number: u32) -> String {
     format!("film-{number:07}")
 }
 
 /// The number of a key.
-pub fn number(key: &str) -> Option<u32> {
+pub(crate) fn number(key: &str) -> Option<u32> {
     key.strip_prefix("film-")?.parse().ok()
 }
 
 /// CreateVectorBucket.
-pub fn create_bucket() -> Payload {
+pub(crate) fn create_bucket() -> Payload {
     payload(format!("{{\"vectorBucketName\": \"{BUCKET}\"}}"))
 }
 
 /// DeleteVectorBucket.
-pub fn delete_bucket() -> Payload {
+pub(crate) fn delete_bucket() -> Payload {
     create_bucket()
 }
 
 /// CreateIndex.
-pub fn create_index() -> Payload {
+pub(crate) fn create_index() -> Payload {
     payload(format!(
         "{}, \"dataType\": \"float32\", \"dimension\": {DIMENSION}, \"distanceMetric\": \"cosine\"}}",
         index()
@@ -43,12 +43,12 @@ pub fn create_index() -> Payload {
 }
 
 /// DeleteIndex.
-pub fn delete_index() -> Payload {
+pub(crate) fn delete_index() -> Payload {
     payload(format!("{}}}", index()))
 }
 
 /// PutVectors of vectors that stand one behind the other, the first with the number `first`.
-pub fn put(first: u32, vectors: &[f32]) -> Payload {
+pub(crate) fn put(first: u32, vectors: &[f32]) -> Payload {
     let mut text = format!("{}, \"vectors\": [", index());
     for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
         let comma = if number == first { "" } else { ", " };
@@ -63,7 +63,7 @@ pub fn put(first: u32, vectors: &[f32]) -> Payload {
 }
 
 /// QueryVectors.
-pub fn query(vector: &[f32]) -> Payload {
+pub(crate) fn query(vector: &[f32]) -> Payload {
     let mut text = format!("{}, \"topK\": {TOP_K}, \"queryVector\": ", index());
     push_vector(&mut text, vector);
     text.push_str(", \"returnDistance\": true}");
@@ -71,7 +71,7 @@ pub fn query(vector: &[f32]) -> Payload {
 }
 
 /// GetVectors of so many vectors, evenly spread over all, beginning with `first`.
-pub fn get(first: u32, indexed: u32) -> (Payload, Vec<u32>) {
+pub(crate) fn get(first: u32, indexed: u32) -> (Payload, Vec<u32>) {
     let count = GET_VECTORS.min(indexed);
     let step = indexed / count.max(1);
     let numbers: Vec<u32> = (0..count).map(|place| (first + place * step) % indexed).collect();

@@ -1,10 +1,10 @@
-//! What is put into indexes, and what is asked of them.
+//! Vectors that are put into indexes, and the questions to them.
 
 use std::collections::BTreeMap;
 
 use super::body;
 use super::rows::TOP_K;
-use crate::s3::data::Payload;
+use crate::client::Payload;
 use crate::vector::data::{DIMENSION, Distribution, Vectors};
 use crate::vector::search::questions::{ExactSearch, Near};
 

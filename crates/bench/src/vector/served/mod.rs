@@ -1,10 +1,9 @@
 //! S3 Vectors through a server, as boto3 speaks it.
 
-pub mod body;
-pub mod rows;
-pub mod run;
+pub(crate) mod rows;
+pub(crate) mod run;
 
 mod api;
+mod body;
 mod fill;
-mod record;
 mod work;

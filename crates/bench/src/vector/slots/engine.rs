@@ -1,4 +1,4 @@
-//! What a file of vectors must be able to do to be measured.
+//! The interface of files of vectors.
 
 use std::path::Path;
 
@@ -7,79 +7,49 @@ use crate::worker::Failure;
 /// An open file of vectors of [`DIMENSION`](crate::vector::data::DIMENSION) elements. Vectors have the
 /// numbers 0, 1, 2, … in the order in which they were appended.
 ///
-/// Each method is the way that the engine itself recommends for it.
+/// Each method is the way that the engine itself recommends for it, and fails when the engine does.
 pub trait SlotEngine: Sized {
     /// A directory in which files are made and opened.
     type Home;
-    /// What vectors are read through.
+    /// Reads vectors.
     type Reader<'file>: SlotReader
     where
         Self: 'file;
 
     /// Opens the directory. It is there.
-    ///
-    /// # Errors
-    /// When the engine cannot; that goes for all of these.
     fn home(directory: &Path) -> Result<Self::Home, Failure>;
 
     /// Makes a new file with this name.
-    ///
-    /// # Errors
-    /// As above.
     fn create(home: &Self::Home, name: &str) -> Result<Self, Failure>;
 
     /// Opens the file with this name.
-    ///
-    /// # Errors
-    /// As above.
     fn open(home: &Self::Home, name: &str) -> Result<Self, Failure>;
 
     /// Appends a vector.
-    ///
-    /// # Errors
-    /// As above.
     fn append(&mut self, vector: &[f32]) -> Result<(), Failure>;
 
     /// Appends many vectors that stand one behind the other.
-    ///
-    /// # Errors
-    /// As above.
     fn append_all(&mut self, vectors: &[f32]) -> Result<(), Failure>;
 
-    /// When it returns, everything that was appended survives a power cut.
-    ///
-    /// # Errors
-    /// As above.
+    /// Makes everything that was appended durable before it returns.
     fn commit(&mut self) -> Result<(), Failure>;
 
     /// Copies a single vector, soon after opening.
-    ///
-    /// # Errors
-    /// As above.
     fn read_one(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure>;
 
     /// Begins to read many vectors.
-    ///
-    /// # Errors
-    /// As above.
     fn reader(&self) -> Result<Self::Reader<'_>, Failure>;
 }
 
 /// Reads committed vectors.
 pub trait SlotReader {
     /// Copies a vector; what the buffer held is gone.
-    ///
-    /// # Errors
-    /// When the engine cannot.
     fn copy(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure>;
 
     /// Borrows a vector; `None` if there is none.
     fn borrow(&self, number: u32) -> Option<&[f32]>;
 
     /// Copies the first `count` vectors, one after the other, and shows each.
-    ///
-    /// # Errors
-    /// When the engine cannot.
     fn copy_all(
         &self,
         count: u32,

@@ -1,6 +1,8 @@
-//! What is measured of a file of vectors.
+//! The phases of a file of vectors.
 
 use serde::{Deserialize, Serialize};
+
+use crate::report::Unit;
 
 /// One thing that is measured.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -42,49 +44,60 @@ impl SlotPhase {
         SlotPhase::Growth,
     ];
 
-    /// Its identifier in an outcome.
-    pub fn id(self) -> String {
+    /// Identifier in an outcome, name for people, and the meaning of the time.
+    fn texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            SlotPhase::RawInsert => "raw_insert".to_owned(),
-            SlotPhase::InsertCommit => "insert_commit".to_owned(),
-            SlotPhase::Batch(vectors) => format!("batch_{vectors}"),
-            SlotPhase::HotCopied => "hot_copied".to_owned(),
-            SlotPhase::HotBorrowed => "hot_borrowed".to_owned(),
-            SlotPhase::ColdRead => "cold_read".to_owned(),
-            SlotPhase::SequentialCopied => "sequential_copied".to_owned(),
-            SlotPhase::SequentialBorrowed => "sequential_borrowed".to_owned(),
-            SlotPhase::Growth => "growth".to_owned(),
-        }
-    }
-
-    /// Its name for people.
-    pub fn title(self) -> String {
-        match self {
-            SlotPhase::RawInsert => "Raw insert".to_owned(),
-            SlotPhase::InsertCommit => "Insert with commit".to_owned(),
-            SlotPhase::Batch(1_000) => "Batch of 1,000 with commit".to_owned(),
-            SlotPhase::Batch(vectors) => format!("Batch of {vectors} with commit"),
-            SlotPhase::HotCopied => "Hot read, copied".to_owned(),
-            SlotPhase::HotBorrowed => "Hot read, borrowed".to_owned(),
-            SlotPhase::ColdRead => "Cold read".to_owned(),
-            SlotPhase::SequentialCopied => "Sequential read of 1,000, copied".to_owned(),
-            SlotPhase::SequentialBorrowed => "Sequential read of 1,000, borrowed".to_owned(),
-            SlotPhase::Growth => "Growth from empty to 1,000".to_owned(),
-        }
-    }
-
-    /// What its time is the time of.
-    pub fn note(self) -> &'static str {
-        match self {
-            SlotPhase::RawInsert => "per vector; no commit, so nothing of it is durable yet",
-            SlotPhase::InsertCommit => "one vector, durable",
-            SlotPhase::Batch(_) => "the whole batch, durable",
-            SlotPhase::HotCopied | SlotPhase::HotBorrowed => "the same vector again and again",
-            SlotPhase::ColdRead => {
-                "open the file, copy one vector, close; the page cache has the file"
+            SlotPhase::RawInsert => (
+                "raw_insert",
+                "Raw insert",
+                "per vector; no commit, so nothing of it is durable yet",
+            ),
+            SlotPhase::InsertCommit => {
+                ("insert_commit", "Insert with commit", "one vector, durable")
             }
-            SlotPhase::SequentialCopied | SlotPhase::SequentialBorrowed => "all 1,000 together",
-            SlotPhase::Growth => "make the file, append 1,000 one by one, one commit",
+            SlotPhase::Batch(_) => ("batch", "Batch", "the whole batch, durable"),
+            SlotPhase::HotCopied => {
+                ("hot_copied", "Hot read, copied", "the same vector again and again")
+            }
+            SlotPhase::HotBorrowed => {
+                ("hot_borrowed", "Hot read, borrowed", "the same vector again and again")
+            }
+            SlotPhase::ColdRead => (
+                "cold_read",
+                "Cold read",
+                "open the file, copy one vector, close; the page cache has the file",
+            ),
+            SlotPhase::SequentialCopied => {
+                ("sequential_copied", "Sequential read of 1,000, copied", "all 1,000 together")
+            }
+            SlotPhase::SequentialBorrowed => {
+                ("sequential_borrowed", "Sequential read of 1,000, borrowed", "all 1,000 together")
+            }
+            SlotPhase::Growth => (
+                "growth",
+                "Growth from empty to 1,000",
+                "make the file, append 1,000 one by one, one commit",
+            ),
         }
+    }
+
+    pub(crate) fn id(self) -> String {
+        match self {
+            SlotPhase::Batch(vectors) => format!("batch_{vectors}"),
+            phase => phase.texts().0.to_owned(),
+        }
+    }
+
+    pub(crate) fn title(self) -> String {
+        match self {
+            SlotPhase::Batch(vectors) => {
+                format!("Batch of {} with commit", Unit::Count.format(f64::from(vectors)))
+            }
+            phase => phase.texts().1.to_owned(),
+        }
+    }
+
+    pub(crate) fn note(self) -> &'static str {
+        self.texts().2
     }
 }

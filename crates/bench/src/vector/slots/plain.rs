@@ -8,7 +8,7 @@ use super::engine::{SlotEngine, SlotReader};
 use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
-/// What is gathered before it is written: as much as ours gathers.
+/// Bytes that are gathered before they are written: as much as ours gathers.
 const STAGE_BYTES: usize = 256 << 10;
 const VECTOR_BYTES: usize = DIMENSION * size_of::<f32>();
 
@@ -17,7 +17,7 @@ const VECTOR_BYTES: usize = DIMENSION * size_of::<f32>();
 #[derive(Debug)]
 pub struct PlainFile {
     file: File,
-    /// Where the next write goes.
+    /// The offset of the next write.
     end: u64,
     staged: Vec<u8>,
 }

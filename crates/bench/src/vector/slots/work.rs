@@ -28,10 +28,10 @@ const OPERATIONS_MIN: u64 = 3;
 /// Vectors of a file that are read back after it was written, evenly spread.
 const CHECKS: u32 = 500;
 
-/// Does a task.
+/// Does a task. A failure keeps the rest of it from being done.
 ///
 /// # Errors
-/// What keeps the rest of it from being done.
+/// The failure of the engine.
 pub fn run<E: SlotEngine>(task: &Task) -> Result<Vec<Phase>, Failure> {
     let Work::Slots { file_vectors, cold_vectors, phases } = &task.work else {
         return Err("this is no task about files".into());
@@ -117,7 +117,7 @@ impl<E: SlotEngine> Site<'_, E> {
     }
 
     fn goes_on(&self, measured: &Measured) -> bool {
-        measured.operations() < OPERATIONS_MIN || measured.elapsed() < self.time
+        measured.phase.operations < OPERATIONS_MIN || measured.elapsed() < self.time
     }
 
     fn raw_insert(&mut self, measured: &mut Measured) -> Result<(), Failure> {
@@ -160,7 +160,7 @@ impl<E: SlotEngine> Site<'_, E> {
             samples.record(time);
             file.vectors += vectors;
         }
-        measured.percentiles(samples);
+        measured.phase.percentiles(samples);
         self.end_file(file, measured)
     }
 
@@ -191,16 +191,14 @@ impl<E: SlotEngine> Site<'_, E> {
 
     fn compare(&self, number: u32, found: &[f32], measured: &mut Measured) {
         if found != self.vector(number) {
-            measured.fail(format!("vector {number} is not the one that was written"));
+            measured.phase.fail(format!("vector {number} is not the one that was written"));
         }
     }
 
     fn hot_copied(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        let file = self.written(POOL)?;
-        let mut buffer = Vec::new();
-        {
-            let reader = file.engine.reader()?;
-            while self.goes_on(measured) {
+        self.read(measured, |site, reader, measured| {
+            let mut buffer = Vec::new();
+            while site.goes_on(measured) {
                 measured.time(READS as usize, || {
                     for _ in 0..READS {
                         reader.copy(black_box(HOT), &mut buffer)?;
@@ -208,27 +206,35 @@ impl<E: SlotEngine> Site<'_, E> {
                     }
                     Ok(())
                 })?;
-                self.compare(HOT, &buffer, measured);
+                site.compare(HOT, &buffer, measured);
             }
-        }
-        self.remove(file);
-        Ok(())
+            Ok(())
+        })
     }
 
     fn hot_borrowed(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        let file = self.written(POOL)?;
-        {
-            let reader = file.engine.reader()?;
-            while self.goes_on(measured) {
+        self.read(measured, |site, reader, measured| {
+            while site.goes_on(measured) {
                 measured.time(READS as usize, || {
                     for _ in 0..READS {
                         black_box(reader.borrow(black_box(HOT)));
                     }
                     Ok(())
                 })?;
-                self.compare(HOT, reader.borrow(HOT).unwrap_or_default(), measured);
+                site.compare(HOT, reader.borrow(HOT).unwrap_or_default(), measured);
             }
-        }
+            Ok(())
+        })
+    }
+
+    /// Reads a file of [`POOL`] vectors.
+    fn read(
+        &mut self,
+        measured: &mut Measured,
+        work: impl FnOnce(&Self, &E::Reader<'_>, &mut Measured) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let file = self.written(POOL)?;
+        work(self, &file.engine.reader()?, measured)?;
         self.remove(file);
         Ok(())
     }
@@ -252,18 +258,16 @@ impl<E: SlotEngine> Site<'_, E> {
             self.compare(number, &buffer, measured);
             buffer.fill(0.0);
         }
-        measured.percentiles(samples);
+        measured.phase.percentiles(samples);
         let engine = E::open(&self.home, &name)?;
         self.remove(Writing { engine, name, vectors });
         Ok(())
     }
 
     fn sequential_copied(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        let file = self.written(POOL)?;
-        let mut buffer = Vec::new();
-        {
-            let reader = file.engine.reader()?;
-            while self.goes_on(measured) {
+        self.read(measured, |site, reader, measured| {
+            let mut buffer = Vec::new();
+            while site.goes_on(measured) {
                 measured.time(1, || {
                     reader.copy_all(black_box(POOL), &mut buffer, |vector| {
                         black_box(vector);
@@ -272,20 +276,17 @@ impl<E: SlotEngine> Site<'_, E> {
             }
             let mut number = 0;
             reader.copy_all(POOL, &mut buffer, |vector| {
-                self.compare(number, vector, measured);
+                site.compare(number, vector, measured);
                 number += 1;
             })?;
-            self.count(number, measured);
-        }
-        self.remove(file);
-        Ok(())
+            site.count(number, measured);
+            Ok(())
+        })
     }
 
     fn sequential_borrowed(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        let file = self.written(POOL)?;
-        {
-            let reader = file.engine.reader()?;
-            while self.goes_on(measured) {
+        self.read(measured, |site, reader, measured| {
+            while site.goes_on(measured) {
                 // Some microseconds: reading the clock each time would show.
                 measured.time(10, || {
                     for _ in 0..10 {
@@ -298,18 +299,17 @@ impl<E: SlotEngine> Site<'_, E> {
             }
             let mut number = 0;
             reader.borrow_all(POOL, |vector| {
-                self.compare(number, vector, measured);
+                site.compare(number, vector, measured);
                 number += 1;
             });
-            self.count(number, measured);
-        }
-        self.remove(file);
-        Ok(())
+            site.count(number, measured);
+            Ok(())
+        })
     }
 
     fn count(&self, number: u32, measured: &mut Measured) {
         if number != POOL {
-            measured.fail(format!("{number} vectors were read instead of {POOL}"));
+            measured.phase.fail(format!("{number} vectors were read instead of {POOL}"));
         }
     }
 
@@ -329,7 +329,7 @@ impl<E: SlotEngine> Site<'_, E> {
             samples.record(time);
             self.end_file(file, measured)?;
         }
-        measured.percentiles(samples);
+        measured.phase.percentiles(samples);
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
-//! Tables with a figure for each row and target, laid so that they are not wider than need be.
+//! Tables of Markdown.
 
-use super::markdown::{escaped, table_head, table_line};
+use std::fmt::Write as _;
+
 use super::target::Target;
 
 /// More targets than this stand one below the other.
 const COLUMNS_MAX: usize = 8;
 
-/// Writes a table. Each of `lines` is the name of a row and its cell for each target, in order.
+/// Writes a table with a figure for each row and target, not wider than need be. Each of `lines` is the name of a row and its cell for each target, in order.
 pub(super) fn target_table(
     text: &mut String,
     targets: &[&Target],
@@ -38,6 +39,22 @@ fn transposed(grid: &[Vec<String>]) -> Vec<Vec<String>> {
     let width = grid.first().map_or(0, Vec::len);
     let column = |place: usize| grid.iter().map(|line| line[place].clone()).collect();
     (0..width).map(column).collect()
+}
+
+pub(super) fn table_head(text: &mut String, heads: &[&str]) {
+    table_line(text, heads);
+    let rule: Vec<&str> =
+        heads.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }).collect();
+    table_line(text, &rule);
+}
+
+pub(super) fn table_line(text: &mut String, cells: &[&str]) {
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+/// A text that ends no table cell and starts no markup of its own.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace(['\r', '\n'], " ")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where targets keep their data while they are measured.
+//! The directory of all data while a run goes on.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -8,16 +8,13 @@ use crate::error::BenchError;
 
 /// A directory that is removed with all that is in it when the run ends.
 #[derive(Debug)]
-pub struct Workplace {
+pub(crate) struct Workplace {
     path: PathBuf,
 }
 
 impl Workplace {
     /// A new one below `directory`, which is made if it is not there.
-    ///
-    /// # Errors
-    /// [`BenchError::File`].
-    pub fn below(directory: &Path) -> Result<Workplace, BenchError> {
+    pub(crate) fn below(directory: &Path) -> Result<Workplace, BenchError> {
         let path = directory.join(format!("liteio-bench-{}", std::process::id()));
         fs::create_dir_all(&path).map_err(BenchError::file(&path))?;
         // Servers run in directories of their own.
@@ -26,7 +23,7 @@ impl Workplace {
     }
 
     /// Its path, absolute.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -37,9 +34,8 @@ impl Drop for Workplace {
     }
 }
 
-/// Writes what the kernel still has for the file system that `directory` is on: nobody else is to pay
-/// for it.
-pub fn sync_file_system(directory: &Path) {
+/// Writes the dirty pages of the file system that `directory` is on.
+pub(crate) fn sync_file_system(directory: &Path) {
     if let Ok(folder) = fs::File::open(directory) {
         let _ = rustix::fs::syncfs(folder.as_fd());
     }

@@ -1,20 +1,20 @@
 //! The client that measures: hyper on one kept connection, one request at a time.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::body::Pieces;
-use super::data::Payload;
+use super::Payload;
+use super::pieces::Pieces;
 use super::sign::{EMPTY_SHA256, PayloadMode, Service, Signer, ToSign};
+use crate::run::Failure;
 
 /// A request that takes longer has failed.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -22,56 +22,41 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 /// Bytes of an answer that are kept to explain a failure.
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
-/// Where and as whom to speak S3.
+/// An address and the identity that requests to it are signed with.
 #[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Host and port.
-    pub host: String,
-    /// The access key.
-    pub access_key: String,
-    /// The secret key.
-    pub secret_key: String,
+pub(crate) struct Endpoint {
+    pub(crate) host: String,
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
     /// The region that is signed.
-    pub region: String,
-}
-
-/// Why an operation counts as failed.
-#[derive(Clone, Debug)]
-pub struct Failure(pub String);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+    pub(crate) region: String,
 }
 
 /// A request before it is signed.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// The method.
-    pub method: Method,
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
     /// The path, encoded.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The query, encoded and sorted, every name with a `=`.
-    pub query: &'a str,
+    pub(crate) query: &'a str,
     /// Headers that are signed, in lower case.
-    pub signed: Vec<(String, String)>,
+    pub(crate) signed: Vec<(String, String)>,
     /// Other headers.
-    pub plain: Vec<(&'static str, String)>,
-    /// The body.
-    pub body: Option<&'a Payload>,
+    pub(crate) plain: Vec<(&'static str, String)>,
+    pub(crate) body: Option<&'a Payload>,
 }
 
 impl<'a> Request<'a> {
     /// A request without query, headers and body.
-    pub fn new(method: Method, path: &'a str) -> Request<'a> {
+    pub(crate) fn new(method: Method, path: &'a str) -> Request<'a> {
         Request { method, path, query: "", signed: Vec::new(), plain: Vec::new(), body: None }
     }
 }
 
-/// What to do with the body of an answer.
+/// The use of the body of an answer.
 #[derive(Clone, Copy, Debug)]
-pub enum Expect<'a> {
+pub(crate) enum Expect<'a> {
     /// Read and drop it.
     Anything,
     /// Read and keep it.
@@ -80,20 +65,17 @@ pub enum Expect<'a> {
     Exactly(&'a [u8]),
 }
 
-/// What came back with an expected status.
+/// An answer with an expected status.
 #[derive(Debug)]
-pub struct Answer {
-    /// The status.
-    pub status: StatusCode,
-    /// The headers.
-    pub headers: HeaderMap,
+pub(crate) struct Answer {
+    pub(crate) headers: HeaderMap,
     /// The body, if it was to be kept.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// One client: a connection that is opened when needed and kept.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     endpoint: Arc<Endpoint>,
     signer: Signer,
     mode: PayloadMode,
@@ -102,25 +84,16 @@ pub struct Connection {
 
 impl Connection {
     /// A client that is not connected yet.
-    pub fn new(endpoint: Arc<Endpoint>, mode: PayloadMode) -> Connection {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, mode: PayloadMode, service: Service) -> Connection {
         let Endpoint { host, access_key, secret_key, region } = &*endpoint;
-        let signer = Signer::new(access_key, secret_key, region, host);
+        let signer = Signer::new(access_key, secret_key, region, host, service);
         Connection { endpoint, signer, mode, sender: None }
     }
 
-    /// A client of S3 Vectors that is not connected yet.
-    pub fn of_vectors(endpoint: Arc<Endpoint>) -> Connection {
-        let connection = Connection::new(endpoint, PayloadMode::Signed);
-        let signer = connection.signer.for_service(Service::S3Vectors);
-        Connection { signer, ..connection }
-    }
-
     /// Sends a request and reads the whole answer.
-    ///
-    /// # Errors
-    /// [`Failure`] for any status that is not in `statuses`, for a body other than expected, for a
-    /// broken connection, and after two minutes.
-    pub async fn send(
+    /// Any status that is not in `statuses`, a body other than expected, a broken connection and two
+    /// minutes without an answer are failures.
+    pub(crate) async fn send(
         &mut self,
         request: Request<'_>,
         statuses: &[u16],
@@ -131,13 +104,13 @@ impl Connection {
         let exchange = tokio::time::timeout(REQUEST_TIME, self.exchange(signed, statuses, expect));
         let outcome = match exchange.await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Failure(format!("no answer within {REQUEST_TIME:?}"))),
+            Err(_) => Err(format!("no answer within {REQUEST_TIME:?}").into()),
         };
         if outcome.is_err() {
-            // What is left on the wire belongs to the failed request.
+            // Bytes left on the wire belong to the failed request.
             self.sender = None;
         }
-        outcome.map_err(|failure| Failure(format!("{what}: {failure}")))
+        outcome.map_err(|failure| format!("{what}: {failure}").into())
     }
 
     async fn exchange(
@@ -148,12 +121,12 @@ impl Connection {
     ) -> Result<Answer, Failure> {
         let head_only = request.method() == Method::HEAD;
         let sender = self.connected().await?;
-        let answer = sender.send_request(request).await.map_err(failed)?;
+        let answer = sender.send_request(request).await?;
         let (head, body) = answer.into_parts();
         if !statuses.contains(&head.status.as_u16()) {
             let text = if head_only { String::new() } else { read_text(body).await? };
             let text: String = text.chars().take(300).collect();
-            return Err(Failure(format!("status {} {text}", head.status.as_u16())));
+            return Err(format!("status {} {text}", head.status.as_u16()).into());
         }
         let text = match expect {
             Expect::Text => read_text(body).await?,
@@ -166,7 +139,7 @@ impl Connection {
                 String::new()
             }
         };
-        Ok(Answer { status: head.status, headers: head.headers, text })
+        Ok(Answer { headers: head.headers, text })
     }
 
     /// The open connection, or a new one.
@@ -176,15 +149,14 @@ impl Connection {
             None => false,
         };
         if !open {
-            let stream = TcpStream::connect(&self.endpoint.host).await.map_err(failed)?;
-            stream.set_nodelay(true).map_err(failed)?;
-            let (sender, connection) =
-                http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+            let stream = TcpStream::connect(&self.endpoint.host).await?;
+            stream.set_nodelay(true)?;
+            let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
             self.sender = None;
             return Ok(self.sender.insert(sender));
         }
-        self.sender.as_mut().ok_or_else(|| Failure("no connection".to_owned()))
+        self.sender.as_mut().ok_or_else(|| "no connection".into())
     }
 
     fn signed(&mut self, mut request: Request<'_>) -> Result<http::Request<Pieces>, Failure> {
@@ -204,9 +176,10 @@ impl Connection {
         let (signature, pieces) = match (request.body, self.mode) {
             (None, _) => (self.signer.sign(to_sign, EMPTY_SHA256), Vec::new()),
             (Some(body), PayloadMode::Streaming) => self.signer.sign_chunks(to_sign, body),
-            (Some(body), PayloadMode::Unsigned) => {
-                (self.signer.sign(to_sign, "UNSIGNED-PAYLOAD"), vec![body.bytes.clone()])
-            }
+            (Some(body), PayloadMode::Unsigned) => (
+                self.signer.sign(to_sign, "UNSIGNED-PAYLOAD"),
+                vec![body.bytes.clone(); body.times],
+            ),
             (Some(body), PayloadMode::Signed) => {
                 (self.signer.sign(to_sign, body.sha256()), vec![body.bytes.clone()])
             }
@@ -235,14 +208,10 @@ impl Connection {
         let pieces = Pieces::new(pieces);
         if request.body.is_some() {
             // hyper leaves it out for a body of no bytes, and S3 wants it all the same.
-            built = built.header("content-length", pieces.len());
+            built = built.header("content-length", pieces.bytes_left());
         }
-        built.body(pieces).map_err(failed)
+        Ok(built.body(pieces)?)
     }
-}
-
-fn failed(error: impl fmt::Display) -> Failure {
-    Failure(error.to_string())
 }
 
 /// Reads a body to its end and hands over what arrives.
@@ -251,7 +220,7 @@ async fn read(
     mut take: impl FnMut(Bytes) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame.map_err(failed)?.into_data() {
+        if let Ok(data) = frame?.into_data() {
             take(data)?;
         }
     }
@@ -275,7 +244,7 @@ async fn read_exactly(body: Incoming, expected: &[u8]) -> Result<(), Failure> {
     read(body, |data| {
         let end = read_so_far + data.len();
         if expected.get(read_so_far..end) != Some(&data[..]) {
-            return Err(Failure(format!("wrong bytes in {read_so_far}..{end} of the body")));
+            return Err(format!("wrong bytes in {read_so_far}..{end} of the body").into());
         }
         read_so_far = end;
         Ok(())
@@ -284,6 +253,6 @@ async fn read_exactly(body: Incoming, expected: &[u8]) -> Result<(), Failure> {
     if read_so_far == expected.len() {
         Ok(())
     } else {
-        Err(Failure(format!("a body of {read_so_far} bytes instead of {}", expected.len())))
+        Err(format!("a body of {read_so_far} bytes instead of {}", expected.len()).into())
     }
 }

@@ -1,20 +1,18 @@
-//! Which rows are measured.
+//! The filter of rows.
 
-/// What `--filter`, repeated, leaves: rows whose name or group contains one of the texts, whatever
-/// the case; all rows without any.
+/// Lets through the rows whose name or group contains one of the texts of `--filter`, whatever the
+/// case; all rows if there is no text.
 #[derive(Clone, Debug)]
-pub struct RowFilter {
+pub(crate) struct RowFilter {
     texts: Vec<String>,
 }
 
 impl RowFilter {
-    /// The filter of these texts.
-    pub fn new(texts: &[String]) -> RowFilter {
+    pub(crate) fn new(texts: &[String]) -> RowFilter {
         RowFilter { texts: texts.iter().map(|text| text.to_lowercase()).collect() }
     }
 
-    /// Whether a row is measured.
-    pub fn lets(&self, group: &str, name: &str) -> bool {
+    pub(crate) fn lets(&self, group: &str, name: &str) -> bool {
         let (group, name) = (group.to_lowercase(), name.to_lowercase());
         let matches = |text: &String| group.contains(text) || name.contains(text);
         self.texts.is_empty() || self.texts.iter().any(matches)

@@ -1,5 +1,5 @@
-//! What happens when the user interrupts a run: it ends in order, with a report of what it has
-//! measured, and leaves no process and no data behind.
+//! Interruption by the user. A run then ends in order, with a report of what it has measured, and
+//! leaves no process and no data behind.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,20 +8,14 @@ use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::report::Report;
-
 /// The exit code of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
 static CAME: AtomicBool = AtomicBool::new(false);
 static IS_WATCHED: Mutex<bool> = Mutex::new(false);
 
-/// From now on [`came`] is true after Ctrl-C or SIGTERM. Whoever sends a second one does not want to
-/// wait: that one ends the process at once.
-///
-/// # Errors
-/// When no thread can be started, or the system refuses.
-pub fn watch() -> io::Result<()> {
+/// From now on [`came`] is true after Ctrl-C or SIGTERM. A second signal ends the process at once.
+pub(crate) fn watch() -> io::Result<()> {
     let mut is_watched = IS_WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     if *is_watched {
         return Ok(());
@@ -37,16 +31,9 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the run is to end.
-pub fn came() -> bool {
+/// True once the run is to end.
+pub(crate) fn came() -> bool {
     CAME.load(Ordering::Relaxed)
-}
-
-/// Says in the report if the run was broken off.
-pub fn note(report: &mut Report) {
-    if came() {
-        report.notes.push("The run was interrupted: figures are missing.".to_owned());
-    }
 }
 
 async fn wait(mut interrupt: Signal, mut terminate: Signal) {

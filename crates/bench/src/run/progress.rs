@@ -1,5 +1,4 @@
-//! How far a run is, for whoever waits: a bar with the time left, or lines where there is no
-//! terminal.
+//! Progress of a run: a bar with the time left, or lines where there is no terminal.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -8,14 +7,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The progress of one run, on standard error.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     plain: bool,
 }
 
 impl Progress {
-    /// A run of so many steps.
-    pub fn new(steps: u64) -> Progress {
+    pub(crate) fn new(steps: u64) -> Progress {
         let plain = !std::io::stderr().is_terminal();
         let target =
             if plain { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
@@ -30,18 +28,16 @@ impl Progress {
         Progress { bar, plain }
     }
 
-    /// What is being done now.
-    pub fn now(&self, what: impl Into<String>) {
+    pub(crate) fn now(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
     }
 
-    /// One step is done.
-    pub fn step(&self) {
+    pub(crate) fn step(&self) {
         self.bar.inc(1);
     }
 
     /// Prints a line that stays.
-    pub fn line(&self, text: &str) {
+    pub(crate) fn line(&self, text: &str) {
         if self.plain {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             let share = (done * 100).checked_div(all).unwrap_or(0);
@@ -51,8 +47,7 @@ impl Progress {
         }
     }
 
-    /// The run is over.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -12,9 +12,9 @@ use bytes::{Bytes, BytesMut};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-use super::data::{CHUNK_BYTES, Payload, hex};
+use super::payload::{CHUNK_BYTES, Payload, hex};
 
-/// How a body is vouched for.
+/// The way in which a body is vouched for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum PayloadMode {
     /// Its hash is signed.
@@ -26,9 +26,9 @@ pub enum PayloadMode {
     Streaming,
 }
 
-/// What requests are signed for.
+/// The service that requests are signed for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Service {
+pub(crate) enum Service {
     /// S3: the hash of the body is a header of its own.
     #[default]
     S3,
@@ -37,13 +37,14 @@ pub enum Service {
 }
 
 /// The hash of no bytes.
-pub const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+pub(crate) const EMPTY_SHA256: &str =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const STREAMING: &str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 
 /// Signs requests to one endpoint.
 #[derive(Clone, Debug)]
-pub struct Signer {
+pub(crate) struct Signer {
     access_key: String,
     secret_key: String,
     region: String,
@@ -54,28 +55,25 @@ pub struct Signer {
     key: Vec<u8>,
 }
 
-/// What is to be signed.
+/// The parts of a request that are signed.
 #[derive(Clone, Copy, Debug)]
-pub struct ToSign<'a> {
-    /// The method.
-    pub method: &'a str,
+pub(crate) struct ToSign<'a> {
+    pub(crate) method: &'a str,
     /// The path, encoded as it is sent.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The query, encoded and sorted as it is signed: `uploads=`, not `uploads`.
-    pub query: &'a str,
+    pub(crate) query: &'a str,
     /// Further headers that are signed, in lower case.
-    pub headers: &'a [(String, String)],
+    pub(crate) headers: &'a [(String, String)],
 }
 
 /// The headers that a signed request carries, beside its own.
 #[derive(Clone, Debug)]
-pub struct Signature {
-    /// `authorization`.
-    pub authorization: String,
-    /// `x-amz-date`.
-    pub date: String,
+pub(crate) struct Signature {
+    pub(crate) authorization: String,
+    pub(crate) date: String,
     /// `x-amz-content-sha256`, if it is sent.
-    pub content_sha256: Option<String>,
+    pub(crate) content_sha256: Option<String>,
     signature: String,
 }
 
@@ -89,32 +87,33 @@ impl Service {
 }
 
 impl Signer {
-    /// A signer for S3 at `host` (with its port).
-    pub fn new(access_key: &str, secret_key: &str, region: &str, host: &str) -> Signer {
+    /// A signer for a service at `host` (with its port).
+    pub(crate) fn new(
+        access_key: &str,
+        secret_key: &str,
+        region: &str,
+        host: &str,
+        service: Service,
+    ) -> Signer {
         Signer {
             access_key: access_key.to_owned(),
             secret_key: secret_key.to_owned(),
             region: region.to_owned(),
             host: host.to_owned(),
-            service: Service::S3,
+            service,
             second: u64::MAX,
             time: String::new(),
             key: Vec::new(),
         }
     }
 
-    /// The same signer for another service.
-    pub fn for_service(self, service: Service) -> Signer {
-        Signer { service, key: Vec::new(), second: u64::MAX, ..self }
-    }
-
     /// Signs a request without a body, or with one that is vouched for by `content_sha256`.
-    pub fn sign(&mut self, request: ToSign<'_>, content_sha256: &str) -> Signature {
+    pub(crate) fn sign(&mut self, request: ToSign<'_>, content_sha256: &str) -> Signature {
         self.sign_at(request, content_sha256, SystemTime::now())
     }
 
     /// Like [`Signer::sign`] at a given time.
-    pub fn sign_at(
+    pub(crate) fn sign_at(
         &mut self,
         request: ToSign<'_>,
         content_sha256: &str,
@@ -149,7 +148,11 @@ impl Signer {
     }
 
     /// Signs a request whose body is sent in signed chunks, and makes those chunks.
-    pub fn sign_chunks(&mut self, request: ToSign<'_>, body: &Payload) -> (Signature, Vec<Bytes>) {
+    pub(crate) fn sign_chunks(
+        &mut self,
+        request: ToSign<'_>,
+        body: &Payload,
+    ) -> (Signature, Vec<Bytes>) {
         let signature = self.sign(request, STREAMING);
         let mut previous = signature.signature.clone();
         let mut parts = Vec::new();

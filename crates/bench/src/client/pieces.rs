@@ -10,28 +10,21 @@ use http_body::{Body, Frame, SizeHint};
 
 /// Pieces that are sent one after the other, without a copy.
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub(crate) struct Pieces {
     pieces: VecDeque<Bytes>,
     bytes_left: u64,
 }
 
 impl Pieces {
-    /// A body of these pieces.
-    pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Pieces {
+    pub(crate) fn new(pieces: impl IntoIterator<Item = Bytes>) -> Pieces {
         let pieces: VecDeque<Bytes> =
             pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let bytes_left = pieces.iter().map(|piece| piece.len() as u64).sum();
         Pieces { pieces, bytes_left }
     }
 
-    /// Bytes that are still to be sent.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn bytes_left(&self) -> u64 {
         self.bytes_left
-    }
-
-    /// Whether nothing is to be sent.
-    pub fn is_empty(&self) -> bool {
-        self.bytes_left == 0
     }
 }
 

@@ -1,12 +1,10 @@
-//! From what a process answered to numbers in a report.
+//! From the outcome of a turn to the numbers of a cell.
 
-use super::plan::{RATE, RowPlan, TIME};
-use super::{Outcome, Phase};
+use super::{Outcome, Phase, RATE, RowPlan, TIME};
 use crate::report::Cell;
 
-/// Puts what one round says about a row into its cell. `shows` tells which values of a phase stand
-/// beside the deciding one.
-pub(crate) fn add_outcome(
+/// Adds one round of a row to its cell. `shows` names the values that stand beside the deciding one.
+pub(super) fn add(
     cell: &mut Cell,
     row: &RowPlan,
     outcome: &Outcome,

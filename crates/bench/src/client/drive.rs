@@ -1,68 +1,86 @@
-//! Clients that work at the same time, and what becomes of their operations.
+//! Clients that work at the same time, and their operations.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-use super::client::{Connection, Failure};
+use super::Connection;
+use crate::run::{Failure, Phase};
 use crate::samples::Samples;
 
 /// A row whose first operations all fail goes on to fail.
 const FAILURES_MAX: u64 = 50;
 
-/// When to stop.
+/// The end of a phase.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    /// After so long, but not before the minimum.
-    pub time: Duration,
-    /// At least so many operations.
-    pub operations_min: u64,
-    /// At most so many.
-    pub operations_max: u64,
+pub(crate) struct Limit {
+    /// It goes on for so long, and until the minimum.
+    pub(crate) time: Duration,
+    pub(crate) operations_min: u64,
+    pub(crate) operations_max: u64,
 }
 
-/// What became of a phase.
+/// The operations of a phase.
 #[derive(Debug, Default)]
-pub struct Driven {
+pub(crate) struct Driven {
     /// The times of the operations that succeeded.
-    pub samples: Samples,
+    pub(crate) samples: Samples,
     /// From the first start to the last end.
-    pub elapsed: Duration,
-    /// How many operations were begun: their numbers are 0 to this, exclusive.
-    pub begun: u64,
-    /// How many failed.
-    pub errors: u64,
-    /// What the first failure was.
-    pub first_error: Option<Failure>,
+    pub(crate) elapsed: Duration,
+    /// The numbers of the operations that were begun are 0 to this, exclusive.
+    pub(crate) begun: u64,
+    pub(crate) errors: u64,
+    pub(crate) first_error: Option<String>,
 }
 
 impl Limit {
     /// Exactly so many operations, however long they take.
-    pub fn count(operations: u64) -> Limit {
+    pub(crate) fn count(operations: u64) -> Limit {
         Limit { time: Duration::MAX, operations_min: operations, operations_max: operations }
     }
 }
 
 impl Driven {
-    /// Fails if any operation did.
-    ///
-    /// # Errors
-    /// The first failure.
-    pub fn first_failure(self) -> Result<(), Failure> {
-        self.first_error.map_or(Ok(()), Err)
+    /// A phase that could not be begun.
+    pub(crate) fn failed(reason: impl ToString) -> Driven {
+        let mut driven = Driven::default();
+        driven.fail(reason);
+        driven
     }
 
-    /// Counts a failure.
-    pub fn fail(&mut self, failure: Failure) {
+    /// The first failure, if any operation failed.
+    pub(crate) fn first_failure(self) -> Result<(), Failure> {
+        self.first_error.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    pub(crate) fn fail(&mut self, reason: impl ToString) {
         self.errors += 1;
-        self.first_error.get_or_insert(failure);
+        self.first_error.get_or_insert_with(|| reason.to_string());
+    }
+
+    /// Operations that succeeded, per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.samples.len() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The phase as an outcome, with the processor time of the server if it is known.
+    pub(crate) fn phase(self, id: &str, server_cpu: Option<Duration>) -> Phase {
+        let mut phase = Phase::new(id);
+        let operations = self.samples.len() as u64;
+        phase.add(operations, self.elapsed);
+        (phase.errors, phase.first_error) = (self.errors, self.first_error);
+        if let Some(cpu) = server_cpu {
+            phase.value("server_cpu", cpu.as_secs_f64() * 1e9 / operations.max(1) as f64);
+        }
+        phase.percentiles(self.samples);
+        phase
     }
 }
 
 /// Lets every connection do one operation after the other until the limit. Operations are numbered
 /// from 0 over all connections.
-pub async fn drive(
+pub(crate) async fn drive(
     connections: &mut [Connection],
     limit: Limit,
     operation: impl AsyncFn(&mut Connection, u64) -> Result<(), Failure>,

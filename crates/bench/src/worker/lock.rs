@@ -1,12 +1,4 @@
-//! Why an engine did not do something, and which version it is.
-
-/// Why an engine did not do something, in its own words.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// The engine has no such operation: no fault, but a row without a figure.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NoSuchThing(pub &'static str);
+//! Versions of engines, as a `Cargo.lock` has them.
 
 /// The version of a package in the text of a `Cargo.lock`; empty if it is not there.
 pub fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {

@@ -1,4 +1,4 @@
-//! A server that does nothing: what the client alone costs is measured against it.
+//! A server that does nothing: the cost of the client alone is measured against it.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,17 +9,12 @@ use bytes::Bytes;
 
 /// Answers every GET with the same body and everything else with none, until the process ends.
 #[derive(Debug)]
-pub struct EmptyServer {
-    /// Where it listens.
-    pub address: SocketAddr,
+pub(crate) struct EmptyServer {
+    pub(crate) address: SocketAddr,
 }
 
 impl EmptyServer {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn start(body: Bytes) -> io::Result<EmptyServer> {
+    pub(crate) fn start(body: Bytes) -> io::Result<EmptyServer> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());

@@ -1,0 +1,16 @@
+//! The client of all servers: hyper on kept connections, signed by hand, with bodies from one seed.
+
+pub(crate) mod connection;
+pub(crate) mod drive;
+pub(crate) mod empty;
+pub(crate) mod payload;
+pub(crate) mod pieces;
+pub(crate) mod sign;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use connection::{Connection, Endpoint, Expect, Request};
+pub(crate) use drive::{Driven, Limit, drive};
+pub(crate) use payload::{Payload, Payloads, Pool};
+pub use sign::PayloadMode;

@@ -1,0 +1,137 @@
+//! Files, sockets and hashes without a server around them.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use md5::{Digest as _, Md5};
+
+use super::rows::{LARGE_BYTES, Task};
+use crate::client::Driven;
+use crate::run::Failure;
+use crate::s3::case::Work;
+
+const PAGE_BYTES: usize = 4 << 10;
+/// Pages of the file that is rewritten: it has its blocks before.
+const PAGES: usize = 16;
+/// Pieces in which a file goes through the socket.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Does for `time` what the machine has to do for a task at least; `None` if it does nothing.
+pub(super) fn measure(
+    task: &Task,
+    folder: &Path,
+    time: Duration,
+) -> Option<Result<Driven, Failure>> {
+    let path = folder.join("bare");
+    let measured = match task {
+        Task::Hash => hash(time),
+        Task::Case(case) => match case.work {
+            Work::Put { bytes: LARGE_BYTES, .. } => write(&path, time),
+            Work::Put { .. } if case.clients == 1 => sync(&path, time),
+            Work::Get { bytes: LARGE_BYTES } => read(&path, time),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let _ = fs::remove_file(&path);
+    Some(measured.map_err(Failure::from))
+}
+
+/// True if the machine has something to do for a task.
+pub(super) fn takes_part(task: &Task) -> bool {
+    match task {
+        Task::Hash => true,
+        Task::Case(case) => match case.work {
+            Work::Put { .. } => case.clients == 1,
+            Work::Get { bytes } => bytes == LARGE_BYTES,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn repeat(time: Duration, mut once: impl FnMut(u64) -> io::Result<()>) -> io::Result<Driven> {
+    let mut driven = Driven::default();
+    once(0)?;
+    let begin = Instant::now();
+    while driven.samples.len() < 3 || begin.elapsed() < time {
+        let before = Instant::now();
+        once(driven.begun)?;
+        driven.samples.record(before.elapsed());
+        driven.begun += 1;
+    }
+    driven.elapsed = begin.elapsed();
+    Ok(driven)
+}
+
+fn body() -> Vec<u8> {
+    (0..LARGE_BYTES).map(|place| ((place * 31) >> 3) as u8).collect()
+}
+
+fn hash(time: Duration) -> io::Result<Driven> {
+    let body = body();
+    repeat(time, |_| {
+        std::hint::black_box(Md5::digest(&body));
+        Ok(())
+    })
+}
+
+fn sync(path: &Path, time: Duration) -> io::Result<Driven> {
+    let file = File::create(path)?;
+    file.write_all_at(&[1; PAGES * PAGE_BYTES], 0)?;
+    file.sync_all()?;
+    repeat(time, |round| {
+        let place = round % PAGES as u64 * PAGE_BYTES as u64;
+        file.write_all_at(&[round as u8; PAGE_BYTES], place)?;
+        file.sync_data()
+    })
+}
+
+fn write(path: &Path, time: Duration) -> io::Result<Driven> {
+    let body = body();
+    repeat(time, |_| {
+        let mut file = File::create(path)?;
+        file.write_all(&body)?;
+        file.sync_data()
+    })
+}
+
+/// Reads the answers of a thread that sends a file for every byte that it gets.
+fn read(path: &Path, time: Duration) -> io::Result<Driven> {
+    fs::write(path, body())?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address: SocketAddr = listener.local_addr()?;
+    let path = path.to_owned();
+    let sender = thread::spawn(move || send(listener.accept()?.0, &path));
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut answer = vec![0; LARGE_BYTES];
+    let driven = repeat(time, |_| {
+        stream.write_all(b"!")?;
+        stream.read_exact(&mut answer)
+    });
+    drop(stream);
+    sender.join().map_err(|_| io::Error::other("the sender has panicked"))??;
+    driven
+}
+
+fn send(mut stream: TcpStream, path: &Path) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut piece = vec![0; PIECE_BYTES];
+    while stream.read(&mut [0])? > 0 {
+        let mut file = File::open(path)?;
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            stream.write_all(&piece[..read])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Servers that are started for a single figure.
+
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Method;
+use tokio::net::TcpStream;
+
+use super::rows::{AT_REST, CONNECTION, LIST_KEYS, LIST_PREFIXES, MEMORY, MEMORY_PEAK, RESTART};
+use crate::client::sign::Service;
+use crate::client::{Connection, Endpoint, Expect, Limit, Payload, PayloadMode, Request, drive};
+use crate::process::Process;
+use crate::run::{Failure, Phase};
+use crate::s3::case::ROW;
+use crate::s3::rival::{Rival, Site};
+use crate::s3::session::{BUCKET, Session, Stock};
+
+/// Clients that fill a server.
+const FILLERS: usize = 64;
+/// Keys in each folder of a full server, and in a page of a listing.
+const FOLDER_KEYS: usize = 1_000;
+/// Listings that are measured.
+const LISTINGS: u64 = 50;
+
+/// A server that takes connections.
+struct Fresh {
+    process: Process,
+    endpoint: Arc<Endpoint>,
+    /// The time from its start until it took one.
+    ready: Duration,
+}
+
+impl Fresh {
+    async fn start(rival: &Rival, directory: &Path) -> Result<Fresh, Failure> {
+        fs::create_dir_all(directory)?;
+        let site = Site::new(rival, directory.to_owned())?;
+        let launch = (rival.launch)(&site)?;
+        let endpoint = Arc::new(site.endpoint());
+        let begin = Instant::now();
+        let mut process = launch.start(directory, &directory.join("output.log"))?;
+        while TcpStream::connect(&endpoint.host).await.is_err() {
+            if let Some(ended) = process.ended() {
+                return Err(ended.into());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(Fresh { process, endpoint, ready: begin.elapsed() })
+    }
+
+    /// A session of bodies without bytes. The bucket is there.
+    async fn session(&self) -> Result<Session, Failure> {
+        let mode = PayloadMode::Unsigned;
+        let stock = Rc::new(Stock::new([0], mode));
+        let mut session = Session::new(Arc::clone(&self.endpoint), mode, stock);
+        session.ready(Duration::from_secs(10)).await?;
+        Ok(session)
+    }
+}
+
+/// The start of a server without data.
+pub(super) async fn start(rival: &Rival, directory: &Path) -> Result<Vec<Phase>, Failure> {
+    let fresh = Fresh::start(rival, directory).await?;
+    let mut phase = Phase::new(ROW);
+    phase.add(1, fresh.ready);
+    Ok(vec![phase])
+}
+
+/// The start after `kill -9` with many objects, and listings of them.
+pub(super) async fn many(
+    rival: &Rival,
+    directory: &Path,
+    objects: usize,
+) -> Result<Vec<Phase>, Failure> {
+    let filled = Fresh::start(rival, directory).await?;
+    let mut session = filled.session().await?;
+    let empty = session.payloads(0);
+    let limit = Limit::count(objects as u64);
+    let filling = drive(session.connections(FILLERS), limit, async |connection, number| {
+        let (folder, key) = (number as usize / FOLDER_KEYS, number as usize % FOLDER_KEYS);
+        connection.put(&format!("/{BUCKET}/{folder:03}/{key:03}"), empty.of(number), &[]).await
+    });
+    filling.await.first_failure()?;
+    drop(filled);
+    let again = Fresh::start(rival, directory).await?;
+    let mut restart = Phase::new(RESTART);
+    restart.add(1, again.ready);
+    let mut session = again.session().await?;
+    let middle = objects / FOLDER_KEYS / 2;
+    let keys = format!("list-type=2&start-after={middle:03}%2F500");
+    let folders = (objects / FOLDER_KEYS).min(FOLDER_KEYS);
+    let mut phases = vec![restart];
+    for (id, query, element, expected) in [
+        (LIST_KEYS, keys.as_str(), "<Key>", FOLDER_KEYS),
+        (LIST_PREFIXES, "delimiter=%2F&list-type=2", "<CommonPrefixes>", folders),
+    ] {
+        let limit = Limit::count(LISTINGS);
+        let driven = drive(session.connections(1), limit, async |connection, _| {
+            let path = format!("/{BUCKET}");
+            let request = Request { query, ..Request::new(Method::GET, &path) };
+            let answer = connection.send(request, &[200], Expect::Text).await?;
+            match answer.text.matches(element).count() {
+                found if found == expected => Ok(()),
+                found => Err(format!("{found} of {element} instead of {expected}").into()),
+            }
+        });
+        phases.push(driven.await.phase(id, None));
+    }
+    Ok(phases)
+}
+
+/// The memory of a server that does nothing, and of each connection to it.
+pub(super) async fn idle(
+    rival: &Rival,
+    directory: &Path,
+    connections: usize,
+) -> Result<Vec<Phase>, Failure> {
+    let fresh = Fresh::start(rival, directory).await?;
+    let live = "/_liteio/health/live";
+    let mut open: Vec<Connection> = Vec::new();
+    let mut at_rest = 0;
+    for number in 0..=connections {
+        let endpoint = Arc::clone(&fresh.endpoint);
+        let mut connection = Connection::new(endpoint, PayloadMode::Unsigned, Service::S3);
+        connection.send(Request::new(Method::GET, live), &[200], Expect::Anything).await?;
+        open.push(connection);
+        if number == 0 {
+            at_rest = fresh.process.usage().memory_own_bytes;
+        }
+    }
+    let grown = fresh.process.usage().memory_own_bytes.saturating_sub(at_rest);
+    let phase = |id: &str, bytes: f64| {
+        let mut phase = Phase::new(id);
+        phase.add(1, Duration::ZERO);
+        phase.value(MEMORY, bytes);
+        phase
+    };
+    let each = grown as f64 / connections.max(1) as f64;
+    Ok(vec![phase(AT_REST, at_rest as f64), phase(CONNECTION, each)])
+}
+
+/// The peak memory while clients upload large bodies, each in one request.
+pub(super) async fn uploads(
+    rival: &Rival,
+    directory: &Path,
+    clients: usize,
+    mebibytes: usize,
+) -> Result<Vec<Phase>, Failure> {
+    let fresh = Fresh::start(rival, directory).await?;
+    let mut session = fresh.session().await?;
+    let body = Payload::repeated(Bytes::from(vec![7; 1 << 20]), mebibytes);
+    let limit = Limit::count(clients as u64);
+    let driven = drive(session.connections(clients), limit, async |connection, number| {
+        connection.put(&format!("/{BUCKET}/upload-{number}"), &body, &[]).await
+    });
+    let driven = driven.await;
+    let throughput = driven.rate() * (mebibytes << 20) as f64;
+    let mut phase = driven.phase(ROW, None);
+    phase.value("bytes_per_second", throughput);
+    phase.value(MEMORY_PEAK, fresh.process.usage().memory_peak_bytes as f64);
+    Ok(vec![phase])
+}

@@ -1,0 +1,133 @@
+//! The rows of the limits.
+
+use crate::report::{Better, Metric, Unit};
+use crate::run::job::filtered;
+use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
+use crate::s3::case::{Case, KeyShape, ROW, Work, counted, job};
+
+/// Bytes of the large objects.
+pub(super) const LARGE_BYTES: usize = 10 << 20;
+/// The metric of a process at rest, and of one connection to it.
+pub(super) const MEMORY: &str = "memory";
+/// The metric of a process under load.
+pub(super) const MEMORY_PEAK: &str = "memory_peak";
+/// Phases of jobs with several rows.
+pub(super) const RESTART: &str = "restart";
+pub(super) const LIST_KEYS: &str = "list_keys";
+pub(super) const LIST_PREFIXES: &str = "list_prefixes";
+pub(super) const AT_REST: &str = "at_rest";
+pub(super) const CONNECTION: &str = "connection";
+
+/// The work of a job.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// A row of the S3 benchmark, at servers that run all the time.
+    Case(Case),
+    /// MD5 of a large object.
+    Hash,
+    /// The start of a server without data.
+    Start,
+    /// The start after `kill -9` with so many objects, and their listing.
+    Many { objects: usize },
+    /// A server that does nothing, with so many connections.
+    Idle { connections: usize },
+    /// Uploads of so many MiB each at the same time.
+    Uploads { clients: usize, mebibytes: usize },
+}
+
+/// All jobs that fill a row that the filter lets through.
+pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
+    let (kb, large) = (1 << 10, LARGE_BYTES);
+    let put = |bytes| Work::Put { bytes, key: KeyShape::Plain, metadata: 0 };
+    let mut cases = vec![
+        job("Disk", "Write 1 KB, 1 client".to_owned(), 1, put(kb)),
+        job("Disk", "Write 10 MB".to_owned(), 1, put(large)),
+        job("Socket", "Read 10 MB".to_owned(), 1, Work::Get { bytes: large }),
+    ];
+    cases[0].rows[0].note = Some("the machine: a page of a file, and fdatasync".to_owned());
+    cases[1].rows[0].note = Some("the machine: a new file, and fdatasync".to_owned());
+    cases[2].rows[0].note = Some("the machine: a file through a socket by hand".to_owned());
+    for clients in [8, 64] {
+        cases.push(job("Disk", format!("Write 1 KB, {}", counted(clients)), clients, put(kb)));
+    }
+    for (shown, bytes) in [("1 KB", kb), ("64 KB", 64 * kb)] {
+        for clients in [1, 16] {
+            let name = format!("Read {shown}, {}", counted(clients));
+            cases.push(job("Processor", name, clients, Work::Get { bytes }));
+        }
+    }
+    for clients in [1, 16] {
+        let name = format!("Stat, {}", counted(clients));
+        cases.push(job("Processor", name, clients, Work::Head { existing: true }));
+    }
+    let case = |job: Job<Case>| Job {
+        work: Task::Case(job.work),
+        rows: job.rows,
+        rounds_max: job.rounds_max,
+        writes: job.writes,
+    };
+    let mut jobs: Vec<Job<Task>> = cases.into_iter().map(case).collect();
+    let hash = RowPlan::new("Processor", "MD5 of 10 MB", ROW, RATE);
+    let start = RowPlan::new("Start", "Start on an empty directory", ROW, TIME);
+    jobs.push(Job::new(Task::Hash, vec![hash.note("the ETag of a write")]));
+    jobs.push(Job::new(Task::Start, vec![start.note("until it takes a connection")]));
+    let objects = if quick { 20_000 } else { 1_000_000 };
+    let shown = Unit::Count.format(objects as f64);
+    jobs.push(Job {
+        rounds_max: 1,
+        ..Job::new(
+            Task::Many { objects },
+            vec![
+                RowPlan::new(
+                    "Start",
+                    format!("Start after kill -9, {shown} objects"),
+                    RESTART,
+                    TIME,
+                ),
+                RowPlan::new("List", format!("List 1,000 of {shown}"), LIST_KEYS, TIME),
+                RowPlan::new("List", format!("List the folders of {shown}"), LIST_PREFIXES, TIME)
+                    .note("1,000 keys in each"),
+            ],
+        )
+    });
+    let connections = if quick { 1_000 } else { 10_000 };
+    let shown = Unit::Count.format(connections as f64);
+    jobs.push(Job::new(
+        Task::Idle { connections },
+        vec![
+            RowPlan::new("Memory", "Memory at rest", AT_REST, MEMORY),
+            RowPlan::new("Memory", "Memory of an idle connection", CONNECTION, MEMORY)
+                .note(format!("of {shown}")),
+        ],
+    ));
+    let (clients, mebibytes) = (16, if quick { 64 } else { 1024 });
+    let name = format!("{clients} uploads of {mebibytes} MiB");
+    let uploads = Task::Uploads { clients, mebibytes };
+    jobs.push(Job {
+        rounds_max: 1,
+        ..Job::new(uploads, vec![RowPlan::new("Memory", name, ROW, MEMORY_PEAK)])
+    });
+    filtered(jobs, filter)
+}
+
+/// The metrics of rows and of targets.
+pub(super) fn metrics() -> Vec<Metric> {
+    let rate = Unit::OperationsPerSecond;
+    let mut metrics = vec![
+        Metric::new(RATE, "Operations per second", rate, Better::Higher),
+        Metric::new("bytes_per_second", "Throughput", Unit::BytesPerSecond, Better::Higher),
+    ];
+    metrics.extend(Metric::percentiles());
+    for (id, title, unit) in [
+        (TIME, "Time", Unit::Nanoseconds),
+        (MEMORY, "Memory of its own", Unit::Bytes),
+        ("server_cpu", "Server's processor time per operation", Unit::Nanoseconds),
+        ("memory_idle", "Memory at the start", Unit::Bytes),
+        (MEMORY_PEAK, "Memory at the most", Unit::Bytes),
+        ("cpu", "Processor time", Unit::Seconds),
+        ("disk_written", "Disk written", Unit::Bytes),
+    ] {
+        metrics.push(Metric::new(id, title, unit, Better::Lower));
+    }
+    metrics
+}

@@ -1,0 +1,160 @@
+//! A whole run: the machine, and servers beside it.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::rows::{LARGE_BYTES, Task, jobs, metrics};
+use super::{bare, fresh};
+use crate::client::PayloadMode;
+use crate::error::BenchError;
+use crate::report::{Durability, Level, Report, Target};
+use crate::run::{Bench, Failure, Job, Outcome, Phase, RowFilter, Subject, block_on, turns};
+use crate::s3::case::ROW;
+use crate::s3::options::{Planned, Source, check_pace};
+use crate::s3::rival::Rival;
+use crate::s3::server::Server;
+use crate::s3::session::Stock;
+use crate::s3::work::{Pace, measure};
+
+/// The target without a server, which others are compared with.
+const MACHINE: &str = "machine";
+
+/// The options of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The servers. One that runs already is measured in the rows that need no start.
+    pub servers: Vec<Planned>,
+    /// Fewer objects, connections and bytes.
+    pub quick: bool,
+    /// Only rows whose name or group contains one of these; all if it is empty.
+    pub filters: Vec<String>,
+    /// The number of rounds.
+    pub rounds: usize,
+    /// The time of a row at one target in one round.
+    pub time: Duration,
+    /// The directory below which data is kept meanwhile.
+    pub data: PathBuf,
+}
+
+/// Runs the benchmark and returns its report.
+///
+/// # Errors
+/// [`BenchError`] if nothing can be measured. A server that does not work is in the report instead.
+pub fn run(options: &Options) -> Result<Report, BenchError> {
+    check_pace(options.rounds, options.time)?;
+    block_on(run_all(options))
+}
+
+async fn run_all(options: &Options) -> Result<Report, BenchError> {
+    let jobs = jobs(options.quick, &RowFilter::new(&options.filters));
+    let turns = turns(&jobs, options.rounds, |_| options.servers.len() + 1);
+    let title = "the limits of the machine";
+    let mut bench = Bench::begin(title, &options.data, metrics(), options.rounds, turns)?;
+    bench.report.setting("time of a row", format!("{:?} at each target", options.time));
+    let stock = Rc::new(Stock::new([1 << 10, 64 << 10, LARGE_BYTES], PayloadMode::Signed));
+    let about = Durability::new(Level::ByRow, "no store: a file, a socket, a hash");
+    let machine = Target::new(MACHINE, about);
+    let data = bench.data().to_owned();
+    let mut subjects =
+        vec![Limited { kind: Kind::Machine(machine), time: options.time, data: data.clone() }];
+    for planned in &options.servers {
+        let mode = PayloadMode::Signed;
+        let server = Server::start(planned, &data, mode, &stock, &bench.progress).await;
+        let rival = match planned.0 {
+            Source::Started(rival) => Some(rival),
+            Source::Running { .. } => None,
+        };
+        let kind = Kind::Server(Box::new(server), rival);
+        subjects.push(Limited { kind, time: options.time, data: data.clone() });
+    }
+    bench.baseline(&subjects, &[Some(MACHINE)]);
+    for job in &jobs {
+        bench.job(&mut subjects, job).await;
+    }
+    let mut targets = Vec::new();
+    for subject in subjects {
+        targets.push(match subject.kind {
+            Kind::Machine(target) => target,
+            Kind::Server(server, _) => server.stop().await,
+        });
+    }
+    Ok(bench.finish(targets))
+}
+
+/// The machine or a server.
+struct Limited {
+    kind: Kind,
+    time: Duration,
+    data: PathBuf,
+}
+
+enum Kind {
+    Machine(Target),
+    Server(Box<Server>, Option<&'static Rival>),
+}
+
+impl Limited {
+    async fn phases(&mut self, task: &Task, round: usize) -> Result<Vec<Phase>, Failure> {
+        let (server, rival) = match &mut self.kind {
+            Kind::Machine(_) => {
+                let driven = bare::measure(task, &self.data, self.time);
+                return Ok(vec![driven.ok_or("nothing to do")??.phase(ROW, None)]);
+            }
+            Kind::Server(server, rival) => (server, *rival),
+        };
+        if let Task::Case(case) = task {
+            let pace = Pace { time: self.time, deletions: 0 };
+            let before = server.usage().cpu;
+            let session = server.session.as_mut().ok_or("no answer")?;
+            let driven = measure(session, case, round, pace).await;
+            return Ok(vec![driven.phase(ROW, server.cpu_since(before))]);
+        }
+        let rival = rival.ok_or("it is not started by the benchmark")?;
+        let directory = self.data.join(format!("{}-fresh", rival.name));
+        let phases = match *task {
+            Task::Start => fresh::start(rival, &directory).await,
+            Task::Many { objects } => fresh::many(rival, &directory, objects).await,
+            Task::Idle { connections } => fresh::idle(rival, &directory, connections).await,
+            Task::Uploads { clients, mebibytes } => {
+                fresh::uploads(rival, &directory, clients, mebibytes).await
+            }
+            Task::Case(_) | Task::Hash => Err("a server does nothing like it".into()),
+        };
+        let _ = std::fs::remove_dir_all(&directory);
+        phases
+    }
+}
+
+impl Subject for Limited {
+    type Work = Task;
+
+    fn target(&self) -> &Target {
+        match &self.kind {
+            Kind::Machine(target) => target,
+            Kind::Server(server, _) => &server.target,
+        }
+    }
+
+    fn takes_part(&self, job: &Job<Task>) -> bool {
+        match (&self.kind, &job.work) {
+            (Kind::Machine(_), task) => bare::takes_part(task),
+            (Kind::Server(..), Task::Case(_)) => true,
+            (Kind::Server(..), Task::Hash) => false,
+            (Kind::Server(_, None), _) => false,
+            (Kind::Server(_, Some(rival)), Task::Many { .. }) => rival.level != Level::Memory,
+            (Kind::Server(_, Some(_)), _) => true,
+        }
+    }
+
+    fn cpu(&self) -> Duration {
+        match &self.kind {
+            Kind::Machine(_) => Duration::ZERO,
+            Kind::Server(server, _) => server.usage().cpu,
+        }
+    }
+
+    async fn measure(&mut self, job: &Job<Task>, round: usize) -> Option<Outcome> {
+        Some(Outcome::of("", self.phases(&job.work, round).await))
+    }
+}

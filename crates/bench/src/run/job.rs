@@ -1,0 +1,74 @@
+//! Jobs, and the rows that they fill.
+
+use super::RowFilter;
+use crate::report::Curve;
+
+/// The metric of rows that count time.
+pub(crate) const TIME: &str = "time";
+/// The metric of rows that count throughput.
+pub(crate) const RATE: &str = "operations_per_second";
+
+/// Work that a subject does in one go, and the rows that it fills.
+#[derive(Clone, Debug)]
+pub(crate) struct Job<W> {
+    pub(crate) work: W,
+    pub(crate) rows: Vec<RowPlan>,
+    /// The longest jobs have one round.
+    pub(crate) rounds_max: usize,
+    /// The file system is synced after jobs that write.
+    pub(crate) writes: bool,
+}
+
+/// A row, and the phase of an outcome that measures it.
+#[derive(Clone, Debug)]
+pub(crate) struct RowPlan {
+    pub(crate) group: String,
+    /// Unique in a report.
+    pub(crate) name: String,
+    pub(crate) phase: String,
+    /// The metric that decides it: [`TIME`] and [`RATE`] are computed from operations and time, any
+    /// other is a value of the phase.
+    pub(crate) metric: &'static str,
+    pub(crate) curve: Option<Curve>,
+    pub(crate) note: Option<String>,
+}
+
+impl<W> Job<W> {
+    /// A job that writes and takes part in every round.
+    pub(crate) fn new(work: W, rows: Vec<RowPlan>) -> Job<W> {
+        Job { work, rows, rounds_max: usize::MAX, writes: true }
+    }
+}
+
+/// Leaves the rows that the filter lets through, and the jobs that fill one of them.
+pub(crate) fn filtered<W>(mut jobs: Vec<Job<W>>, filter: &RowFilter) -> Vec<Job<W>> {
+    for job in &mut jobs {
+        job.rows.retain(|row| filter.lets(&row.group, &row.name));
+    }
+    jobs.retain(|job| !job.rows.is_empty());
+    jobs
+}
+
+impl RowPlan {
+    /// A row that is on no chart.
+    pub(crate) fn new(
+        group: impl Into<String>,
+        name: impl Into<String>,
+        phase: impl Into<String>,
+        metric: &'static str,
+    ) -> RowPlan {
+        let (group, name, phase) = (group.into(), name.into(), phase.into());
+        RowPlan { group, name, phase, metric, curve: None, note: None }
+    }
+
+    pub(crate) fn note(mut self, note: impl Into<String>) -> RowPlan {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// Puts it on the chart with this title.
+    pub(crate) fn curve(mut self, title: &str, axis: &str, x: f64) -> RowPlan {
+        self.curve = Some(Curve { title: title.to_owned(), axis: axis.to_owned(), x });
+        self
+    }
+}
