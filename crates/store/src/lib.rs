@@ -11,8 +11,9 @@
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! let store = Store::open(StoreConfig::memory())?;
-//! let bucket = BucketName::new("photos")?;
-//! store.create_bucket(bucket.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! let name = BucketName::new("photos")?;
+//! store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! let bucket = store.bucket(&name)?;
 //!
 //! let mut body = store.begin_body(BodyOptions::default())?;
 //! body.write(b"hello")?;

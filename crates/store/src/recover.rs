@@ -170,16 +170,16 @@ mod tests {
     use crate::name::{BucketName, ObjectKey};
     use crate::pending::Committed;
     use crate::reclaim::Reclaimer;
-    use crate::{BodyOptions, Owner, StoreConfig, StoreHealth};
+    use crate::{BodyOptions, Bucket, Owner, StoreConfig, StoreHealth};
 
-    fn put(store: &Store, bucket: &BucketName, key: &ObjectKey) {
+    fn put(store: &Store, bucket: &Arc<Bucket>, key: &ObjectKey) {
         let mut body = store.begin_body(BodyOptions::default()).expect("body");
         body.write(&[1; 100]).expect("write");
         let body = body.finish().expect("staged");
         store.put_object(bucket, key.clone(), body, Default::default()).wait().expect("put");
     }
 
-    fn put_and_delete(store: &Store, bucket: &BucketName) {
+    fn put_and_delete(store: &Store, bucket: &Arc<Bucket>) {
         let key = ObjectKey::new("deleted").expect("a key");
         put(store, bucket, &key);
         store.delete_object(bucket, key, None, Default::default()).wait().expect("delete");
@@ -194,11 +194,12 @@ mod tests {
             Store::open_on(Arc::new(disk.clone()), config.clone()).expect("opens")
         };
         let store = open(&disk);
-        let bucket = BucketName::new("bucket").expect("a name");
-        store.create_bucket(bucket.clone(), Owner::default(), String::new()).wait().expect("new");
+        let name = BucketName::new("bucket").expect("a name");
+        let created = store.create_bucket(name, Owner::default(), String::new()).wait();
+        let bucket = Arc::new(created.expect("new"));
         put(&store, &bucket, &ObjectKey::new("kept").expect("a key"));
         put_and_delete(&store, &bucket);
-        let id = store.bucket(&bucket).expect("bucket").id;
+        let id = bucket.id;
         let damage = store.update(move |write, _| {
             write.put(&space::current(id, "damaged"), b"\xff")?;
             Ok(Committed::new(()))

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
-use liteio_store::{Bucket, BucketId, BucketName};
+use liteio_store::{Bucket, BucketName};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
@@ -45,7 +45,7 @@ impl S3Access for Access {
                 let name = BucketName::try_from(name).map_err(error::from_store)?;
                 let expected = header(context.headers(), "x-amz-expected-bucket-owner");
                 let bucket = check_owner(&self.app, &identity, &name, expected)?;
-                context.extensions_mut().insert(AllowedBucket(bucket.id));
+                context.extensions_mut().insert(AllowedBucket(bucket));
                 Ok(())
             }
         }
@@ -54,18 +54,24 @@ impl S3Access for Access {
 
 /// The bucket that a request may work on, in its extensions. Its name may pass to another bucket, of
 /// somebody else, before a long body has come.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AllowedBucket(pub(super) BucketId);
+#[derive(Clone, Debug)]
+struct AllowedBucket(Arc<Bucket>);
 
-/// Whether the sender of a request may read from the source of a copy.
+/// The bucket that the request addresses and its sender may work on.
+pub(super) fn allowed_bucket(extensions: &Extensions) -> S3Result<Arc<Bucket>> {
+    let allowed = extensions.get::<AllowedBucket>();
+    allowed.map(|allowed| Arc::clone(&allowed.0)).ok_or_else(error::access_denied)
+}
+
+/// The source's bucket of a copy, if the sender of the request may read from it.
 pub(super) fn check_copy_source(
     app: &App,
     headers: &HeaderMap,
     extensions: &mut Extensions,
     bucket: &BucketName,
-) -> S3Result<()> {
+) -> S3Result<Arc<Bucket>> {
     let expected = header(headers, "x-amz-source-expected-bucket-owner");
-    check_owner(app, &identity(extensions), bucket, expected).map(drop)
+    check_owner(app, &identity(extensions), bucket, expected)
 }
 
 /// The bucket, if it belongs to whoever asks.

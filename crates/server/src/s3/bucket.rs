@@ -5,6 +5,7 @@ use liteio_store::{ListBuckets, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
+use super::access::allowed_bucket;
 use super::convert::{bucket_name, header_value, page_size, requester, xml_response};
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
@@ -84,11 +85,10 @@ fn illegal_location(region: &str, constraint: &str) -> S3Error {
 }
 
 pub(super) async fn head_bucket(
-    app: &App,
+    _app: &App,
     request: Req<HeadBucketInput>,
 ) -> Resp<HeadBucketOutput> {
-    let bucket = app.store.bucket(&bucket_name(request.input.bucket)?);
-    let bucket = bucket.map_err(error::from_store)?;
+    let bucket = allowed_bucket(&request.extensions)?;
     Ok(S3Response::new(HeadBucketOutput {
         bucket_region: Some(bucket.region.clone()),
         access_point_alias: Some(false),
@@ -100,17 +100,16 @@ pub(super) async fn delete_bucket(
     app: &App,
     request: Req<DeleteBucketInput>,
 ) -> Resp<DeleteBucketOutput> {
-    let name = bucket_name(request.input.bucket)?;
-    app.store.delete_bucket(name).await.map_err(error::from_store)?;
+    let bucket = allowed_bucket(&request.extensions)?;
+    app.store.delete_bucket(&bucket).await.map_err(error::from_store)?;
     Ok(S3Response::new(DeleteBucketOutput::default()))
 }
 
 pub(super) async fn get_bucket_location(
-    app: &App,
+    _app: &App,
     request: Req<GetBucketLocationInput>,
 ) -> Resp<GetBucketLocationOutput> {
-    let bucket = app.store.bucket(&bucket_name(request.input.bucket)?);
-    let bucket = bucket.map_err(error::from_store)?;
+    let bucket = allowed_bucket(&request.extensions)?;
     let mut xml = XmlWriter::new("LocationConstraint", 0);
     if bucket.region != US_EAST_1 {
         xml.content(&bucket.region);

@@ -10,10 +10,10 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
+use super::access::allowed_bucket;
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::convert::{
-    bucket_name, header, insert_text, object_key, page_size, part_number, requester, upload_id,
-    xml_response,
+    header, insert_text, object_key, page_size, part_number, requester, upload_id, xml_response,
 };
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
@@ -35,10 +35,10 @@ pub(super) async fn create_multipart_upload(
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
         owner: requester(&extensions)?,
     };
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
     let upload = app.store.create_upload(&bucket, key, options).await.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("InitiateMultipartUploadResult", 0);
-    xml.text("Bucket", bucket.as_str());
+    xml.text("Bucket", bucket.name.as_str());
     xml.text("Key", upload.key.as_str());
     xml.value("UploadId", upload.id);
     let mut response = xml_response(xml.finish());
@@ -94,7 +94,7 @@ pub(super) async fn complete_multipart_upload(
 ) -> Resp<CompleteMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_customer_key(&headers)?;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
     let id = upload_id(&input.upload_id)?;
     // Unknown once it is completed: repeating a Complete must work then, too.
     let upload = app.store.upload(&bucket, &key, &id).ok();
@@ -109,7 +109,7 @@ pub(super) async fn complete_multipart_upload(
     check_type(&headers, upload.as_ref())?;
     let object = app.store.complete_upload(&bucket, &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
-    completed(bucket.as_str(), &object, &headers)
+    completed(bucket.name.as_str(), &object, &headers)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {
@@ -201,7 +201,7 @@ pub(super) async fn abort_multipart_upload(
     request: Req<AbortMultipartUploadInput>,
 ) -> Resp<AbortMultipartUploadOutput> {
     let input = request.input;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
     let id = upload_id(&input.upload_id)?;
     app.store.abort_upload(&bucket, &key, &id).await.map_err(error::from_store)?;
     Ok(S3Response::new(AbortMultipartUploadOutput::default()))
@@ -226,7 +226,7 @@ pub(super) async fn list_multipart_uploads(
         upload_marker: upload_marker.clone(),
         max,
     };
-    let bucket = bucket_name(input.bucket.clone())?;
+    let bucket = allowed_bucket(&request.extensions)?;
     let store = app.store.clone();
     let page = blocking(app, move || store.list_uploads(&bucket, &query)).await?;
     let mut xml = XmlWriter::new("ListMultipartUploadsResult", 384 * page.entries.len());

@@ -5,7 +5,8 @@ use liteio_store::{ObjectVersion, PartInfo, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
 use s3s::{S3Result, s3_error};
 
-use super::convert::{bucket_name, http_date, object_key, page_size, version_id, xml_response};
+use super::access::allowed_bucket;
+use super::convert::{http_date, object_key, page_size, version_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, checksum, error, metadata, unsupported};
@@ -48,7 +49,7 @@ pub(super) async fn get_object_attributes(
     unsupported::check_customer_key(&request.headers)?;
     let input = request.input;
     let wanted = Wanted::parse(&input.object_attributes)?;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
     let version = version_id(input.version_id)?;
     let page = PartsPage {
         after: after_part(input.part_number_marker)?,

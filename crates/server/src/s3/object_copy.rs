@@ -30,9 +30,9 @@ pub(super) async fn copy_object(
         Some(TaggingDirective::REPLACE) => Some(metadata::tags(&headers)?),
         Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
     };
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (access::allowed_bucket(&extensions)?, object_key(input.key)?);
     let source = source(app, &headers, &mut extensions, input.copy_source)?;
-    let is_self = source.bucket == bucket && source.key == key && source.version.is_none();
+    let is_self = source.bucket.id == bucket.id && source.key == key && source.version.is_none();
     if is_self && !replaces_metadata && !changes_more(&headers) {
         return Err(s3_error!(
             InvalidRequest,
@@ -89,7 +89,7 @@ pub(super) fn source(
         ));
     };
     let bucket = bucket_name(bucket.into())?;
-    access::check_copy_source(app, headers, extensions, &bucket)?;
+    let bucket = access::check_copy_source(app, headers, extensions, &bucket)?;
     let key = object_key(key.into())?;
     Ok(ObjectId { bucket, key, version: version_id(version.map(String::from))? })
 }

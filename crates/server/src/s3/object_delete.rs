@@ -10,7 +10,8 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result};
 
-use super::convert::{bucket_name, insert_text, object_key, version_id, xml_response};
+use super::access::allowed_bucket;
+use super::convert::{insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{Req, Resp, condition, error};
 use crate::app::App;
@@ -25,7 +26,7 @@ pub(super) async fn delete_object(
         if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
         ..condition::of_write(&extensions)
     };
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
     let version = version_id(input.version_id)?;
     let outcome = app.store.delete_object(&bucket, key, version, conditions).await;
     let outcome = outcome.map_err(error::from_store)?;
@@ -60,12 +61,12 @@ pub(super) async fn delete_objects(
     app: &App,
     request: Req<DeleteObjectsInput>,
 ) -> Resp<DeleteObjectsOutput> {
-    let DeleteObjectsInput { bucket, delete, .. } = request.input;
+    let bucket = allowed_bucket(&request.extensions)?;
+    let DeleteObjectsInput { delete, .. } = request.input;
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
         return Err(error::malformed_xml());
     }
-    let bucket = bucket_name(bucket)?;
     let quiet = delete.quiet.unwrap_or(false);
     let mut named = Vec::with_capacity(count);
     // What cannot be deleted is an answer of its own, and the rest goes on.

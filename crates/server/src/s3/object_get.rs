@@ -9,7 +9,7 @@ use http::header::{
 };
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
 use liteio_store::{
-    BucketName, ByteRange, ConditionResult, ObjectKey, ObjectReader, ObjectVersion, PartNumber,
+    Bucket, ByteRange, ConditionResult, ObjectKey, ObjectReader, ObjectVersion, PartNumber,
     ReadConditions, ReadSelection, StoreError, VersionId,
 };
 use s3s::dto::{
@@ -18,7 +18,8 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
-use super::convert::{bucket_name, header_value, insert_text, object_key, part_number, version_id};
+use super::access::allowed_bucket;
+use super::convert::{header_value, insert_text, object_key, part_number, version_id};
 use super::service::Answer;
 use super::{Req, Resp, body_out, checksum, condition, error, metadata, unsupported};
 use crate::app::App;
@@ -28,7 +29,7 @@ const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
 /// What GET and HEAD ask for alike.
 struct Read {
-    bucket: BucketName,
+    bucket: Arc<Bucket>,
     key: ObjectKey,
     version: Option<VersionId>,
     part: Option<PartNumber>,
@@ -45,7 +46,7 @@ macro_rules! read_of {
         let Req { input, headers, extensions, .. } = $request;
         unsupported::check_customer_key(&headers)?;
         let read = Read {
-            bucket: bucket_name(input.bucket)?,
+            bucket: allowed_bucket(&extensions)?,
             key: object_key(input.key)?,
             version: version_id(input.version_id)?,
             part: input.part_number.map(part_number).transpose()?,

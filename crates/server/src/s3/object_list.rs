@@ -1,5 +1,6 @@
 //! ListObjects, ListObjectsV2 and ListObjectVersions.
 
+use http::Extensions;
 use liteio_store::limits::LIST_KEYS_MAX;
 use liteio_store::{
     ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedObject,
@@ -8,7 +9,8 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::s3_error;
 
-use super::convert::{bucket_name, page_size, xml_response};
+use super::access::allowed_bucket;
+use super::convert::{page_size, xml_response};
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
@@ -64,8 +66,8 @@ fn delimiter(asked: Option<String>) -> Option<String> {
     asked.filter(|delimiter| !delimiter.is_empty())
 }
 
-async fn page(app: &App, bucket: String, query: ListQuery) -> s3s::S3Result<ListPage> {
-    let bucket = bucket_name(bucket)?;
+async fn page(app: &App, extensions: &Extensions, query: ListQuery) -> s3s::S3Result<ListPage> {
+    let bucket = allowed_bucket(extensions)?;
     let store = app.store.clone();
     blocking(app, move || store.list_objects(&bucket, &query)).await
 }
@@ -107,7 +109,7 @@ pub(super) async fn list_objects(
         after: after_key(marker.clone()),
         max,
     };
-    let listed = page(app, input.bucket.clone(), query).await?;
+    let listed = page(app, &request.extensions, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);
@@ -144,7 +146,7 @@ pub(super) async fn list_objects_v2(
         None => after_key(input.start_after.clone().unwrap_or_default()),
     };
     let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
-    let listed = page(app, input.bucket.clone(), query).await?;
+    let listed = page(app, &request.extensions, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);
@@ -192,7 +194,7 @@ pub(super) async fn list_object_versions(
         },
         max,
     };
-    let bucket = bucket_name(input.bucket.clone())?;
+    let bucket = allowed_bucket(&request.extensions)?;
     let store = app.store.clone();
     let listed = blocking(app, move || store.list_versions(&bucket, &query)).await?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());

@@ -6,9 +6,9 @@ use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result};
 
-use super::access::AllowedBucket;
+use super::access::allowed_bucket;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
-use super::convert::{bucket_name, etag_header, header, header_value, object_key, requester};
+use super::convert::{etag_header, header, header_value, object_key, requester};
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
@@ -25,9 +25,8 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
         checksum: None,
         conditions: condition::of_write(&extensions),
         owner: requester(&extensions)?,
-        bucket: extensions.get::<AllowedBucket>().map(|allowed| allowed.0),
     };
-    let bucket = bucket_name(input.bucket)?;
+    let bucket = allowed_bucket(&extensions)?;
     let key = object_key(input.key)?;
     let form = extensions.remove::<PostForm>();
     let bytes_expected = match form {

@@ -7,10 +7,9 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
+use super::access::allowed_bucket;
 use super::checksum::{self, BodyChecks, DEFAULT_ALGORITHM};
-use super::convert::{
-    bucket_name, etag_header, object_key, page_size, part_number, upload_id, xml_response,
-};
+use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
@@ -26,7 +25,7 @@ pub(super) async fn upload_part(
     unsupported::check_customer_key(&headers)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let number = part_number(input.part_number)?;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
     let id = upload_id(&input.upload_id)?;
     let bytes_expected = body_in::declared_bytes(&headers)?;
     let upload = app.store.upload(&bucket, &key, &id).map_err(error::from_store)?;
@@ -74,7 +73,7 @@ pub(super) async fn upload_part_copy(
     let Req { input, headers, mut extensions, .. } = request;
     unsupported::check_write(&headers)?;
     let number = part_number(input.part_number)?;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
     let id = upload_id(&input.upload_id)?;
     let options = CopyPartOptions {
         range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
@@ -127,7 +126,7 @@ fn copied_part(copied: &CopyPartOutcome) -> Resp<UploadPartCopyOutput> {
 pub(super) async fn list_parts(app: &App, request: Req<ListPartsInput>) -> Resp<ListPartsOutput> {
     let input = request.input;
     unsupported::check_customer_key(&request.headers)?;
-    let (bucket, key) = (bucket_name(input.bucket)?, object_key(input.key)?);
+    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
     let id = upload_id(&input.upload_id)?;
     let max = page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?;
     let marker = input.part_number_marker.unwrap_or_default();
@@ -139,7 +138,7 @@ pub(super) async fn list_parts(app: &App, request: Req<ListPartsInput>) -> Resp<
         )
     })?;
     let store = app.store.clone();
-    let name = bucket.to_string();
+    let name = bucket.name.to_string();
     let page =
         blocking(app, move || store.list_parts(&bucket, &key, &id, Some(marker), max)).await?;
     Ok(xml_response(parts_document(&name, &page, marker, max)))

@@ -95,9 +95,11 @@ impl Store {
     /// general purpose buckets.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::BucketNotEmpty`].
-    pub fn delete_bucket(&self, name: BucketName) -> Pending<()> {
+    pub fn delete_bucket(&self, bucket: &Arc<Bucket>) -> Pending<()> {
+        let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
-            let id = require(write, &name)?;
+            let id = bucket.require(write)?;
+            let name = bucket.name.clone();
             for prefix in [space::current_of(id), space::history_prefix(id, b"")] {
                 if first_key(write, &prefix)?.is_some() {
                     return Err(StoreError::BucketNotEmpty { bucket: name.clone() });
@@ -165,6 +167,29 @@ impl Store {
 }
 
 impl Bucket {
+    /// The id of the bucket, if its name still belongs to it. A write checks that inside its
+    /// transaction: by the time that a long body has come, the bucket may be deleted and its name may
+    /// belong to another one.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub(crate) fn require(&self, from: &impl Read) -> Result<BucketId, StoreError> {
+        match require(from, &self.name)? {
+            id if id == self.id => Ok(id),
+            _ => Err(StoreError::NoSuchBucket { bucket: self.name.clone() }),
+        }
+    }
+
+    /// The error of a read that found nothing: `error`, unless the bucket itself is gone.
+    pub(crate) fn not_found(&self, from: &impl Read, error: StoreError) -> StoreError {
+        match error {
+            StoreError::NoSuchKey { .. } | StoreError::NoSuchVersion { .. } => {
+                self.require(from).err().unwrap_or(error)
+            }
+            error => error,
+        }
+    }
+
     fn new(name: BucketName, record: BucketRecord) -> Self {
         let BucketRecord { id, versioning, object_lock, settings_stamp, .. } = record;
         let BucketRecord { created_ms, owner, region, .. } = record;

@@ -3,17 +3,17 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Read, Transaction, Write};
 use crate::limits::OBJECT_BYTES_MAX;
-use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
-use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId};
+use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
 use crate::object::ObjectVersion;
 use crate::object::current::{self, WakeReclaimer};
 use crate::pending::{Committed, Pending};
@@ -53,15 +53,15 @@ impl Store {
     /// conditions, [`StoreError::PreconditionFailed`] or [`StoreError::NoSuchKey`].
     pub fn complete_upload(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: &ObjectKey,
         id: &UploadId,
         parts: Vec<CompletePart>,
         options: CompleteOptions,
     ) -> Pending<ObjectVersion> {
-        let (bucket, key, id) = (bucket.clone(), key.clone(), *id);
+        let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update(move |write, shared| {
-            let bucket = require(write, &bucket)?;
+            let bucket = bucket.require(write)?;
             let old = current::read_current(write, bucket, &key)?;
             let upload = match UploadRecord::require(write, &id, bucket, key.as_str()) {
                 Ok(upload) => upload,

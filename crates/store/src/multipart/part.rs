@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumValue, DigestSet, Digests};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Read, Transaction};
 use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
-use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
-use crate::name::{BucketName, ObjectKey, PartNumber, UploadId, VersionId};
+use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
 use crate::object::copy::{check_read, check_source};
 use crate::object::current::{self, Found, WakeReclaimer};
 use crate::object::get::pieces;
@@ -62,14 +62,14 @@ impl Store {
     /// [`StoreError::InvalidRequest`] when the upload wants a checksum that the part does not have.
     pub fn put_part(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: &ObjectKey,
         id: &UploadId,
         number: PartNumber,
         body: StagedBody,
         checksum: Option<ChecksumValue>,
     ) -> Pending<Part> {
-        let target = Target { bucket: bucket.clone(), key: key.clone(), id: *id, number };
+        let target = Target { bucket: Arc::clone(bucket), key: key.clone(), id: *id, number };
         let (digests, content, blob) = body.into_parts();
         let staged = blob.clone();
         let pending = self.update(move |write, shared| {
@@ -94,13 +94,13 @@ impl Store {
     pub fn copy_part(
         &self,
         source: ObjectId,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: &ObjectKey,
         id: &UploadId,
         number: PartNumber,
         options: CopyPartOptions,
     ) -> Pending<CopyPartOutcome> {
-        let target = Target { bucket: bucket.clone(), key: key.clone(), id: *id, number };
+        let target = Target { bucket: Arc::clone(bucket), key: key.clone(), id: *id, number };
         for _ in 0..ATTEMPTS {
             match self.try_copy_part(&source, &target, &options) {
                 Err(StoreError::ConditionalRequestConflict) => {}
@@ -151,7 +151,7 @@ impl Store {
         let conditions = options.conditions.clone();
         let pending = self.update(move |write, shared| {
             let upload = target.require(write)?;
-            let bucket = require(write, &source.bucket)?;
+            let bucket = source.bucket.require(write)?;
             let Found { record, .. } =
                 current::find(write, bucket, &source.key, source.version.as_ref())?;
             if record.stamp != stamp {
@@ -215,7 +215,7 @@ fn select(range: Option<(u64, u64)>, object_bytes: u64) -> Result<ReadSelection,
 /// The part of an upload that is written.
 #[derive(Clone, Debug)]
 struct Target {
-    bucket: BucketName,
+    bucket: Arc<Bucket>,
     key: ObjectKey,
     id: UploadId,
     number: PartNumber,
@@ -223,7 +223,7 @@ struct Target {
 
 impl Target {
     fn require(&self, from: &impl Read) -> Result<UploadRecord, StoreError> {
-        let bucket = require(from, &self.bucket)?;
+        let bucket = self.bucket.require(from)?;
         UploadRecord::require(from, &self.id, bucket, self.key.as_str())
     }
 

@@ -1,13 +1,15 @@
 //! CreateMultipartUpload and AbortMultipartUpload.
 
+use std::sync::Arc;
+
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::kv::Write;
-use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectMetadata, Owner, reference};
-use crate::name::{BucketName, ObjectKey, UploadId};
+use crate::name::{ObjectKey, UploadId};
 use crate::object::current::WakeReclaimer;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;
@@ -47,7 +49,7 @@ impl Store {
     /// that cannot be of that type.
     pub fn create_upload(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
@@ -58,9 +60,9 @@ impl Store {
             let message = format!("the checksum {algorithm:?} cannot be of the type {kind:?}");
             return Pending::ready(Err(StoreError::InvalidRequest { message }));
         }
-        let bucket = bucket.clone();
+        let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
-            let bucket = require(write, &bucket)?;
+            let bucket = bucket.require(write)?;
             let id = shared.ids.upload(&shared.config);
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();
@@ -77,22 +79,29 @@ impl Store {
     /// [`StoreError::NoSuchUpload`], also when it is for another key; [`StoreError::NoSuchBucket`].
     pub fn upload(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         id: &UploadId,
     ) -> Result<Upload, StoreError> {
-        let bucket = self.bucket(bucket)?.id;
-        let record = UploadRecord::require(&self.snapshot()?, id, bucket, key.as_str())?;
+        let snapshot = self.snapshot()?;
+        // The records of uploads outlive their bucket, until the reclaimer has come to them.
+        let bucket = bucket.require(&snapshot)?;
+        let record = UploadRecord::require(&snapshot, id, bucket, key.as_str())?;
         Ok(Upload::new(*id, key.clone(), record))
     }
 
     /// Ends an upload and drops its parts.
     ///
     /// Fails with [`StoreError::NoSuchUpload`] or [`StoreError::NoSuchBucket`].
-    pub fn abort_upload(&self, bucket: &BucketName, key: &ObjectKey, id: &UploadId) -> Pending<()> {
-        let (bucket, key, id) = (bucket.clone(), key.clone(), *id);
+    pub fn abort_upload(
+        &self,
+        bucket: &Arc<Bucket>,
+        key: &ObjectKey,
+        id: &UploadId,
+    ) -> Pending<()> {
+        let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update_freeing(move |write, shared| {
-            let bucket = require(write, &bucket)?;
+            let bucket = bucket.require(write)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
             end(write, &id, &upload)?;
             Ok(Committed::with_guard((), WakeReclaimer::new(shared)))

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::current::read_current;
+use crate::bucket::Bucket;
 use crate::checksum::DigestSet;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Transaction, Write};
-use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{ObjectMetadata, Owner, space};
-use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
+use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::store::{Shared, Store};
 
@@ -30,13 +30,13 @@ impl Store {
     /// Makes `change` to the versions of `key`, and returns the version it made.
     pub fn change_versions(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: &ObjectKey,
         change: VersionChange,
     ) -> Pending<VersionId> {
-        let (name, key) = (bucket.clone(), key.clone());
+        let (bucket, key) = (Arc::clone(bucket), key.clone());
         self.update(move |write, shared| {
-            let bucket = require(write, &name)?;
+            let bucket = bucket.require(write)?;
             apply(write, shared, bucket, &key, change).map(Committed::new)
         })
     }

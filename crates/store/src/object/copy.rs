@@ -1,15 +1,17 @@
 //! CopyObject.
 
+use std::sync::Arc;
+
 use super::current::{self, Found};
 use super::{ObjectId, ObjectVersion, ReadSelection};
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::meta::bucket::require;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{ObjectMetadata, Owner, reference};
-use crate::name::{BucketName, ObjectKey, VersionId};
+use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
 use crate::store::Store;
@@ -66,7 +68,7 @@ impl Store {
     pub fn copy_object(
         &self,
         source: ObjectId,
-        target_bucket: &BucketName,
+        target_bucket: &Arc<Bucket>,
         target_key: ObjectKey,
         options: CopyOptions,
     ) -> Pending<CopyOutcome> {
@@ -120,15 +122,15 @@ impl Store {
     fn copy(
         &self,
         source: ObjectId,
-        target_bucket: &BucketName,
+        target_bucket: &Arc<Bucket>,
         target_key: ObjectKey,
         options: CopyOptions,
         computed: Option<Computed>,
     ) -> Pending<CopyOutcome> {
-        let target_bucket = target_bucket.clone();
+        let target_bucket = Arc::clone(target_bucket);
         self.update(move |write, shared| {
-            let source_bucket = require(write, &source.bucket)?;
-            let target_bucket = require(write, &target_bucket)?;
+            let source_bucket = source.bucket.require(write)?;
+            let target_bucket = target_bucket.require(write)?;
             let found = current::find(write, source_bucket, &source.key, source.version.as_ref())?;
             let Found { record: from, .. } = found;
             if from.is_delete_marker {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::current::{self, Found, WakeReclaimer};
+use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::{Transaction, Write};
 use crate::limits::DELETE_OBJECTS_MAX;
-use crate::meta::bucket::require;
-use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
+use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::store::{Shared, Store};
@@ -41,15 +41,15 @@ impl Store {
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::PreconditionFailed`].
     pub fn delete_object(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: ObjectKey,
         version: Option<VersionId>,
         conditions: WriteConditions,
     ) -> Pending<DeleteOutcome> {
-        let bucket = bucket.clone();
+        let bucket = Arc::clone(bucket);
         let target = DeleteTarget { key, version, conditions };
         self.update_freeing(move |write, shared| {
-            let bucket = require(write, &bucket)?;
+            let bucket = bucket.require(write)?;
             let (outcome, wake) = delete(write, shared, bucket, &target)?;
             Ok(Committed::with_guard(outcome, wake))
         })
@@ -61,16 +61,16 @@ impl Store {
     /// [`DELETE_OBJECTS_MAX`] targets.
     pub fn delete_objects(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         targets: Vec<DeleteTarget>,
     ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
         if targets.len() > DELETE_OBJECTS_MAX {
             let message = format!("more than {DELETE_OBJECTS_MAX} objects to delete");
             return Pending::ready(Err(StoreError::InvalidRequest { message }));
         }
-        let bucket = bucket.clone();
+        let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
-            let bucket = require(write, &bucket)?;
+            let bucket = bucket.require(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();
             for target in &targets {

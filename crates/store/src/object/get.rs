@@ -6,13 +6,14 @@ use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::OpenError;
 use super::{ObjectReader, ObjectVersion, PartInfo};
+use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::content::Content;
 use crate::meta::space;
 use crate::meta::upload::PartFacts;
-use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, VersionId};
+use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::store::Store;
 
 /// What to read of an object.
@@ -36,11 +37,10 @@ impl Store {
     /// [`StoreError::MethodNotAllowed`].
     pub fn head_object(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         version: Option<&VersionId>,
     ) -> Result<ObjectVersion, StoreError> {
-        let bucket = self.bucket(bucket)?.id;
         Ok(find_readable(&self.snapshot()?, bucket, key, version)?.0)
     }
 
@@ -52,7 +52,7 @@ impl Store {
     /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
     pub fn get_object(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         version: Option<&VersionId>,
         select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
@@ -63,12 +63,11 @@ impl Store {
 
     pub(crate) fn open_object(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         version: Option<&VersionId>,
         select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
     ) -> Result<OpenedObject, StoreError> {
-        let bucket = self.bucket(bucket)?.id;
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
             let section = self.shared().pins.section();
@@ -98,12 +97,11 @@ impl Store {
     /// As [`Store::head_object`]; [`StoreError::InvalidPartNumber`] when it has no such part.
     pub fn object_part(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         version: Option<&VersionId>,
         number: PartNumber,
     ) -> Result<(ObjectVersion, PartInfo), StoreError> {
-        let bucket = self.bucket(bucket)?.id;
         let snapshot = self.snapshot()?;
         let (object, content, _) = find_readable(&snapshot, bucket, key, version)?;
         let part = match content {
@@ -128,13 +126,12 @@ impl Store {
     /// As [`Store::head_object`].
     pub fn list_object_parts(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         version: Option<&VersionId>,
         after: Option<PartNumber>,
         max: usize,
     ) -> Result<Vec<PartInfo>, StoreError> {
-        let bucket = self.bucket(bucket)?.id;
         let snapshot = self.snapshot()?;
         let (_, content, _) = find_readable(&snapshot, bucket, key, version)?;
         let Content::Parts { list, .. } = content else { return Ok(Vec::new()) };
@@ -172,11 +169,13 @@ fn part_info(number: PartNumber, facts: &PartFacts) -> PartInfo {
 
 fn find_readable(
     snapshot: &Snapshot,
-    bucket: BucketId,
+    bucket: &Bucket,
     key: &ObjectKey,
     version: Option<&VersionId>,
 ) -> Result<(ObjectVersion, Content, [u8; 16]), StoreError> {
-    let Found { record, is_current, .. } = current::find(snapshot, bucket, key, version)?;
+    let found = current::find(snapshot, bucket.id, key, version);
+    let Found { record, is_current, .. } =
+        found.map_err(|error| bucket.not_found(snapshot, error))?;
     if record.is_delete_marker {
         return Err(StoreError::MethodNotAllowed);
     }

@@ -15,9 +15,12 @@ mod put;
 mod reader;
 mod staging;
 
+use std::sync::Arc;
+
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::etag::ETag;
-use crate::name::{BucketName, ObjectKey, PartNumber, VersionId};
+use crate::name::{ObjectKey, PartNumber, VersionId};
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
 #[cfg(any(test, feature = "test-util"))]
@@ -65,7 +68,7 @@ pub struct ObjectVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectId {
     /// Its bucket.
-    pub bucket: BucketName,
+    pub bucket: Arc<Bucket>,
     /// Its key.
     pub key: ObjectKey,
     /// Which version; none is the current one.

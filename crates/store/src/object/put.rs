@@ -1,13 +1,14 @@
 //! PutObject.
 
+use std::sync::Arc;
+
 use super::{ObjectVersion, StagedBody, current};
+use crate::bucket::Bucket;
 use crate::checksum::ObjectChecksum;
-use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::meta::bucket::require;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{ObjectMetadata, Owner};
-use crate::name::{BucketId, BucketName, ObjectKey};
+use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::store::Store;
@@ -23,32 +24,26 @@ pub struct PutOptions {
     pub conditions: WriteConditions,
     /// Whose it becomes.
     pub owner: Owner,
-    /// The very bucket that is meant. A body may take long, and a bucket of that name that somebody
-    /// created meanwhile is another one.
-    pub bucket: Option<BucketId>,
 }
 
 impl Store {
     /// Makes `body` the current object of `key`.
     ///
-    /// Fails with [`NoSuchBucket`](crate::StoreError::NoSuchBucket), also when the name now belongs to
-    /// another bucket than [`PutOptions::bucket`], [`PreconditionFailed`](crate::StoreError::PreconditionFailed) or
+    /// Fails with [`NoSuchBucket`](crate::StoreError::NoSuchBucket),
+    /// [`PreconditionFailed`](crate::StoreError::PreconditionFailed) or
     /// [`NoSuchKey`](crate::StoreError::NoSuchKey) (`If-Match` without an object).
     pub fn put_object(
         &self,
-        bucket: &BucketName,
+        bucket: &Arc<Bucket>,
         key: ObjectKey,
         body: StagedBody,
         options: PutOptions,
     ) -> Pending<ObjectVersion> {
         let (digests, content, blob) = body.into_parts();
-        let name = bucket.clone();
+        let bucket = Arc::clone(bucket);
         let staged = blob.clone();
         let pending = self.update(move |write, shared| {
-            let bucket = require(write, &name)?;
-            if options.bucket.is_some_and(|meant| meant != bucket) {
-                return Err(StoreError::NoSuchBucket { bucket: name });
-            }
+            let bucket = bucket.require(write)?;
             let old = current::read_current(write, bucket, &key)?;
             current::check(&options.conditions, old.as_ref(), &key)?;
             let record = ObjectRecord {

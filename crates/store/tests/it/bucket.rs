@@ -16,7 +16,7 @@ fn a_bucket_is_created_once_and_belongs_to_its_owner() {
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
         let stolen = store.create_bucket(name("bucket"), other, "us-east-1".to_owned()).wait();
         assert!(matches!(stolen, Err(StoreError::BucketAlreadyExists { .. })), "{stolen:?}");
-        let bucket = store.bucket(&name("bucket")).expect("there");
+        let bucket = bucket(store, "bucket");
         assert_eq!((bucket.owner.clone(), bucket.region.as_str()), (owner(), "us-east-1"));
     });
 }
@@ -24,17 +24,18 @@ fn a_bucket_is_created_once_and_belongs_to_its_owner() {
 #[test]
 fn only_an_empty_bucket_is_deleted_and_the_name_is_free_again() {
     on_every_backend(|store| {
-        let delete_bucket = || store.delete_bucket(name("bucket")).wait();
+        let first = bucket(store, "bucket");
+        let delete_bucket = || store.delete_bucket(&first).wait();
         put(store, "a", b"x");
         assert!(matches!(delete_bucket(), Err(StoreError::BucketNotEmpty { .. })));
         delete(store, "a");
-        let id = store.bucket(&name("bucket")).expect("there").id;
         delete_bucket().expect("empty");
         assert!(matches!(delete_bucket(), Err(StoreError::NoSuchBucket { .. })));
         let gone = store.bucket(&name("bucket"));
         assert!(matches!(gone, Err(StoreError::NoSuchBucket { .. })), "{gone:?}");
         create_bucket(store, "bucket");
-        assert_ne!(store.bucket(&name("bucket")).expect("there").id, id);
+        assert_ne!(bucket(store, "bucket").id, first.id);
+        assert!(matches!(delete_bucket(), Err(StoreError::NoSuchBucket { .. })), "another one");
     });
 }
 
@@ -43,9 +44,9 @@ fn uploads_in_progress_end_with_their_bucket() {
     on_every_backend(|store| {
         let upload = create_upload(store, "a");
         put_part(store, "a", &upload, 1, &bytes(1, 1000)).expect("part");
-        store.delete_bucket(name("bucket")).wait().expect("no objects");
+        delete_bucket(store, "bucket");
         create_bucket(store, "bucket");
-        let gone = store.upload(&name("bucket"), &key("a"), &upload);
+        let gone = store.upload(&bucket(store, "bucket"), &key("a"), &upload);
         assert!(matches!(gone, Err(StoreError::NoSuchUpload { .. })), "{gone:?}");
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 0);
@@ -55,11 +56,10 @@ fn uploads_in_progress_end_with_their_bucket() {
 #[test]
 fn nothing_is_written_into_a_bucket_that_is_gone() {
     on_every_backend(|store| {
-        // Known to the cache, and staged before the bucket goes.
-        store.bucket(&name("bucket")).expect("there");
+        let bucket = bucket(store, "bucket");
         let body = stage(store, &bytes(1, 1000)).expect("staged");
-        let deleted = store.delete_bucket(name("bucket"));
-        let put = store.put_object(&name("bucket"), key("a"), body, Default::default());
+        let deleted = store.delete_bucket(&bucket);
+        let put = store.put_object(&bucket, key("a"), body, Default::default());
         deleted.wait().expect("empty");
         let refused = put.wait();
         assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
@@ -71,16 +71,15 @@ fn nothing_is_written_into_a_bucket_that_is_gone() {
 #[test]
 fn nothing_is_written_into_another_bucket_that_has_got_the_name() {
     on_every_backend(|store| {
-        let meant = store.bucket(&name("bucket")).expect("there").id;
+        let meant = bucket(store, "bucket");
         let body = stage(store, &bytes(1, 1000)).expect("staged");
-        store.delete_bucket(name("bucket")).wait().expect("empty");
+        delete_bucket(store, "bucket");
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
         let created = store.create_bucket(name("bucket"), other, "us-east-1".to_owned());
         created.wait().expect("free again");
-        let options = PutOptions { bucket: Some(meant), ..PutOptions::default() };
-        let refused = store.put_object(&name("bucket"), key("a"), body, options).wait();
+        let refused = store.put_object(&meant, key("a"), body, PutOptions::default()).wait();
         assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
-        let head = store.head_object(&name("bucket"), &key("a"), None);
+        let head = store.head_object(&bucket(store, "bucket"), &key("a"), None);
         assert!(matches!(head, Err(StoreError::NoSuchKey { .. })), "{head:?}");
     });
 }
@@ -129,9 +128,9 @@ fn a_bucket_with_many_uploads_goes_at_once_and_its_successor_does_not_see_them()
                 id
             })
             .collect();
-        store.delete_bucket(name("bucket")).wait().expect("no objects");
+        delete_bucket(store, "bucket");
         create_bucket(store, "bucket");
-        let page = store.list_uploads(&name("bucket"), &ListUploadsQuery::default());
+        let page = store.list_uploads(&bucket(store, "bucket"), &ListUploadsQuery::default());
         assert_eq!(page.expect("listed").entries, []);
         let gone = put_part(store, "key 0", &uploads[0], 2, b"0123456789");
         assert!(matches!(gone, Err(StoreError::NoSuchUpload { .. })), "{gone:?}");
@@ -152,7 +151,7 @@ fn the_uploads_of_a_deleted_bucket_end_in_steps_also_after_a_restart() {
     for i in 0..600 {
         create_upload(&store, &format!("key {i}"));
     }
-    store.delete_bucket(name("bucket")).wait().expect("no objects");
+    delete_bucket(&store, "bucket");
     let store = Store::open_on(Arc::new(disk.crash()), config(2)).expect("opens");
     assert_eq!(store.reclaim().expect("reclaim").uploads, 600);
     assert_eq!(store.reclaim().expect("reclaim").uploads, 0);
@@ -178,7 +177,7 @@ fn documents_are_kept_by_kind_and_go_with_their_bucket() {
         let large = store.put_document(&bucket, DocumentKind::Cors, vec![0; (1 << 20) + 1]).wait();
         assert!(matches!(large, Err(StoreError::InvalidRequest { .. })), "{large:?}");
 
-        store.delete_bucket(name("bucket")).wait().expect("empty");
+        delete_bucket(store, "bucket");
         create_bucket(store, "bucket");
         let other = store.bucket(&name("bucket")).expect("there");
         assert_eq!(store.get_document(&other, DocumentKind::Policy).expect("an answer"), None);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    BodyOptions, BucketName, CompletePart, ManualClock, ObjectKey, ObjectVersion, Owner, Part,
-    PartNumber, PutOptions, ReadSelection, SeededRandom, StagedBody, Store, StoreConfig,
+    BodyOptions, Bucket, BucketName, CompletePart, ManualClock, ObjectKey, ObjectVersion, Owner,
+    Part, PartNumber, PutOptions, ReadSelection, SeededRandom, StagedBody, Store, StoreConfig,
     StoreError, UploadId,
 };
 
@@ -63,6 +63,15 @@ pub(crate) fn create_bucket(store: &Store, bucket: &str) {
     created.wait().expect("a new bucket");
 }
 
+/// The bucket that has the name now.
+pub(crate) fn bucket(store: &Store, bucket: &str) -> Arc<Bucket> {
+    store.bucket(&name(bucket)).expect("there is such a bucket")
+}
+
+pub(crate) fn delete_bucket(store: &Store, name: &str) {
+    store.delete_bucket(&bucket(store, name)).wait().expect("empty");
+}
+
 /// Bytes that are not those of another seed.
 pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let random = SeededRandom::new(seed);
@@ -84,11 +93,17 @@ pub(crate) fn try_put(
     options: PutOptions,
 ) -> Result<ObjectVersion, StoreError> {
     let body = stage(store, body)?;
-    store.put_object(&name("bucket"), key(object), body, options).wait()
+    store.put_object(&bucket(store, "bucket"), key(object), body, options).wait()
 }
 
 pub(crate) fn put(store: &Store, object: &str, body: &[u8]) -> ObjectVersion {
     try_put(store, object, body, PutOptions::default()).expect("put")
+}
+
+pub(crate) fn put_into(store: &Store, name: &str, object: &str, body: &[u8]) {
+    let body = stage(store, body).expect("staged");
+    let put = store.put_object(&bucket(store, name), key(object), body, PutOptions::default());
+    put.wait().expect("put");
 }
 
 pub(crate) fn try_get(
@@ -98,7 +113,7 @@ pub(crate) fn try_get(
 ) -> Result<(ObjectVersion, Vec<u8>), StoreError> {
     let select = |_: &ObjectVersion| Ok(selection.clone());
     let (version, _, mut reader) =
-        store.get_object(&name("bucket"), &key(object), None, &select)?;
+        store.get_object(&bucket(store, "bucket"), &key(object), None, &select)?;
     let expected = reader.remaining();
     let mut body = Vec::new();
     loop {
@@ -122,12 +137,17 @@ pub(crate) fn get(store: &Store, object: &str) -> Vec<u8> {
 }
 
 pub(crate) fn delete(store: &Store, object: &str) {
-    let deleted = store.delete_object(&name("bucket"), key(object), None, Default::default());
+    delete_from(store, "bucket", object);
+}
+
+pub(crate) fn delete_from(store: &Store, name: &str, object: &str) {
+    let bucket = bucket(store, name);
+    let deleted = store.delete_object(&bucket, key(object), None, Default::default());
     deleted.wait().expect("delete");
 }
 
 pub(crate) fn create_upload(store: &Store, object: &str) -> UploadId {
-    let upload = store.create_upload(&name("bucket"), key(object), Default::default());
+    let upload = store.create_upload(&bucket(store, "bucket"), key(object), Default::default());
     upload.wait().expect("create upload").id
 }
 
@@ -139,7 +159,7 @@ pub(crate) fn put_part(
     body: &[u8],
 ) -> Result<Part, StoreError> {
     let body = stage(store, body)?;
-    store.put_part(&name("bucket"), &key(object), id, number(part), body, None).wait()
+    store.put_part(&bucket(store, "bucket"), &key(object), id, number(part), body, None).wait()
 }
 
 pub(crate) fn complete(
@@ -150,7 +170,9 @@ pub(crate) fn complete(
 ) -> Result<ObjectVersion, StoreError> {
     let part = |part: &u16| CompletePart { number: number(*part), etag: None, checksum: None };
     let parts = parts.iter().map(part).collect();
-    store.complete_upload(&name("bucket"), &key(object), id, parts, Default::default()).wait()
+    store
+        .complete_upload(&bucket(store, "bucket"), &key(object), id, parts, Default::default())
+        .wait()
 }
 
 /// The number of blobs, none of which is damaged or an orphan.

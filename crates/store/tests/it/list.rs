@@ -32,7 +32,8 @@ fn pages_put_together_are_the_whole_listing() {
                     };
                     let mut shown = Vec::new();
                     loop {
-                        let page = store.list_objects(&name("bucket"), &query).expect("list");
+                        let page =
+                            store.list_objects(&bucket(store, "bucket"), &query).expect("list");
                         assert!(page.entries.len() <= max);
                         shown.extend(page.entries.into_iter().map(|entry| match entry {
                             ListEntry::Object(object) => object.key,
@@ -74,7 +75,7 @@ fn a_page_is_cut_only_when_something_follows() {
         let list = |delimiter: Option<&str>, max| {
             let delimiter = delimiter.map(str::to_owned);
             let query = ListQuery { delimiter, max, ..ListQuery::default() };
-            store.list_objects(&name("bucket"), &query).expect("list")
+            store.list_objects(&bucket(store, "bucket"), &query).expect("list")
         };
         assert!(list(None, 3).next.is_none() && list(None, 2).next.is_some());
         assert!(list(Some("/"), 2).next.is_none() && list(Some("/"), 1).next.is_some());
@@ -88,14 +89,14 @@ fn a_listing_shows_size_tag_and_owner() {
     on_every_backend(|store| {
         let version = put(store, "a", &bytes(1, 300));
         let query = ListQuery { max: 10, ..ListQuery::default() };
-        let page = store.list_objects(&name("bucket"), &query).expect("list");
+        let page = store.list_objects(&bucket(store, "bucket"), &query).expect("list");
         let [ListEntry::Object(object)] = &page.entries[..] else { panic!("{page:?}") };
         assert_eq!(
             (object.bytes, object.etag, object.modified_ms),
             (300, version.etag, version.modified_ms)
         );
         let query = ListVersionsQuery { max: 10, ..ListVersionsQuery::default() };
-        let versions = store.list_versions(&name("bucket"), &query).expect("list");
+        let versions = store.list_versions(&bucket(store, "bucket"), &query).expect("list");
         let [VersionEntry::Version(listed)] = &versions.entries[..] else { panic!("{versions:?}") };
         assert!(listed.version_id.is_null() && listed.is_latest);
         assert_eq!(listed.object, *object);

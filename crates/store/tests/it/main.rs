@@ -1,6 +1,7 @@
 //! The store as its callers see it.
 
 mod bucket;
+mod copy_source;
 mod crash;
 mod directory;
 mod disk_full;

@@ -40,7 +40,7 @@ fn parts_become_one_object_that_reads_by_range_and_by_part() {
             let part = try_get(store, "a", ReadSelection::Part(number(position))).expect("part").1;
             assert!(part == whole[offset as usize..(offset + bytes) as usize], "part {position}");
             let (_, info) = store
-                .object_part(&name("bucket"), &key("a"), None, number(position))
+                .object_part(&bucket(store, "bucket"), &key("a"), None, number(position))
                 .expect("part");
             assert_eq!((info.offset, info.bytes), (offset, bytes));
         }
@@ -48,7 +48,8 @@ fn parts_become_one_object_that_reads_by_range_and_by_part() {
         assert!(matches!(fifth, Err(StoreError::InvalidPartNumber)), "{fifth:?}");
         let list = |after, max| {
             let after = Some(after).filter(|after| *after > 0).map(number);
-            let parts = store.list_object_parts(&name("bucket"), &key("a"), None, after, max);
+            let parts =
+                store.list_object_parts(&bucket(store, "bucket"), &key("a"), None, after, max);
             parts.expect("parts").iter().map(|part| part.number.get()).collect::<Vec<_>>()
         };
         assert_eq!((list(0, 10), list(2, 10), list(1, 1)), (vec![1, 2, 3, 4], vec![3, 4], vec![2]));
@@ -63,7 +64,7 @@ fn only_what_was_uploaded_is_completed() {
         put_part(store, "a", &id, 1, &bytes(2, 4)).expect("part");
         put_part(store, "a", &id, 3, &bytes(3, 500)).expect("part");
         let complete_with = |parts: Vec<CompletePart>, options: CompleteOptions| {
-            store.complete_upload(&name("bucket"), &key("a"), &id, parts, options).wait()
+            store.complete_upload(&bucket(store, "bucket"), &key("a"), &id, parts, options).wait()
         };
         let part_with = |part: u16, etag: Option<&str>| CompletePart {
             number: number(part),
@@ -114,13 +115,15 @@ fn a_repeated_complete_answers_as_the_first_while_the_object_is_there() {
         let complete_once = || {
             let part = CompletePart { number: number(1), etag: None, checksum: None };
             let options = absent.clone();
-            store.complete_upload(&name("bucket"), &key("a"), &id, vec![part], options).wait()
+            store
+                .complete_upload(&bucket(store, "bucket"), &key("a"), &id, vec![part], options)
+                .wait()
         };
         let first = complete_once().expect("first");
         assert_eq!(complete_once().expect("again"), first);
         let late = put_part(store, "a", &id, 2, b"late");
         assert!(matches!(late, Err(StoreError::NoSuchUpload { .. })), "{late:?}");
-        let aborted = store.abort_upload(&name("bucket"), &key("a"), &id).wait();
+        let aborted = store.abort_upload(&bucket(store, "bucket"), &key("a"), &id).wait();
         assert!(matches!(aborted, Err(StoreError::NoSuchUpload { .. })), "{aborted:?}");
         put(store, "a", b"other");
         assert!(matches!(complete_once(), Err(StoreError::NoSuchUpload { .. })));
@@ -137,7 +140,7 @@ fn an_upload_is_known_by_bucket_key_and_id_together() {
             assert!(matches!(put, Err(StoreError::NoSuchUpload { .. })), "{put:?}");
             let done = complete(store, object, id, &[1]);
             assert!(matches!(done, Err(StoreError::NoSuchUpload { .. })), "{done:?}");
-            let found = store.upload(&name("bucket"), &key(object), id);
+            let found = store.upload(&bucket(store, "bucket"), &key(object), id);
             assert!(matches!(found, Err(StoreError::NoSuchUpload { .. })), "{found:?}");
         }
         store.reclaim().expect("reclaim");
@@ -157,7 +160,7 @@ fn replaced_parts_and_aborted_uploads_leave_nothing() {
         }
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 599);
-        store.abort_upload(&name("bucket"), &key("a"), &id).wait().expect("abort");
+        store.abort_upload(&bucket(store, "bucket"), &key("a"), &id).wait().expect("abort");
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 0);
     });
@@ -167,8 +170,9 @@ fn replaced_parts_and_aborted_uploads_leave_nothing() {
 fn a_copy_of_a_multipart_object_shares_its_parts() {
     on_every_backend(|store| {
         let whole = upload_parts(store, "a");
-        let source = ObjectId { bucket: name("bucket"), key: key("a"), version: None };
-        let copied = store.copy_object(source, &name("bucket"), key("b"), CopyOptions::default());
+        let source = ObjectId { bucket: bucket(store, "bucket"), key: key("a"), version: None };
+        let copied =
+            store.copy_object(source, &bucket(store, "bucket"), key("b"), CopyOptions::default());
         assert_eq!(copied.wait().expect("copy").object.part_count, Some(4));
         delete(store, "a");
         store.reclaim().expect("reclaim");
@@ -188,10 +192,17 @@ fn parts_are_copied_from_ranges_of_any_object() {
         put(store, "tiny", b"0123456789");
         let id = create_upload(store, "a");
         let copy = |from: &str, range, part| {
-            let source = ObjectId { bucket: name("bucket"), key: key(from), version: None };
+            let source =
+                ObjectId { bucket: bucket(store, "bucket"), key: key(from), version: None };
             let options = CopyPartOptions { range, ..CopyPartOptions::default() };
-            let copied =
-                store.copy_part(source, &name("bucket"), &key("a"), &id, number(part), options);
+            let copied = store.copy_part(
+                source,
+                &bucket(store, "bucket"),
+                &key("a"),
+                &id,
+                number(part),
+                options,
+            );
             copied.wait().map(|outcome| outcome.part)
         };
         let end = whole.len() as u64;
@@ -249,13 +260,13 @@ fn the_checksum_of_the_whole_follows_from_those_of_the_parts() {
             let values = bodies.each_ref().map(|body| checksum(algorithm, body));
             let options =
                 UploadOptions { checksum: Some((algorithm, kind)), ..UploadOptions::default() };
-            let upload = store.create_upload(&name("bucket"), key("a"), options).wait();
+            let upload = store.create_upload(&bucket(store, "bucket"), key("a"), options).wait();
             let id = upload.expect("create").id;
             let bare = put_part(store, "a", &id, 1, &bodies[0]);
             assert!(matches!(bare, Err(StoreError::InvalidRequest { .. })), "{bare:?}");
             for (part, (body, value)) in (1..).zip(bodies.iter().zip(values)) {
                 let body = stage(store, body).expect("staged");
-                let (bucket, object, part) = (name("bucket"), key("a"), number(part));
+                let (bucket, object, part) = (bucket(store, "bucket"), key("a"), number(part));
                 let stored = store.put_part(&bucket, &object, &id, part, body, Some(value)).wait();
                 assert_eq!(stored.expect("part").checksum, Some(value));
             }
@@ -274,7 +285,15 @@ fn the_checksum_of_the_whole_follows_from_those_of_the_parts() {
                 let whole = ObjectChecksum { value: expected, kind, parts: None };
                 let options =
                     CompleteOptions { checksum: Some(whole), ..CompleteOptions::default() };
-                store.complete_upload(&name("bucket"), &key("a"), &id, parts.into(), options).wait()
+                store
+                    .complete_upload(
+                        &bucket(store, "bucket"),
+                        &key("a"),
+                        &id,
+                        parts.into(),
+                        options,
+                    )
+                    .wait()
             };
             let wrong = complete_with(values[0]);
             assert!(matches!(wrong, Err(StoreError::ChecksumMismatch { .. })), "{wrong:?}");
@@ -284,7 +303,7 @@ fn the_checksum_of_the_whole_follows_from_those_of_the_parts() {
             checksum: Some((ChecksumAlgorithm::Sha1, ChecksumType::FullObject)),
             ..UploadOptions::default()
         };
-        let refused = store.create_upload(&name("bucket"), key("a"), options).wait();
+        let refused = store.create_upload(&bucket(store, "bucket"), key("a"), options).wait();
         assert!(matches!(refused, Err(StoreError::InvalidRequest { .. })), "{refused:?}");
     });
 }
@@ -294,7 +313,7 @@ fn a_reader_of_parts_is_not_disturbed_by_their_deletion() {
     on_every_backend(|store| {
         let whole = upload_parts(store, "a");
         let select = |_: &_| Ok(ReadSelection::Whole);
-        let opened = store.get_object(&name("bucket"), &key("a"), None, &select);
+        let opened = store.get_object(&bucket(store, "bucket"), &key("a"), None, &select);
         let (_, _, mut reader) = opened.expect("get");
         delete(store, "a");
         let report = store.reclaim().expect("reclaim");

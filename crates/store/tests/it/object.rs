@@ -8,12 +8,15 @@ use liteio_store::{
 
 use crate::harness::*;
 
-fn source(object: &str) -> ObjectId {
-    ObjectId { bucket: name("bucket"), key: key(object), version: None }
+fn source(store: &Store, object: &str) -> ObjectId {
+    ObjectId { bucket: bucket(store, "bucket"), key: key(object), version: None }
 }
 
 fn copy(store: &Store, from: &str, to: &str, options: CopyOptions) -> Result<(), StoreError> {
-    store.copy_object(source(from), &name("bucket"), key(to), options).wait().map(drop)
+    store
+        .copy_object(source(store, from), &bucket(store, "bucket"), key(to), options)
+        .wait()
+        .map(drop)
 }
 
 #[test]
@@ -60,9 +63,9 @@ fn metadata_and_checksums_are_kept() {
             owner: owner(),
             ..PutOptions::default()
         };
-        let version = store.put_object(&name("bucket"), key("a"), body, options).wait();
+        let version = store.put_object(&bucket(store, "bucket"), key("a"), body, options).wait();
         let version = version.expect("put");
-        let found = store.head_object(&name("bucket"), &key("a"), None).expect("head");
+        let found = store.head_object(&bucket(store, "bucket"), &key("a"), None).expect("head");
         assert_eq!(found, version);
         assert_eq!((found.metadata, found.checksum, found.owner), (metadata, checksum, owner()));
     });
@@ -99,7 +102,8 @@ fn ranges_select_exactly_their_bytes() {
 fn versions_other_than_null_do_not_exist() {
     on_every_backend(|store| {
         put(store, "a", b"x");
-        let head = |object, version| store.head_object(&name("bucket"), &key(object), version);
+        let head =
+            |object, version| store.head_object(&bucket(store, "bucket"), &key(object), version);
         assert!(head("a", Some(&VersionId::Null)).is_ok());
         let id = VersionId::Id([1; 16]);
         let other = head("a", Some(&id));
@@ -108,8 +112,12 @@ fn versions_other_than_null_do_not_exist() {
         assert!(matches!(missing, Err(StoreError::NoSuchVersion { .. })), "{missing:?}");
         assert!(matches!(head("b", None), Err(StoreError::NoSuchKey { .. })));
         let delete = |version| {
-            let deleted =
-                store.delete_object(&name("bucket"), key("a"), Some(version), Default::default());
+            let deleted = store.delete_object(
+                &bucket(store, "bucket"),
+                key("a"),
+                Some(version),
+                Default::default(),
+            );
             deleted.wait().expect("delete").existed
         };
         assert!(!delete(id) && head("a", None).is_ok());
@@ -141,8 +149,9 @@ fn writes_are_decided_by_the_current_object() {
         assert!(put_if(if_match("\"00000000000000000000000000000000\"")).is_err());
         put_if(if_match(&format!("\"{}\"", version.etag))).expect("the tag matches");
 
-        let delete_if =
-            |conditions| store.delete_object(&name("bucket"), key("a"), None, conditions).wait();
+        let delete_if = |conditions| {
+            store.delete_object(&bucket(store, "bucket"), key("a"), None, conditions).wait()
+        };
         let kept = delete_if(if_match("\"00000000000000000000000000000000\""));
         assert!(matches!(kept, Err(StoreError::PreconditionFailed { .. })), "{kept:?}");
         assert!(delete_if(if_match("*")).expect("there").existed);
@@ -192,13 +201,14 @@ fn each_of_several_deletes_has_its_own_outcome() {
             target("c", WriteConditions::default()),
             target("c", WriteConditions::default()),
         ];
-        let outcomes = store.delete_objects(&name("bucket"), targets).wait().expect("deleted");
+        let outcomes =
+            store.delete_objects(&bucket(store, "bucket"), targets).wait().expect("deleted");
         let existed: Vec<_> =
             outcomes.into_iter().map(|outcome| outcome.ok().map(|it| it.existed)).collect();
         assert_eq!(existed, [Some(true), None, Some(false), Some(true), Some(false)]);
         assert_eq!(get(store, "b"), bytes(1, 300));
         let many = vec![target("x", WriteConditions::default()); 1001];
-        let refused = store.delete_objects(&name("bucket"), many).wait();
+        let refused = store.delete_objects(&bucket(store, "bucket"), many).wait();
         assert!(matches!(refused, Err(StoreError::InvalidRequest { .. })), "{refused:?}");
     });
 }
@@ -235,7 +245,8 @@ fn a_copy_takes_or_replaces_metadata_tags_and_checksum() {
         };
         let options = PutOptions { metadata: metadata.clone(), ..PutOptions::default() };
         try_put(store, "a", &bytes(1, 500), options).expect("put");
-        let head = |object| store.head_object(&name("bucket"), &key(object), None).expect("head");
+        let head =
+            |object| store.head_object(&bucket(store, "bucket"), &key(object), None).expect("head");
 
         copy(store, "a", "kept", CopyOptions::default()).expect("copy");
         let kept = head("kept").metadata;
@@ -286,7 +297,7 @@ fn an_open_reader_is_not_disturbed_by_what_comes_later() {
         let body = bytes(9, 800_000);
         put(store, "a", &body);
         let select = |_: &_| Ok(ReadSelection::Whole);
-        let opened = store.get_object(&name("bucket"), &key("a"), None, &select);
+        let opened = store.get_object(&bucket(store, "bucket"), &key("a"), None, &select);
         let (_, _, mut reader) = opened.expect("get");
         put(store, "a", b"new");
         store.reclaim().expect("reclaim");

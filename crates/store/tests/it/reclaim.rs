@@ -25,7 +25,10 @@ fn a_sweep_leaves_alone_what_is_on_its_way() {
         let body = stage(store, &bytes(2, 500)).expect("staged");
         let report = store.sweep().expect("sweep");
         assert_eq!((report.blobs, report.orphans), (2, 0));
-        store.put_object(&name("bucket"), key("b"), body, Default::default()).wait().expect("put");
+        store
+            .put_object(&bucket(store, "bucket"), key("b"), body, Default::default())
+            .wait()
+            .expect("put");
         assert_eq!(get(store, "b"), bytes(2, 500));
     });
 }
@@ -53,7 +56,7 @@ fn a_closed_store_says_so() {
     assert_eq!(store.health(), StoreHealth::Ready);
     store.close();
     store.close();
-    let refused = store.head_object(&name("bucket"), &key("a"), None);
+    let refused = store.head_object(&bucket(&store, "bucket"), &key("a"), None);
     assert!(matches!(refused, Err(StoreError::Closed)), "{refused:?}");
     let refused = try_put(&store, "a", b"x", Default::default());
     assert!(matches!(refused, Err(StoreError::Closed)), "{refused:?}");

@@ -6,6 +6,7 @@ mod tests;
 use std::ops::Bound;
 
 use super::{Part, Upload};
+use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::Read;
@@ -13,7 +14,7 @@ use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::upload::{PartFacts, UploadRecord};
 use crate::meta::{record, space};
-use crate::name::{BucketId, BucketName, ObjectKey, PartNumber, UploadId};
+use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
 use crate::object::list::walk::{Grouping, Place, key_text};
 use crate::store::Store;
 
@@ -72,14 +73,15 @@ impl Store {
     /// [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`].
     pub fn list_parts(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         key: &ObjectKey,
         id: &UploadId,
         after: Option<u16>,
         max: usize,
     ) -> Result<PartPage, StoreError> {
-        let bucket = self.bucket(bucket)?;
-        list_parts(&self.snapshot()?, bucket.id, key, id, after, max)
+        let snapshot = self.snapshot()?;
+        let bucket = bucket.require(&snapshot)?;
+        list_parts(&snapshot, bucket, key, id, after, max)
     }
 
     /// A page of the uploads of a bucket.
@@ -88,11 +90,12 @@ impl Store {
     /// [`StoreError::NoSuchBucket`].
     pub fn list_uploads(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         query: &ListUploadsQuery,
     ) -> Result<UploadPage, StoreError> {
-        let bucket = self.bucket(bucket)?;
-        list_uploads(&self.snapshot()?, bucket.id, query)
+        let snapshot = self.snapshot()?;
+        let bucket = bucket.require(&snapshot)?;
+        list_uploads(&snapshot, bucket, query)
     }
 }
 

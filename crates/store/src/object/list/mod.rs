@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
 use self::walk::{Grouping, Place, key_text};
+use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -16,7 +17,7 @@ use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::{Owner, space};
-use crate::name::{BucketId, BucketName};
+use crate::name::BucketId;
 use crate::store::Store;
 
 /// Which objects to list.
@@ -151,13 +152,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
-    pub fn list_objects(
-        &self,
-        bucket: &BucketName,
-        query: &ListQuery,
-    ) -> Result<ListPage, StoreError> {
-        let bucket = self.bucket(bucket)?;
-        list(&self.snapshot()?, bucket.id, query)
+    pub fn list_objects(&self, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
+        let snapshot = self.snapshot()?;
+        let page = list(&snapshot, bucket.id, query)?;
+        if page.entries.is_empty() {
+            bucket.require(&snapshot)?;
+        }
+        Ok(page)
     }
 }
 

@@ -7,13 +7,14 @@ use std::ops::Bound;
 
 use super::ListedObject;
 use super::list::walk::{Grouping, Place, key_text};
+use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::{Cursor, Read};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::{Owner, space};
-use crate::name::{BucketId, BucketName, VersionId};
+use crate::name::{BucketId, VersionId};
 use crate::store::Store;
 
 /// Which versions to list.
@@ -84,11 +85,15 @@ impl Store {
     /// [`StoreError::NoSuchBucket`].
     pub fn list_versions(
         &self,
-        bucket: &BucketName,
+        bucket: &Bucket,
         query: &ListVersionsQuery,
     ) -> Result<VersionPage, StoreError> {
-        let bucket = self.bucket(bucket)?;
-        list(&self.snapshot()?, bucket.id, query)
+        let snapshot = self.snapshot()?;
+        let page = list(&snapshot, bucket.id, query)?;
+        if page.entries.is_empty() {
+            bucket.require(&snapshot)?;
+        }
+        Ok(page)
     }
 }
 

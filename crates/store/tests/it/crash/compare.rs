@@ -2,8 +2,8 @@
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery,
-    ReadSelection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
+    Bucket, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
+    ListVersionsQuery, ReadSelection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -30,14 +30,15 @@ pub(super) fn check(store: &Store, model: &Model) -> Check {
 }
 
 fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
-    let bucket = bucket_name(name);
-    let query = ListQuery { max: 1000, ..ListQuery::default() };
+    let bucket = store.bucket(&bucket_name(name));
     let Some(wanted) = model.buckets.get(name) else {
-        return match store.list_objects(&bucket, &query) {
+        return match bucket {
             Err(StoreError::NoSuchBucket { .. }) => Ok(()),
             other => Err(format!("it should not be there: {other:?}")),
         };
     };
+    let bucket = bucket.map_err(|error| error.to_string())?;
+    let query = ListQuery { max: 1000, ..ListQuery::default() };
     let page = store.list_objects(&bucket, &query).map_err(|error| error.to_string())?;
     let listed = page.entries.into_iter().map(|entry| match entry {
         ListEntry::Object(object) => (object.key, object.bytes, object.etag, object.modified_ms),
@@ -62,15 +63,15 @@ fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
     same("the versions", &versions.collect(), &wanted.objects.keys().cloned().collect::<Vec<_>>())?;
 
     for key in KEYS {
-        let result = check_object(store, name, key, wanted.objects.get(key));
+        let result = check_object(store, &bucket, key, wanted.objects.get(key));
         result.map_err(|what| format!("{key:?}: {what}"))?;
     }
-    check_uploads(store, model, name)
+    check_uploads(store, model, &bucket)
 }
 
-fn check_object(store: &Store, bucket: &str, key: &str, wanted: Option<&ModelObject>) -> Check {
-    let (bucket, key) = (bucket_name(bucket), object_key(key));
-    let found = store.head_object(&bucket, &key, None);
+fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&ModelObject>) -> Check {
+    let key = object_key(key);
+    let found = store.head_object(bucket, &key, None);
     let Some(wanted) = wanted else {
         return match found {
             Err(StoreError::NoSuchKey { .. }) => Ok(()),
@@ -84,7 +85,7 @@ fn check_object(store: &Store, bucket: &str, key: &str, wanted: Option<&ModelObj
     same("the parts", &found.part_count, &wanted.part_count)?;
     let label = [("label".to_owned(), wanted.label.clone())];
     same("the metadata", &found.metadata.user[..], &label[..])?;
-    let bytes = read(store, &bucket, &key, ReadSelection::Whole);
+    let bytes = read(store, bucket, &key, ReadSelection::Whole);
     let bytes = bytes.map_err(|error| format!("it cannot be read: {error}"))?;
     if bytes[..] != wanted.bytes[..] {
         return Err(format!("its {} bytes are not those that were written", bytes.len()));
@@ -93,7 +94,7 @@ fn check_object(store: &Store, bucket: &str, key: &str, wanted: Option<&ModelObj
     if middle.is_empty() {
         return Ok(());
     }
-    let part = read(store, &bucket, &key, ReadSelection::Range(middle.clone()));
+    let part = read(store, bucket, &key, ReadSelection::Range(middle.clone()));
     let part = part.map_err(|error| format!("{middle:?} of it cannot be read: {error}"))?;
     match part[..] == wanted.bytes[middle.start as usize..middle.end as usize] {
         true => Ok(()),
@@ -101,11 +102,10 @@ fn check_object(store: &Store, bucket: &str, key: &str, wanted: Option<&ModelObj
     }
 }
 
-fn check_uploads(store: &Store, model: &Model, name: &str) -> Check {
-    let bucket = bucket_name(name);
+fn check_uploads(store: &Store, model: &Model, bucket: &Bucket) -> Check {
     let query = ListUploadsQuery { max: 1000, ..ListUploadsQuery::default() };
-    let page = store.list_uploads(&bucket, &query).map_err(|error| error.to_string())?;
-    let wanted: Vec<&ModelUpload> = model.open_uploads(name).collect();
+    let page = store.list_uploads(bucket, &query).map_err(|error| error.to_string())?;
+    let wanted: Vec<&ModelUpload> = model.open_uploads(bucket.name.as_str()).collect();
     same("the number of uploads", &page.entries.len(), &wanted.len())?;
     for (entry, wanted) in page.entries.into_iter().zip(wanted) {
         let UploadEntry::Upload(found) = entry else {
@@ -113,7 +113,7 @@ fn check_uploads(store: &Store, model: &Model, name: &str) -> Check {
         };
         let fields = (found.key.as_str(), found.initiated_ms, wanted.id.unwrap_or(found.id));
         same("an upload", &fields, &(wanted.key.as_str(), wanted.initiated_ms, found.id))?;
-        let page = store.list_parts(&bucket, &found.key, &found.id, None, 1000);
+        let page = store.list_parts(bucket, &found.key, &found.id, None, 1000);
         let page = page.map_err(|error| format!("parts cannot be listed: {error}"))?;
         let parts: Vec<_> = page
             .parts
@@ -191,10 +191,7 @@ pub(super) fn check_settled(store: &Store) -> Check {
 /// Deletes everything there is.
 fn empty(store: &Store) -> Result<(), StoreError> {
     for name in BUCKETS {
-        let bucket = bucket_name(name);
-        if store.bucket(&bucket).is_err() {
-            continue;
-        }
+        let Ok(bucket) = store.bucket(&bucket_name(name)) else { continue };
         for key in KEYS {
             store.delete_object(&bucket, object_key(key), None, Default::default()).wait()?;
         }
@@ -204,7 +201,7 @@ fn empty(store: &Store) -> Result<(), StoreError> {
                 store.abort_upload(&bucket, &upload.key, &upload.id).wait()?;
             }
         }
-        store.delete_bucket(bucket).wait()?;
+        store.delete_bucket(&bucket).wait()?;
     }
     store.reclaim().map(drop)
 }

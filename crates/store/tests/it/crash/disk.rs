@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    BodyOptions, BucketName, Clock, Durability, ManualClock, ObjectKey, Owner, ReadSelection,
-    SeededRandom, StagedBody, Store, StoreConfig, StoreError,
+    BodyOptions, Bucket, BucketName, Clock, Durability, ManualClock, ObjectKey, Owner,
+    ReadSelection, SeededRandom, StagedBody, Store, StoreConfig, StoreError,
 };
 
 /// Larger bodies get blobs; small, so that blobs need no large bodies.
@@ -62,7 +62,7 @@ pub(super) fn stage(store: &Store, bytes: &[u8]) -> Result<StagedBody, StoreErro
 /// The selected bytes of the current object.
 pub(super) fn read(
     store: &Store,
-    bucket: &BucketName,
+    bucket: &Bucket,
     key: &ObjectKey,
     selection: ReadSelection,
 ) -> Result<Vec<u8>, StoreError> {

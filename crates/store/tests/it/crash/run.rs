@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, ManualClock,
+    Bucket, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, ManualClock,
     ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth, UploadId,
     UploadOptions,
 };
@@ -223,8 +223,13 @@ fn metadata(turn: &Turn) -> ObjectMetadata {
     ObjectMetadata { user: vec![("label".to_owned(), turn.label())], ..ObjectMetadata::default() }
 }
 
-fn object_id((bucket, key): Place) -> ObjectId {
-    ObjectId { bucket: bucket_name(BUCKETS[bucket]), key: object_key(KEYS[key]), version: None }
+fn bucket_of(store: &Store, name: &str) -> Result<Arc<Bucket>, Failure> {
+    store.bucket(&bucket_name(name)).map_err(before_submission)
+}
+
+fn object_id(store: &Store, (bucket, key): Place) -> Result<ObjectId, Failure> {
+    let bucket = bucket_of(store, BUCKETS[bucket])?;
+    Ok(ObjectId { bucket, key: object_key(KEYS[key]), version: None })
 }
 
 /// Makes the call. Of a new upload it returns the id.
@@ -242,17 +247,17 @@ fn perform(
             store.create_bucket(name, owner(), "us-east-1".to_owned()).wait()?;
         }
         Step::DeleteBucket { bucket } => {
-            store.delete_bucket(bucket_name(BUCKETS[bucket])).wait()?
+            store.delete_bucket(&bucket_of(store, BUCKETS[bucket])?).wait()?
         }
         Step::Put { place, bytes } => {
-            let target = object_id(place);
+            let target = object_id(store, place)?;
             let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
             let options =
                 PutOptions { metadata: metadata(turn), owner: owner(), ..PutOptions::default() };
             store.put_object(&target.bucket, target.key, body, options).wait()?;
         }
         Step::Delete { place } => {
-            let target = object_id(place);
+            let target = object_id(store, place)?;
             store.delete_object(&target.bucket, target.key, None, Default::default()).wait()?;
         }
         Step::DeleteAll { bucket } => {
@@ -261,23 +266,25 @@ fn perform(
                 version: None,
                 conditions: Default::default(),
             });
-            let outcomes =
-                store.delete_objects(&bucket_name(BUCKETS[bucket]), targets.to_vec()).wait()?;
+            let bucket = bucket_of(store, BUCKETS[bucket])?;
+            let outcomes = store.delete_objects(&bucket, targets.to_vec()).wait()?;
             for outcome in outcomes {
                 outcome?;
             }
         }
         Step::Copy { from, to, is_relabelled } => {
-            let target = object_id(to);
+            let target = object_id(store, to)?;
             let options = CopyOptions {
                 metadata: is_relabelled.then(|| metadata(turn)),
                 owner: owner(),
                 ..CopyOptions::default()
             };
-            store.copy_object(object_id(from), &target.bucket, target.key, options).wait()?;
+            store
+                .copy_object(object_id(store, from)?, &target.bucket, target.key, options)
+                .wait()?;
         }
         Step::CreateUpload { slot: _, place } => {
-            let target = object_id(place);
+            let target = object_id(store, place)?;
             let options = UploadOptions {
                 metadata: metadata(turn),
                 owner: owner(),
@@ -288,14 +295,14 @@ fn perform(
         }
         Step::PutPart { slot, number, bytes } => {
             let upload = upload_of(slot);
-            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
             let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
             let number = PartNumber::new(number).expect("valid");
             store.put_part(&bucket, &key, &id_of(slot), number, body, None).wait()?;
         }
         Step::CopyPart { slot, number, from, is_whole } => {
             let upload = upload_of(slot);
-            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
             let number = PartNumber::new(number).expect("valid");
             let source = model.buckets.get(BUCKETS[from.0]);
             let source = source.and_then(|bucket| bucket.objects.get(KEYS[from.1]));
@@ -305,11 +312,11 @@ fn perform(
                 ..CopyPartOptions::default()
             };
             let id = id_of(slot);
-            store.copy_part(object_id(from), &bucket, &key, &id, number, options).wait()?;
+            store.copy_part(object_id(store, from)?, &bucket, &key, &id, number, options).wait()?;
         }
         Step::Complete { slot } => {
             let upload = upload_of(slot);
-            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
             let parts = upload.parts.keys().map(|number| CompletePart {
                 number: PartNumber::new(*number).expect("valid"),
                 etag: None,
@@ -321,7 +328,7 @@ fn perform(
         }
         Step::Abort { slot } => {
             let upload = upload_of(slot);
-            let (bucket, key) = (bucket_name(&upload.bucket), object_key(&upload.key));
+            let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
             store.abort_upload(&bucket, &key, &id_of(slot)).wait()?;
         }
         Step::Reclaim => drop(store.reclaim()?),
