@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::StoreConfig;
+use crate::error::StoreError;
 use crate::name::UploadId;
 
 /// Bits of a stamp below the milliseconds: so many ids a millisecond before they run ahead of the
@@ -24,10 +25,24 @@ impl Ids {
         now.max(last.wrapping_add(1))
     }
 
-    /// An id for a new version: smaller than all before it. The tail makes it unique also when the
-    /// clock was set back between two runs.
-    pub(crate) fn version(&self, config: &StoreConfig) -> [u8; 16] {
-        self.id(!self.next_stamp(config.clock.now_ms()), config)
+    /// An id for a new version: smaller than all before it in this run, and than `newest`, that of the
+    /// newest version of the key. The clock may have been set back since that was written.
+    ///
+    /// # Errors
+    /// [`StoreError::Internal`] when there is none.
+    pub(crate) fn version(
+        &self,
+        config: &StoreConfig,
+        newest: Option<&[u8; 16]>,
+    ) -> Result<[u8; 16], StoreError> {
+        let stamp = !self.next_stamp(config.clock.now_ms());
+        let newest = newest.and_then(|newest| newest.first_chunk()).copied();
+        let stamp = match newest.map(u64::from_be_bytes) {
+            Some(newest) if newest <= stamp => newest.checked_sub(1),
+            _ => Some(stamp),
+        };
+        let none_left = || StoreError::Internal { what: "no version id is left".to_owned() };
+        Ok(self.id(stamp.ok_or_else(none_left)?, config))
     }
 
     /// An id for a new upload: greater than all before it.
@@ -60,11 +75,25 @@ mod tests {
         for now_ms in [1_000_000, 1_000_000, 5_000, 1_000_001] {
             clock.set_ms(now_ms);
             uploads.push(ids.upload(&config));
-            versions.push(ids.version(&config));
+            versions.push(ids.version(&config, None).expect("an id"));
         }
         assert!(
             uploads.is_sorted() && versions.iter().rev().is_sorted(),
             "{uploads:?} {versions:?}"
         );
+    }
+
+    #[test]
+    fn a_version_is_newer_than_the_newest_of_its_key_after_a_restart_too() {
+        let clock = Arc::new(ManualClock::new(1_000_000));
+        let config = StoreConfig { clock: clock.clone(), ..StoreConfig::memory() };
+        let mut newest = Ids::default().version(&config, None).expect("an id");
+        for now_ms in [1_000_000, 5_000, 0, 2_000_000] {
+            clock.set_ms(now_ms);
+            let version = Ids::default().version(&config, Some(&newest)).expect("an id");
+            assert!(version[..8] < newest[..8], "{version:?} {newest:?}");
+            newest = version;
+        }
+        Ids::default().version(&config, Some(&[0; 16])).expect_err("none is smaller");
     }
 }

@@ -57,6 +57,8 @@ mod object;
 pub mod vectors;
 
 mod attachment;
+#[cfg(test)]
+mod damage_tests;
 mod ids;
 mod open;
 mod pending;
@@ -79,14 +81,11 @@ pub use multipart::{
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,
 };
 pub use name::{BucketId, BucketName, IndexId, ObjectKey, PartNumber, UploadId, VersionId};
-#[cfg(any(test, feature = "test-util"))]
-pub use object::VersionChange;
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
     DeleteOutcome, DeleteTarget, ListEntry, ListPage, ListQuery, ListStart, ListToken,
-    ListVersionsQuery, ListedDeleteMarker, ListedObject, ListedVersion, ObjectId, ObjectMetadata,
-    ObjectReader, ObjectVersion, Owner, PartInfo, PutOptions, ReadSelection, StagedBody,
-    StoredBytes, VersionEntry, VersionPage,
+    ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectReader, ObjectVersion, Owner,
+    PartInfo, PutOptions, ReadSelection, StagedBody, StoredBytes, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
 #[cfg(any(test, feature = "test-util"))]

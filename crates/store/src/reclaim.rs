@@ -209,13 +209,13 @@ fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool
         && let Some((place, value)) = cursor.next()?
         && place.starts_with(&prefix)
     {
-        batch.push((place.to_vec(), PartRecord::decode(value)?));
+        batch.push((place.to_vec(), PartRecord::decode_manifest(place, value)?));
     }
     drop(cursor);
     let is_gone = batch.len() < RECLAIM_BATCH;
-    for (place, part) in &batch {
+    for (place, content) in &batch {
         write.delete(place)?;
-        reference::release(&part.content, write)?;
+        reference::release(content, write)?;
     }
     if is_gone {
         write.delete(&space::deletion(&ContentId::Parts(*list)))?;

@@ -122,13 +122,13 @@ impl Store {
             }
         };
         for objects in [space::ALL_CURRENT, space::ALL_HISTORY] {
-            self.walk(&snapshot, objects, &mut |_, value| {
-                named(&ObjectRecord::decode(value)?.content);
+            self.walk(&snapshot, objects, &mut |place, value| {
+                named(&ObjectRecord::decode_manifest(place, value)?);
                 Ok(())
             })?;
         }
-        self.walk(&snapshot, space::ALL_PARTS, &mut |_, value| {
-            named(&PartRecord::decode(value)?.content);
+        self.walk(&snapshot, space::ALL_PARTS, &mut |place, value| {
+            named(&PartRecord::decode_manifest(place, value)?);
             Ok(())
         })?;
         self.walk(&snapshot, space::ALL_DELETIONS, &mut |key, _| {

@@ -98,6 +98,8 @@ impl Store {
             space::ALL_DOCUMENTS,
             space::ALL_CURRENT,
             space::ALL_HISTORY,
+            space::ALL_NULL_VERSIONS,
+            space::ALL_UPLOADS,
             space::ALL_PARTS,
             space::ALL_VECTORS,
             space::ALL_VECTOR_SLOTS,
@@ -226,11 +228,19 @@ impl Verifier<'_> {
             let result = document::decode(place, value).map(drop);
             return self.note(result, place, value, location);
         }
+        if let Some((bucket, key)) = space::split_null_version(place) {
+            let result = self.verify_null_version(bucket, key, value, &mut location);
+            return self.note(result, place, value, location);
+        }
+        if space::is_upload(place) {
+            let result = UploadRecord::decode(place, value).map(drop);
+            return self.note(result, place, value, location);
+        }
         let result = match space::split_part(place) {
             Some((upload, _)) => match self.upload_location(&upload)? {
                 Some(found) => {
                     location = found;
-                    self.verify_part(value)
+                    self.verify_part(place, value)
                 }
                 // Of a completed upload: it is read as a part of its object.
                 None => return Ok(()),
@@ -283,7 +293,7 @@ impl Verifier<'_> {
         if location.key.is_none() {
             return Err(StoreError::corrupt("a record's object key"));
         }
-        let record = ObjectRecord::decode(value)?;
+        let record = ObjectRecord::decode(place, value)?;
         location.version = Some(record.version_id());
         if record.is_delete_marker {
             return Ok(());
@@ -331,8 +341,29 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn verify_part(&mut self, value: &[u8]) -> Result<(), StoreError> {
-        self.verify_part_bytes(&PartRecord::decode(value)?)
+    fn verify_part(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.verify_part_bytes(&PartRecord::decode(place, value)?)
+    }
+
+    /// The index names the version `null` of the history.
+    fn verify_null_version(
+        &self,
+        bucket: BucketId,
+        key: &[u8],
+        stamp: &[u8],
+        location: &mut Location,
+    ) -> Result<(), StoreError> {
+        location.bucket = Some(bucket);
+        location.version = Some(VersionId::Null);
+        let key = String::from_utf8(key.to_vec()).ok().and_then(|key| ObjectKey::new(key).ok());
+        location.key.clone_from(&key);
+        let wrong = || StoreError::corrupt("the index of null versions names no such version");
+        let (key, stamp) = (key.ok_or_else(wrong)?, stamp.try_into().map_err(|_| wrong())?);
+        let place = space::history(bucket, key.as_str(), &stamp);
+        match ObjectRecord::read(&self.store.snapshot()?, &place)? {
+            Some(record) if record.is_null => Ok(()),
+            _ => Err(wrong()),
+        }
     }
 
     fn verify_part_bytes(&mut self, part: &PartRecord) -> Result<(), StoreError> {
@@ -354,8 +385,14 @@ impl Verifier<'_> {
 
     /// What an upload in progress is for.
     fn upload_location(&self, id: &UploadId) -> Result<Option<Location>, StoreError> {
-        let Some(upload) = UploadRecord::read(&self.store.snapshot()?, id)? else {
-            return Ok(None);
+        let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
+            Ok(Some(upload)) => upload,
+            Ok(None) => return Ok(None),
+            // It is in the report itself.
+            Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
+                return Ok(Some(Location::default()));
+            }
+            Err(error) => return Err(error),
         };
         let key = ObjectKey::new(upload.key).ok();
         Ok(Some(Location { bucket: Some(upload.bucket), key, version: None }))

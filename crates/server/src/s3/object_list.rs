@@ -221,10 +221,10 @@ fn write_versions(xml: &mut XmlWriter, page: &VersionPage, encoding: KeyEncoding
         match entry {
             VersionEntry::Version(version) => {
                 xml.open("Version");
-                xml.object(&version.object, encoding);
+                xml.object(version, encoding);
                 xml.value("VersionId", version.version_id);
                 xml.value("IsLatest", version.is_latest);
-                xml.owner("Owner", &version.object.owner);
+                xml.owner("Owner", &version.owner);
                 xml.close("Version");
             }
             VersionEntry::DeleteMarker(marker) => {

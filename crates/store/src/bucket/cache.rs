@@ -61,22 +61,12 @@ impl BucketCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meta::{Owner, Versioning};
     use crate::name::BucketId;
 
     #[test]
     fn what_was_loaded_before_a_removal_is_not_inserted_after_it() {
-        let name = BucketName::new("bucket").expect("a name");
-        let bucket = Arc::new(Bucket {
-            name: name.clone(),
-            id: BucketId(1),
-            created_ms: 0,
-            owner: Owner::default(),
-            region: String::new(),
-            versioning: Versioning::Never,
-            object_lock: false,
-            settings_stamp: 0,
-        });
+        let bucket = Arc::new(Bucket::with_id(BucketId(1)));
+        let name = bucket.name.clone();
         let cache = BucketCache::default();
         let generation = cache.generation();
         cache.insert(&bucket, generation);

@@ -11,12 +11,12 @@ pub(crate) use cache::BucketCache;
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::limits::LIST_BUCKETS_MAX;
-use crate::meta::bucket::{BucketRecord, StoreRecord, require};
+use crate::meta::bucket::{BucketRecord, BucketState, StoreRecord, require};
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
 use crate::meta::{Owner, Versioning, space};
 use crate::name::{BucketId, BucketName};
-use crate::object::current::WakeReclaimer;
+use crate::object::release::WakeReclaimer;
 use crate::pending::{Committed, Pending};
 use crate::store::{Shared, Store};
 
@@ -29,20 +29,22 @@ pub struct Bucket {
     pub id: BucketId,
     /// When it was created, in milliseconds since 1970.
     pub created_ms: u64,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
-    /// Where it was created.
+    /// The region that it was created in.
     pub region: String,
-    /// Whether it keeps versions.
+    /// The state of versioning.
     pub versioning: Versioning,
-    /// Whether its versions may be locked.
+    /// `true` when its versions may be locked.
     pub object_lock: bool,
     /// Another one after every change of a setting or document. With the id it names one state of all
     /// of them.
     pub settings_stamp: u64,
+    /// `true` when the history of its objects is not indexed.
+    pub(crate) is_version_1: bool,
 }
 
-/// Which buckets to list.
+/// A query for a page of buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListBuckets {
     /// Names that begin so.
@@ -85,6 +87,7 @@ impl Store {
                 created_ms: shared.config.clock.now_ms(),
                 owner: owner.clone(),
                 region: region.clone(),
+                is_version_1: false,
             };
             record.write(write, &name)?;
             Ok(Committed::new(Bucket::new(name.clone(), record)))
@@ -174,8 +177,13 @@ impl Bucket {
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
     pub(crate) fn require(&self, from: &impl Read) -> Result<BucketId, StoreError> {
+        self.state(from).map(|state| state.id)
+    }
+
+    /// The state of the bucket, as [`Bucket::require`].
+    pub(crate) fn state(&self, from: &impl Read) -> Result<BucketState, StoreError> {
         match require(from, &self.name)? {
-            id if id == self.id => Ok(id),
+            state if state.id == self.id => Ok(state),
             _ => Err(StoreError::NoSuchBucket { bucket: self.name.clone() }),
         }
     }
@@ -190,10 +198,36 @@ impl Bucket {
         }
     }
 
+    /// A bucket that only has an id.
+    #[cfg(test)]
+    pub(crate) fn with_id(id: BucketId) -> Self {
+        let record = BucketRecord {
+            id,
+            versioning: Versioning::Never,
+            object_lock: false,
+            settings_stamp: 0,
+            created_ms: 0,
+            owner: Owner::default(),
+            region: String::new(),
+            is_version_1: false,
+        };
+        Self::new(BucketName::new("bucket").expect("a name"), record)
+    }
+
     fn new(name: BucketName, record: BucketRecord) -> Self {
         let BucketRecord { id, versioning, object_lock, settings_stamp, .. } = record;
-        let BucketRecord { created_ms, owner, region, .. } = record;
-        Self { name, id, created_ms, owner, region, versioning, object_lock, settings_stamp }
+        let BucketRecord { created_ms, owner, region, is_version_1, .. } = record;
+        Self {
+            name,
+            id,
+            created_ms,
+            owner,
+            region,
+            versioning,
+            object_lock,
+            settings_stamp,
+            is_version_1,
+        }
     }
 }
 

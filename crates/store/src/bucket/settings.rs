@@ -8,6 +8,7 @@ use crate::kv::{Transaction, Write};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::{DocumentKind, Versioning, document, space};
+use crate::object::history;
 use crate::pending::{Committed, Pending};
 use crate::store::{Shared, Store};
 
@@ -94,6 +95,9 @@ fn change(
     let record = BucketRecord::read(write, &bucket.name)?.filter(|record| record.id == bucket.id);
     let missing = || StoreError::NoSuchBucket { bucket: bucket.name.clone() };
     let mut record = record.ok_or_else(missing)?;
+    if record.is_version_1 && history::index(write, record.id)? {
+        record.versioning = Versioning::Suspended;
+    }
     change(&mut record)?;
     record.settings_stamp += 1;
     record.write(write, &bucket.name)?;

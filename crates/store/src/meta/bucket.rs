@@ -72,6 +72,24 @@ pub(crate) struct BucketRecord {
     pub(crate) created_ms: u64,
     pub(crate) owner: Owner,
     pub(crate) region: String,
+    /// `true` when it was read from version 1. Then the history of its objects is not indexed.
+    #[serde(skip)]
+    pub(crate) is_version_1: bool,
+}
+
+/// The part of the record that a write to an object needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BucketState {
+    pub(crate) id: BucketId,
+    pub(crate) versioning: Versioning,
+    pub(crate) is_version_1: bool,
+}
+
+impl BucketState {
+    /// `false` when no object has a history. Version 1 could keep one, though nothing wrote it.
+    pub(crate) fn has_history(&self) -> bool {
+        self.versioning != Versioning::Never || self.is_version_1
+    }
 }
 
 /// Version 1.
@@ -98,7 +116,17 @@ impl BucketRecord {
                 let BucketRecord1 { id, created_ms, owner, region } = record::decode(bytes, WHAT)?;
                 let (versioning, object_lock) = (Versioning::Never, false);
                 let settings_stamp = 0;
-                Ok(Self { id, versioning, object_lock, settings_stamp, created_ms, owner, region })
+                let is_version_1 = true;
+                Ok(Self {
+                    id,
+                    versioning,
+                    object_lock,
+                    settings_stamp,
+                    created_ms,
+                    owner,
+                    region,
+                    is_version_1,
+                })
             }
             _ => Sealed::open(place, bytes, WHAT)?.decode(WHAT),
         }
@@ -114,15 +142,25 @@ impl BucketRecord {
     }
 }
 
-/// The id of a bucket that a transaction writes to: whether it still exists is decided here.
-pub(crate) fn require(from: &impl Read, name: &BucketName) -> Result<BucketId, StoreError> {
+/// The state of the bucket that has the name, inside the transaction that writes to it.
+///
+/// # Errors
+/// [`StoreError::NoSuchBucket`].
+pub(crate) fn require(from: &impl Read, name: &BucketName) -> Result<BucketState, StoreError> {
     let place = space::bucket(name.as_str());
     let Some(bytes) = from.get(&place)? else {
         return Err(StoreError::NoSuchBucket { bucket: name.clone() });
     };
     match record::split_version(&bytes, VERSION)? {
-        (1, fields) => Ok(record::take(fields, WHAT)?.0),
-        _ => Ok(record::take(Sealed::open(&place, &bytes, WHAT)?.fields, WHAT)?.0),
+        (1, fields) => {
+            let (id, _) = record::take(fields, WHAT)?;
+            Ok(BucketState { id, versioning: Versioning::Never, is_version_1: true })
+        }
+        _ => {
+            let fields = Sealed::open(&place, &bytes, WHAT)?.fields;
+            let ((id, versioning), _) = record::take(fields, WHAT)?;
+            Ok(BucketState { id, versioning, is_version_1: false })
+        }
     }
 }
 
@@ -142,6 +180,7 @@ mod tests {
             created_ms: 1_700_000_000_000,
             owner: Owner { id: "id".to_owned(), display_name: "name".to_owned() },
             region: "eu-west-1".to_owned(),
+            is_version_1: false,
         }
     }
 
@@ -168,6 +207,7 @@ mod tests {
             versioning: Versioning::Never,
             object_lock: false,
             settings_stamp: 0,
+            is_version_1: true,
             ..sample()
         };
         assert_eq!(BucketRecord::decode(b"place", &encoded).expect("own bytes"), expected);

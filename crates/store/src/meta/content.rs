@@ -1,11 +1,11 @@
 //! Where the bytes of an object or of a part are.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::record;
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
 
@@ -46,47 +46,50 @@ pub(crate) enum Content {
     },
 }
 
-/// As it is stored: inline bytes follow the record's fields as they are.
+impl Default for Content {
+    /// No bytes.
+    fn default() -> Self {
+        Self::Inline(Bytes::new())
+    }
+}
+
+/// The manifest behind the fields of a record. Inline bytes are the body of the record.
 #[derive(Serialize, Deserialize)]
-pub(super) enum StoredContent {
+pub(super) enum StoredContent<'a> {
     Inline { bytes: u32 },
-    Extents(Vec<Extent>),
+    Extents(Cow<'a, [Extent]>),
     Parts { list: UploadId, count: u32, is_original: bool },
 }
 
 impl Content {
-    /// Appends to a record, as its end.
-    pub(super) fn append(&self, target: Vec<u8>) -> Vec<u8> {
-        let (stored, inline) = match self {
+    /// The manifest and the body of a record.
+    pub(super) fn to_stored(&self) -> (StoredContent<'_>, &[u8]) {
+        match self {
             Self::Inline(bytes) => {
                 let length = u32::try_from(bytes.len()).expect("inline bytes are few");
-                (StoredContent::Inline { bytes: length }, &bytes[..])
+                (StoredContent::Inline { bytes: length }, bytes)
             }
-            Self::Extents(extents) => (StoredContent::Extents(extents.clone()), &[][..]),
+            Self::Extents(extents) => (StoredContent::Extents(Cow::Borrowed(extents)), &[]),
             Self::Parts { list, count, is_original } => {
                 let (list, count, is_original) = (*list, *count, *is_original);
-                (StoredContent::Parts { list, count, is_original }, &[][..])
+                (StoredContent::Parts { list, count, is_original }, &[])
             }
-        };
-        let mut target = record::append(&stored, target);
-        target.extend_from_slice(inline);
-        target
+        }
     }
 
-    /// Reads what [`Content::append`] wrote.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (stored, rest) = record::take(bytes, "a manifest")?;
+    /// The inverse of [`Content::to_stored`].
+    pub(super) fn from_stored(stored: StoredContent<'_>, body: &[u8]) -> Result<Self, StoreError> {
         let (content, inline_bytes) = match stored {
             StoredContent::Inline { bytes } => (None, bytes as usize),
             StoredContent::Extents(extents) => {
-                for extent in &extents {
+                for extent in &*extents {
                     let end = extent.offset.checked_add(extent.bytes);
                     if end.is_none_or(|end| end > extent.blob_bytes) {
                         return Err(StoreError::corrupt("an extent is not within its blob"));
                     }
                 }
-                let content = Self::Extents(extents);
-                // Whoever cuts a range out adds them up.
+                let content = Self::Extents(extents.into_owned());
+                // A range is cut out of it by adding them up.
                 if content.bytes().is_none() {
                     return Err(StoreError::corrupt("a manifest's size overflows"));
                 }
@@ -96,10 +99,10 @@ impl Content {
                 (Some(Self::Parts { list, count, is_original }), 0)
             }
         };
-        if rest.len() != inline_bytes {
+        if body.len() != inline_bytes {
             return Err(StoreError::corrupt("a manifest of the wrong length"));
         }
-        Ok(content.unwrap_or_else(|| Self::Inline(Bytes::copy_from_slice(rest))))
+        Ok(content.unwrap_or_else(|| Self::Inline(Bytes::copy_from_slice(body))))
     }
 
     /// Bytes that it stands for; `None` for parts, whose sizes stand in their records.
@@ -133,6 +136,7 @@ pub(crate) fn slice_extents(extents: &[Extent], range: &Range<u64>) -> Vec<Exten
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::record;
 
     fn extent(blob: u8, offset: u64, bytes: u64) -> Extent {
         Extent { blob: [blob; 16], blob_bytes: 100, offset, bytes }
@@ -161,17 +165,36 @@ mod tests {
             Content::Parts { list: UploadId([3; 16]), count: 10_000, is_original: true },
         ];
         for content in contents {
-            let encoded = content.append(Vec::new());
-            assert_eq!(Content::decode(&encoded).expect("own bytes"), content);
-            for length in 0..encoded.len() {
-                Content::decode(&encoded[..length]).expect_err("cut");
+            let (fields, body) = encode(&content);
+            assert_eq!(decode(&fields, &body).expect("own bytes"), content);
+            for length in 0..fields.len() {
+                decode(&fields[..length], &body).expect_err("cut");
             }
-            Content::decode(&[&encoded[..], &[0]].concat()).expect_err("too long");
+            decode(&fields, &[&body[..], &[0]].concat()).expect_err("too long");
         }
-        let outside = Content::Extents(vec![extent(1, 99, 2)]).append(Vec::new());
-        Content::decode(&outside).expect_err("not within its blob");
-        let whole = Extent { blob_bytes: u64::MAX, offset: 0, bytes: u64::MAX, ..extent(1, 0, 0) };
-        let overflowing = Content::Extents(vec![whole; 2]).append(Vec::new());
-        Content::decode(&overflowing).expect_err("more bytes than can be counted");
+        for damaged in [
+            Content::Extents(vec![extent(1, 99, 2)]),
+            Content::Extents(vec![
+                Extent {
+                    blob_bytes: u64::MAX,
+                    offset: 0,
+                    bytes: u64::MAX,
+                    ..extent(1, 0, 0)
+                };
+                2
+            ]),
+        ] {
+            let (fields, body) = encode(&damaged);
+            decode(&fields, &body).expect_err("outside of its blob, or too many bytes");
+        }
+    }
+
+    fn encode(content: &Content) -> (Vec<u8>, Vec<u8>) {
+        let (stored, body) = content.to_stored();
+        (record::append(&stored, Vec::new()), body.to_vec())
+    }
+
+    fn decode(fields: &[u8], body: &[u8]) -> Result<Content, StoreError> {
+        Content::from_stored(record::take(fields, "a manifest")?.0, body)
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn decode<'a>(place: &[u8], bytes: &'a [u8]) -> Result<&'a [u8], Stor
     record::split_version(bytes, 1)?;
     let sealed = Sealed::open(place, bytes, WHAT)?;
     match sealed.fields.is_empty() {
-        true => sealed.body(WHAT),
+        true => sealed.body.verified(WHAT),
         false => Err(StoreError::corrupt("a document of a bucket is too long")),
     }
 }

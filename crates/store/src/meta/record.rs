@@ -89,9 +89,33 @@ pub(crate) fn seal(version: u8, place: &[u8], fields: &impl Serialize, body: &[u
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealed<'a> {
     pub(crate) fields: &'a [u8],
-    body: &'a [u8],
-    /// None without a body.
-    body_crc: Option<[u8; CRC_BYTES]>,
+    pub(crate) body: Body<'a>,
+}
+
+/// The body of a record, not verified yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    bytes: &'a [u8],
+    /// None without bytes, and in records that were not sealed.
+    crc: Option<[u8; CRC_BYTES]>,
+}
+
+impl<'a> Body<'a> {
+    /// Bytes behind the fields of a record that has no checksums.
+    pub(crate) fn unsealed(bytes: &'a [u8]) -> Self {
+        Self { bytes, crc: None }
+    }
+
+    /// The bytes, verified.
+    pub(crate) fn verified(self, what: &str) -> Result<&'a [u8], StoreError> {
+        let is_intact = |crc| crc_fast::crc32_iscsi(self.bytes).to_le_bytes() == crc;
+        match self.crc.is_none_or(is_intact) {
+            true => Ok(self.bytes),
+            false => {
+                Err(StoreError::corrupt(format!("the bytes of {what} do not have their checksum")))
+            }
+        }
+    }
 }
 
 impl<'a> Sealed<'a> {
@@ -100,7 +124,7 @@ impl<'a> Sealed<'a> {
         let cut = || StoreError::corrupt(format!("{what} is cut off"));
         let (_, rest) = bytes.split_first().ok_or_else(cut)?;
         let (body_bytes, rest): (u32, _) = take(rest, what)?;
-        let (body_crc, rest) = match body_bytes {
+        let (crc, rest) = match body_bytes {
             0 => (None, rest),
             _ => {
                 let (crc, rest) = rest.split_first_chunk::<CRC_BYTES>().ok_or_else(cut)?;
@@ -109,29 +133,18 @@ impl<'a> Sealed<'a> {
         };
         let covered = rest.len().checked_sub(body_bytes as usize).ok_or_else(cut)?;
         let (covered, body) = rest.split_at(covered);
-        let (fields, crc) = covered.split_last_chunk::<CRC_BYTES>().ok_or_else(cut)?;
+        let (fields, fields_crc) = covered.split_last_chunk::<CRC_BYTES>().ok_or_else(cut)?;
         let front = bytes.len() - rest.len();
-        if crc_of(place, &bytes[..front + fields.len()]) != *crc {
+        if crc_of(place, &bytes[..front + fields.len()]) != *fields_crc {
             return Err(StoreError::corrupt(format!("{what} does not have its checksum")));
         }
-        Ok(Self { fields, body, body_crc })
-    }
-
-    /// The body, verified.
-    pub(crate) fn body(&self, what: &str) -> Result<&'a [u8], StoreError> {
-        let crc = (!self.body.is_empty()).then(|| crc_fast::crc32_iscsi(self.body).to_le_bytes());
-        match crc == self.body_crc {
-            true => Ok(self.body),
-            false => {
-                Err(StoreError::corrupt(format!("the bytes of {what} do not have their checksum")))
-            }
-        }
+        Ok(Self { fields, body: Body { bytes: body, crc } })
     }
 
     /// The fields of a record that has nothing else.
     pub(crate) fn decode<T: Deserialize<'a>>(&self, what: &str) -> Result<T, StoreError> {
         let (value, rest) = take(self.fields, what)?;
-        match rest.is_empty() && self.body.is_empty() {
+        match rest.is_empty() && self.body.bytes.is_empty() {
             true => Ok(value),
             false => Err(StoreError::corrupt(format!("{what} is too long"))),
         }
@@ -175,7 +188,7 @@ mod tests {
                 let sealed = Sealed::open(place, bytes, "x")?;
                 let (fields, rest) = take::<(u32, String)>(sealed.fields, "x")?;
                 assert!(rest.is_empty());
-                Ok((fields, sealed.body("x")?.to_vec()))
+                Ok((fields, sealed.body.verified("x")?.to_vec()))
             };
             let expected = ((7, "text".to_owned()), body.to_vec());
             assert_eq!(open(b"place", &sealed).expect("own bytes"), expected);

@@ -7,6 +7,7 @@
 //! | `02` | bucket id (4), kind (1) | a [document](super::document) of a bucket: policy, CORS, … |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
+//! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
 //! | `20` | upload id (16) | [`UploadRecord`](super::upload::UploadRecord) |
 //! | `21` | upload id (16), part number (2) | [`PartRecord`](super::upload::PartRecord) |
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
@@ -31,6 +32,7 @@ const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
+const NULL_VERSION: u8 = 0x12;
 const UPLOAD: u8 = 0x20;
 const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
@@ -53,6 +55,10 @@ pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
 pub(crate) const ALL_CURRENT: &[u8] = &[CURRENT];
 /// What all keys of older versions begin with.
 pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
+/// What all keys of the index of `null` versions begin with.
+pub(crate) const ALL_NULL_VERSIONS: &[u8] = &[NULL_VERSION];
+/// What all keys of uploads in progress begin with.
+pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
 /// What all keys of parts begin with.
 pub(crate) const ALL_PARTS: &[u8] = &[PART];
 /// What all keys of content to delete begin with.
@@ -138,8 +144,24 @@ pub(crate) fn split_history(bytes: &[u8]) -> Option<(BucketId, Vec<u8>, [u8; 16]
     split_ended_id(HISTORY, bytes)
 }
 
+pub(crate) fn null_version(id: BucketId, key: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(NULL_VERSION, id, key.len());
+    bytes.extend_from_slice(key.as_bytes());
+    bytes
+}
+
+/// Bucket and object key in a key made by [`null_version`].
+pub(crate) fn split_null_version(bytes: &[u8]) -> Option<(BucketId, &[u8])> {
+    split_bucket(NULL_VERSION, bytes)
+}
+
 pub(crate) fn upload(id: &UploadId) -> Vec<u8> {
     [&[UPLOAD][..], &id.0].concat()
+}
+
+/// `true` for a key made by [`upload`].
+pub(crate) fn is_upload(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&UPLOAD)
 }
 
 /// What the keys of all parts of an upload begin with.
@@ -355,6 +377,8 @@ mod tests {
         assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
+        let null = null_version(bucket, "k");
+        assert_eq!(split_null_version(&null), Some((bucket, &b"k"[..])));
         for key in [&history, &by_key, &current] {
             for length in 0..5 {
                 assert_eq!(split_history(&key[..length]), None);

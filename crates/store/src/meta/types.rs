@@ -31,14 +31,15 @@ pub struct ContentHeaders {
 }
 
 /// What a client says about an object beside its bytes.
+// The storage class stands first, because listings show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectMetadata {
+    /// `x-amz-storage-class`; none is `STANDARD`.
+    pub storage_class: Option<String>,
     /// Headers.
     pub headers: ContentHeaders,
     /// User metadata: lower-case names without `x-amz-meta-`, values as sent.
     pub user: Vec<(String, String)>,
     /// Tags.
     pub tags: Vec<(String, String)>,
-    /// `x-amz-storage-class`; none is `STANDARD`.
-    pub storage_class: Option<String>,
 }

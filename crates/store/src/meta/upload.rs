@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::content::Content;
-use super::{ObjectMetadata, Owner, record, space};
+use super::content::{Content, StoredContent};
+use super::object::Extensions;
+use super::record::{Body, Sealed};
+use super::{ContentHeaders, ObjectMetadata, Owner, record, space};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, ChecksumValue};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
@@ -18,7 +20,16 @@ pub(crate) struct UploadRecord {
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     pub(crate) metadata: ObjectMetadata,
+    /// Those of the object that it makes.
+    pub(crate) extensions: Extensions,
 }
+
+/// Version 1: bucket, key, time, owner and checksum, then headers, user metadata, tags and storage
+/// class.
+type UploadFields1 = (
+    (BucketId, String, u64, Owner, Option<(ChecksumAlgorithm, ChecksumType)>),
+    (ContentHeaders, Vec<(String, String)>, Vec<(String, String)>, Option<String>),
+);
 
 impl UploadRecord {
     /// The upload `id`, if it is in progress, and for this key.
@@ -38,14 +49,35 @@ impl UploadRecord {
 
     /// The upload `id`, if it is in progress.
     pub(crate) fn read(from: &impl Read, id: &UploadId) -> Result<Option<Self>, StoreError> {
-        match from.get(&space::upload(id))? {
-            Some(bytes) => record::decode(&bytes, "an upload's record").map(Some),
+        let place = space::upload(id);
+        match from.get(&place)? {
+            Some(bytes) => Self::decode(&place, &bytes).map(Some),
             None => Ok(None),
         }
     }
 
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        const WHAT: &str = "an upload's record";
+        if record::split_version(bytes, VERSION)?.0 > 1 {
+            let upload: Self = Sealed::open(place, bytes, WHAT)?.decode(WHAT)?;
+            upload.extensions.check()?;
+            return Ok(upload);
+        }
+        let (facts, metadata): UploadFields1 = record::decode(bytes, WHAT)?;
+        let (bucket, key, initiated_ms, owner, checksum) = facts;
+        let (headers, user, tags, storage_class) = metadata;
+        let metadata = ObjectMetadata { storage_class, headers, user, tags };
+        let extensions = Extensions::default();
+        Ok(Self { bucket, key, initiated_ms, owner, checksum, metadata, extensions })
+    }
+
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        record::seal(VERSION, place, self, &[])
+    }
+
     pub(crate) fn write(&self, to: &mut impl Write, id: &UploadId) -> Result<(), StoreError> {
-        to.put(&space::upload(id), &record::encode(1, self))?;
+        let place = space::upload(id);
+        to.put(&place, &self.encode(&place))?;
         Ok(to.put(&space::upload_by_key(self.bucket, &self.key, id), &[])?)
     }
 
@@ -68,9 +100,11 @@ pub(crate) struct PartFacts {
 }
 
 impl PartFacts {
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (_, fields) = record::split_version(bytes, 1)?;
-        Ok(record::take(fields, WHAT)?.0)
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        match record::split_version(bytes, VERSION)? {
+            (1, fields) => Ok(record::take(fields, WHAT)?.0),
+            _ => Ok(record::take(Sealed::open(place, bytes, WHAT)?.fields, WHAT)?.0),
+        }
     }
 }
 
@@ -79,24 +113,52 @@ impl PartFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartRecord {
     pub(crate) facts: PartFacts,
+    pub(crate) extensions: Extensions,
     /// Inline or extents.
     pub(crate) content: Content,
 }
 
 impl PartRecord {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        self.content.append(record::encode(1, &self.facts))
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        let (stored, body) = self.content.to_stored();
+        record::seal(VERSION, place, &(self.facts, &self.extensions, stored), body)
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let (_, fields) = record::split_version(bytes, 1)?;
-        let (facts, fields): (PartFacts, _) = record::take(fields, WHAT)?;
-        let content = Content::decode(fields)?;
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        let (facts, extensions, stored, body) = Self::decode_fields(place, bytes)?;
+        let content = Content::from_stored(stored, body.verified(WHAT)?)?;
         // Parts of parts are no more to be believed than a wrong size.
         if content.bytes() != Some(facts.bytes) || facts.start.checked_add(facts.bytes).is_none() {
             return Err(StoreError::corrupt("a part's size is not that of its manifest"));
         }
-        Ok(Self { facts, content })
+        Ok(Self { facts, extensions, content })
+    }
+
+    /// The content, of inline bytes without them: they may be damaged.
+    pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
+        match Self::decode_fields(place, bytes)? {
+            (_, _, StoredContent::Inline { .. }, _) => Ok(Content::default()),
+            (_, _, stored, _) => Content::from_stored(stored, &[]),
+        }
+    }
+
+    fn decode_fields<'a>(
+        place: &[u8],
+        bytes: &'a [u8],
+    ) -> Result<(PartFacts, Extensions, StoredContent<'a>, Body<'a>), StoreError> {
+        let (version, fields) = record::split_version(bytes, VERSION)?;
+        if version == 1 {
+            let ((facts, stored), body) = record::take(fields, WHAT)?;
+            return Ok((facts, Extensions::default(), stored, Body::unsealed(body)));
+        }
+        let sealed = Sealed::open(place, bytes, WHAT)?;
+        let ((facts, extensions, stored), rest): ((_, Extensions, _), _) =
+            record::take(sealed.fields, WHAT)?;
+        extensions.check()?;
+        match rest.is_empty() {
+            true => Ok((facts, extensions, stored, sealed.body)),
+            false => Err(StoreError::corrupt("a part's record is too long")),
+        }
     }
 
     pub(crate) fn read(
@@ -104,8 +166,9 @@ impl PartRecord {
         id: &UploadId,
         number: u16,
     ) -> Result<Option<Self>, StoreError> {
-        match from.get(&space::part(id, number))? {
-            Some(bytes) => Self::decode(&bytes).map(Some),
+        let place = space::part(id, number);
+        match from.get(&place)? {
+            Some(bytes) => Self::decode(&place, &bytes).map(Some),
             None => Ok(None),
         }
     }
@@ -116,10 +179,12 @@ impl PartRecord {
         id: &UploadId,
         number: u16,
     ) -> Result<(), StoreError> {
-        Ok(to.put(&space::part(id, number), &self.encode())?)
+        let place = space::part(id, number);
+        Ok(to.put(&place, &self.encode(&place))?)
     }
 }
 
+const VERSION: u8 = 2;
 const WHAT: &str = "a part's record";
 
 #[cfg(test)]
@@ -128,20 +193,64 @@ mod tests {
 
     use super::*;
 
+    const PLACE: &[u8] = b"place";
+
     #[test]
     fn a_part_survives_encoding_and_damage_is_refused() {
         let part = PartRecord {
             facts: PartFacts { start: 9, bytes: 4, md5: [1; 16], modified_ms: 5, checksum: None },
+            extensions: Extensions::default(),
             content: Content::Inline(Bytes::from_static(b"part")),
         };
-        let encoded = part.encode();
-        assert_eq!(PartRecord::decode(&encoded).expect("own bytes"), part);
-        assert_eq!(PartFacts::decode(&encoded).expect("own bytes"), part.facts);
+        let encoded = part.encode(PLACE);
+        assert_eq!(PartRecord::decode(PLACE, &encoded).expect("own bytes"), part);
+        assert_eq!(PartFacts::decode(PLACE, &encoded).expect("own bytes"), part.facts);
         for length in 0..encoded.len() {
-            PartRecord::decode(&encoded[..length]).expect_err("cut");
+            PartRecord::decode(PLACE, &encoded[..length]).expect_err("cut");
         }
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            PartRecord::decode(PLACE, &damaged).expect_err("damaged");
+        }
+        PartRecord::decode(b"other", &encoded).expect_err("under another key");
         let content = Content::Parts { list: UploadId([0; 16]), count: 1, is_original: true };
-        let nested = PartRecord { content, ..part }.encode();
-        PartRecord::decode(&nested).expect_err("parts of parts");
+        let nested = PartRecord { content, ..part.clone() }.encode(PLACE);
+        PartRecord::decode(PLACE, &nested).expect_err("parts of parts");
+
+        let (stored, body) = part.content.to_stored();
+        let version_1 = [&record::encode(1, &(part.facts, stored))[..], body].concat();
+        assert_eq!(PartRecord::decode(PLACE, &version_1).expect("read"), part);
+        assert_eq!(PartFacts::decode(PLACE, &version_1).expect("read"), part.facts);
+    }
+
+    #[test]
+    fn an_upload_survives_encoding_and_damage_is_refused() {
+        let upload = UploadRecord {
+            bucket: BucketId(7),
+            key: "key".to_owned(),
+            initiated_ms: 5,
+            owner: Owner { id: "id".to_owned(), display_name: "name".to_owned() },
+            checksum: Some((ChecksumAlgorithm::Sha1, ChecksumType::Composite)),
+            metadata: ObjectMetadata {
+                storage_class: Some("STANDARD_IA".to_owned()),
+                tags: vec![("k".to_owned(), "v".to_owned())],
+                ..ObjectMetadata::default()
+            },
+            extensions: Extensions::default(),
+        };
+        let encoded = upload.encode(PLACE);
+        assert_eq!(UploadRecord::decode(PLACE, &encoded).expect("own bytes"), upload);
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            UploadRecord::decode(PLACE, &damaged).expect_err("damaged");
+        }
+        let UploadRecord { bucket, key, initiated_ms, owner, checksum, .. } = upload.clone();
+        let ObjectMetadata { storage_class, headers, user, tags } = upload.metadata.clone();
+        let facts = (bucket, key, initiated_ms, owner, checksum);
+        let fields: UploadFields1 = (facts, (headers, user, tags, storage_class));
+        let version_1 = record::encode(1, &fields);
+        assert_eq!(UploadRecord::decode(PLACE, &version_1).expect("read"), upload);
     }
 }

@@ -13,9 +13,10 @@ use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
-use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
+use crate::name::{ObjectKey, PartNumber, UploadId};
 use crate::object::ObjectVersion;
-use crate::object::current::{self, WakeReclaimer};
+use crate::object::publish::{NewVersion, Slot};
+use crate::object::release::{WakeReclaimer, release};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::store::{Shared, Store};
@@ -31,10 +32,10 @@ pub struct CompletePart {
     pub checksum: Option<ChecksumValue>,
 }
 
-/// How to complete an upload.
+/// Options of a completion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompleteOptions {
-    /// What must hold for the current object of the key.
+    /// Conditions on the current object of the key.
     pub conditions: WriteConditions,
     /// The checksum that the client expects of the whole object.
     pub checksum: Option<ObjectChecksum>,
@@ -61,11 +62,10 @@ impl Store {
     ) -> Pending<ObjectVersion> {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update(move |write, shared| {
-            let bucket = bucket.require(write)?;
-            let old = current::read_current(write, bucket, &key)?;
-            let upload = match UploadRecord::require(write, &id, bucket, key.as_str()) {
+            let slot = Slot::open(write, shared, &bucket, &key)?;
+            let upload = match UploadRecord::require(write, &id, slot.bucket_id(), key.as_str()) {
                 Ok(upload) => upload,
-                Err(error) => return repeat(error, key, &id, old),
+                Err(error) => return repeat(error, &id, slot),
             };
             let chosen = choose(write, &id, &parts, shared.config.part_bytes_min)?;
             let bytes = chosen.iter().map(|facts| facts.bytes).sum::<u64>();
@@ -77,26 +77,21 @@ impl Store {
                 return Err(StoreError::InvalidRequest { message });
             }
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
-            current::check(&options.conditions, old.as_ref(), &key)?;
+            slot.check(&options.conditions)?;
 
             let released = keep_parts(write, shared, &id, &parts)?;
             upload.delete(write, &id)?;
             let count = u32::try_from(parts.len()).expect("part numbers have 16 bits");
-            let record = ObjectRecord {
-                stamp: shared.ids.version(&shared.config),
-                is_null: true,
-                is_delete_marker: false,
+            let new = NewVersion {
                 bytes,
                 etag: ETag::multipart(chosen.iter().map(|facts| &facts.md5)),
-                modified_ms: shared.config.clock.now_ms(),
                 owner: upload.owner,
                 checksum,
                 metadata: upload.metadata,
+                extensions: upload.extensions,
                 content: Content::Parts { list: id, count, is_original: true },
             };
-            let place: (BucketId, &ObjectKey) = (bucket, &key);
-            let wake = current::replace(write, shared, place, old.as_ref(), &record)?;
-            let (object, _) = ObjectVersion::new(key, record, true);
+            let (object, wake) = slot.publish(write, new)?;
             Ok(Committed::with_guard(object, (released, wake)))
         })
     }
@@ -106,19 +101,18 @@ impl Store {
 /// still current, else `error`.
 fn repeat(
     error: StoreError,
-    key: ObjectKey,
     id: &UploadId,
-    current: Option<ObjectRecord>,
+    slot: Slot<'_>,
 ) -> Result<Committed<ObjectVersion>, StoreError> {
     let made_by = |record: &ObjectRecord| match &record.content {
         Content::Parts { list, is_original, .. } => list == id && *is_original,
         Content::Inline(_) | Content::Extents(_) => false,
     };
-    match (error, current) {
-        (StoreError::NoSuchUpload { .. }, Some(record)) if made_by(&record) => {
-            Ok(Committed::new(ObjectVersion::new(key, record, true).0))
+    match error {
+        StoreError::NoSuchUpload { .. } if slot.current().is_some_and(made_by) => {
+            slot.into_current().map(Committed::new).ok_or(error)
         }
-        (error, _) => Err(error),
+        error => Err(error),
     }
 }
 
@@ -139,8 +133,9 @@ fn choose(
     let mut chosen = Vec::with_capacity(parts.len());
     for part in parts {
         let number = part.number.get();
-        let facts = match from.get(&space::part(id, number))? {
-            Some(bytes) => PartFacts::decode(&bytes)?,
+        let place = space::part(id, number);
+        let facts = match from.get(&place)? {
+            Some(bytes) => PartFacts::decode(&place, &bytes)?,
             None => return Err(StoreError::InvalidPart { part: number }),
         };
         let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
@@ -220,7 +215,7 @@ fn keep_parts(
         let Some(mut part) = PartRecord::read(write, id, number)? else { continue };
         if chosen.next_if(|part| part.number.get() == number).is_none() {
             write.delete(&space::part(id, number))?;
-            released.push(current::release(write, shared, [&part.content])?);
+            released.push(release(write, shared, [&part.content])?);
             continue;
         }
         count += 1;

@@ -10,12 +10,14 @@ use crate::etag::ETag;
 use crate::kv::{Read, Transaction};
 use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
 use crate::meta::content::Content;
+use crate::meta::object::Extensions;
 use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
 use crate::object::copy::{check_read, check_source};
-use crate::object::current::{self, Found, WakeReclaimer};
+use crate::object::current::{self, Found};
 use crate::object::get::pieces;
+use crate::object::release::{WakeReclaimer, release};
 use crate::object::{BodyOptions, ObjectId, ReadSelection, StagedBody};
 use crate::pending::{Committed, Pending};
 use crate::precondition::ReadConditions;
@@ -36,21 +38,21 @@ pub struct Part {
     pub checksum: Option<ChecksumValue>,
 }
 
-/// How to copy a part.
+/// Options of a copy to a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyPartOptions {
     /// First and last byte, both included; none is the whole source.
     pub range: Option<(u64, u64)>,
-    /// What must hold for the source.
+    /// Conditions on the source.
     pub conditions: ReadConditions,
 }
 
-/// What a copy of a part made.
+/// The outcome of a copy to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyPartOutcome {
     /// The part.
     pub part: Part,
-    /// Which version of the source it shows.
+    /// The version of the source.
     pub source_version: VersionId,
 }
 
@@ -75,11 +77,12 @@ impl Store {
         let pending = self.update(move |write, shared| {
             let upload = target.require(write)?;
             let checksum = part_checksum(&upload, checksum, &digests)?;
+            let content = content.clone();
             let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
             if let Some(blob) = &blob {
                 blob.hand_over(write);
             }
-            Ok(Committed::with_guard(part, (blob, wake)))
+            Ok(Committed::with_guard(part, (blob.clone(), wake)))
         });
         pending.with_blob(staged)
     }
@@ -151,9 +154,9 @@ impl Store {
         let conditions = options.conditions.clone();
         let pending = self.update(move |write, shared| {
             let upload = target.require(write)?;
-            let bucket = source.bucket.require(write)?;
+            source.bucket.require(write)?;
             let Found { record, .. } =
-                current::find(write, bucket, &source.key, source.version.as_ref())?;
+                current::find(write, &source.bucket, &source.key, source.version.as_ref())?;
             if record.stamp != stamp {
                 // Another object by now: its conditions, its range and its bytes are all to be seen anew.
                 return Err(StoreError::ConditionalRequestConflict);
@@ -163,18 +166,19 @@ impl Store {
                 reference::retain(&content, write)?;
             }
             let checksum = part_checksum(&upload, None, &digests)?;
+            let content = content.clone();
             let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
             if let Some(blob) = &blob {
                 blob.hand_over(write);
             }
             let outcome = CopyPartOutcome { part, source_version: record.version_id() };
-            Ok(Committed::with_guard(outcome, (blob, wake)))
+            Ok(Committed::with_guard(outcome, (blob.clone(), wake)))
         });
         pending.with_blob(staged).wait()
     }
 
-    /// What a record of `range` can share with an object; `None` when its bytes must be written anew:
-    /// they lie in too many pieces, or partly in records.
+    /// The content that a record of `range` can share with an object; `None` when its bytes must be
+    /// written anew: they lie in too many pieces, or partly in records.
     fn shared_pieces(
         &self,
         content: &Content,
@@ -199,7 +203,7 @@ impl Store {
     }
 }
 
-/// How often a copy starts again when its source is replaced while its bytes are read.
+/// Attempts of a copy whose source is replaced while its bytes are read.
 const ATTEMPTS: usize = 4;
 
 fn select(range: Option<(u64, u64)>, object_bytes: u64) -> Result<ReadSelection, StoreError> {
@@ -241,9 +245,9 @@ impl Target {
         let (bytes, md5) = (digests.bytes, digests.md5);
         let old = PartRecord::read(write, &self.id, self.number.get())?;
         let facts = PartFacts { start: 0, bytes, md5, modified_ms, checksum };
-        let record = PartRecord { facts, content };
+        let record = PartRecord { facts, extensions: Extensions::default(), content };
         record.write(write, &self.id, self.number.get())?;
-        let wake = current::release(write, shared, old.as_ref().map(|old| &old.content))?;
+        let wake = release(write, shared, old.as_ref().map(|old| &old.content))?;
         Ok((Part::new(self.number, &facts), wake))
     }
 }

@@ -7,10 +7,11 @@ use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::kv::Write;
 use crate::meta::content::Content;
+use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, UploadId};
-use crate::object::current::WakeReclaimer;
+use crate::object::release::WakeReclaimer;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;
 
@@ -23,7 +24,7 @@ pub struct Upload {
     pub key: ObjectKey,
     /// When it began, in milliseconds since 1970.
     pub initiated_ms: u64,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
     /// The metadata of the object it makes.
     pub metadata: ObjectMetadata,
@@ -31,14 +32,14 @@ pub struct Upload {
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
 }
 
-/// How to begin an upload.
+/// Options of an upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UploadOptions {
     /// The metadata of the object.
     pub metadata: ObjectMetadata,
     /// The checksum of the object.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
-    /// Whose it becomes.
+    /// The owner of the object.
     pub owner: Owner,
 }
 
@@ -66,10 +67,17 @@ impl Store {
             let id = shared.ids.upload(&shared.config);
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();
-            let record =
-                UploadRecord { bucket, key: name, initiated_ms, owner, checksum, metadata };
+            let record = UploadRecord {
+                bucket,
+                key: name,
+                initiated_ms,
+                owner: owner.clone(),
+                checksum,
+                metadata: metadata.clone(),
+                extensions: Extensions::default(),
+            };
             record.write(write, &id)?;
-            Ok(Committed::new(Upload::new(id, key, record)))
+            Ok(Committed::new(Upload::new(id, key.clone(), record)))
         })
     }
 

@@ -10,12 +10,12 @@ use crate::limits::PART_BYTES_MAX;
 use crate::meta::content::{Content, Extent};
 use crate::store::Store;
 
-/// What is known about a body before it comes.
+/// Options of a body, known before it comes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
     /// Its length, when it is declared. Only a hint for how to keep it.
     pub expected_bytes: Option<u64>,
-    /// What to compute beyond MD5.
+    /// The checksums to compute beside MD5.
     pub algorithms: Vec<ChecksumAlgorithm>,
 }
 
@@ -128,13 +128,13 @@ impl BodyWriter {
         Ok(())
     }
 
-    /// Whether everything so far is in memory, so that [`BodyWriter::finish`] does not touch the disk.
+    /// `true` while everything so far is in memory, so that [`BodyWriter::finish`] does not touch the disk.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         matches!(self.sink.target, Target::Memory(_))
     }
 
-    /// Whether writing `next_bytes` more may wait for the disk.
+    /// `true` when writing `next_bytes` more may wait for the disk.
     #[must_use]
     pub fn will_block(&self, next_bytes: usize) -> bool {
         self.sink.will_block(next_bytes)
@@ -254,7 +254,7 @@ impl StagedBody {
         &self.digests
     }
 
-    /// Whether the bytes are in memory, and become durable with their record.
+    /// `true` when the bytes are in memory, and become durable with their record.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.blob.is_none()

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use super::current::{self, Found};
+use super::publish::{NewVersion, Slot};
 use super::{ObjectId, ObjectVersion, ReadSelection};
 use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
-use crate::meta::object::ObjectRecord;
+use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
 use crate::store::Store;
 
-/// How to copy an object.
+/// Options of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyOptions {
     /// New metadata; none keeps the source's. Its tags and storage class are not looked at, see the
@@ -26,24 +27,24 @@ pub struct CopyOptions {
     pub tags: Option<Vec<(String, String)>>,
     /// The storage class of the copy.
     pub storage_class: Option<String>,
-    /// What must hold for the source. Where it does not, the copy fails with
+    /// Conditions on the source. Where they do not hold, the copy fails with
     /// [`StoreError::PreconditionFailed`].
     pub source_conditions: ReadConditions,
-    /// What must hold for the target.
+    /// Conditions on the current object of the target's key.
     pub conditions: WriteConditions,
-    /// Whose the copy becomes.
+    /// The owner of the copy.
     pub owner: Owner,
     /// The checksum the copy must have. Where it differs from the source's, the bytes are read once,
     /// on the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
 }
 
-/// What a copy made.
+/// The outcome of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyOutcome {
     /// The copy.
     pub object: ObjectVersion,
-    /// Which version of the source it shows.
+    /// The version of the source.
     pub source_version: VersionId,
 }
 
@@ -54,7 +55,7 @@ struct Computed {
     checksum: ObjectChecksum,
 }
 
-/// How often a copy starts again when its source is replaced while its bytes are read.
+/// Attempts of a copy whose source is replaced while its bytes are read.
 const ATTEMPTS: usize = 4;
 
 impl Store {
@@ -129,10 +130,11 @@ impl Store {
     ) -> Pending<CopyOutcome> {
         let target_bucket = Arc::clone(target_bucket);
         self.update(move |write, shared| {
-            let source_bucket = source.bucket.require(write)?;
-            let target_bucket = target_bucket.require(write)?;
-            let found = current::find(write, source_bucket, &source.key, source.version.as_ref())?;
-            let Found { record: from, .. } = found;
+            source.bucket.require(write)?;
+            let slot = Slot::open(write, shared, &target_bucket, &target_key)?;
+            let version = source.version.as_ref();
+            let Found { record: from, .. } =
+                current::find(write, &source.bucket, &source.key, version)?;
             if from.is_delete_marker {
                 return Err(StoreError::MethodNotAllowed);
             }
@@ -140,23 +142,18 @@ impl Store {
             if computed.is_some_and(|computed| computed.stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);
             }
-            let old = current::read_current(write, target_bucket, &target_key)?;
-            current::check(&options.conditions, old.as_ref(), &target_key)?;
+            slot.check(&options.conditions)?;
             let source_version = from.version_id();
-            let record = ObjectRecord {
-                stamp: shared.ids.version(&shared.config),
-                is_null: true,
-                is_delete_marker: false,
+            let new = NewVersion {
                 bytes: from.bytes,
                 etag: from.etag,
-                modified_ms: shared.config.clock.now_ms(),
-                owner: options.owner,
+                owner: options.owner.clone(),
                 checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
                 metadata: ObjectMetadata {
-                    tags: options.tags.unwrap_or(from.metadata.tags),
-                    storage_class: options.storage_class,
-                    ..match options.metadata {
-                        Some(metadata) => metadata,
+                    tags: options.tags.clone().unwrap_or(from.metadata.tags),
+                    storage_class: options.storage_class.clone(),
+                    ..match &options.metadata {
+                        Some(metadata) => metadata.clone(),
                         None => ObjectMetadata {
                             headers: from.metadata.headers,
                             user: from.metadata.user,
@@ -164,13 +161,12 @@ impl Store {
                         },
                     }
                 },
+                extensions: Extensions::default(),
                 content: share(from.content),
             };
             // Counted before the old content is released: an object may be copied onto itself.
-            reference::retain(&record.content, write)?;
-            let target = (target_bucket, &target_key);
-            let wake = current::replace(write, shared, target, old.as_ref(), &record)?;
-            let (object, _) = ObjectVersion::new(target_key, record, true);
+            reference::retain(&new.content, write)?;
+            let (object, wake) = slot.publish(write, new)?;
             Ok(Committed::with_guard(CopyOutcome { object, source_version }, wake))
         })
     }

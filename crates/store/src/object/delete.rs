@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use super::current::{self, Found, WakeReclaimer};
+use super::publish::Slot;
 use crate::bucket::Bucket;
 use crate::error::StoreError;
-use crate::kv::{Transaction, Write};
 use crate::limits::DELETE_OBJECTS_MAX;
-use crate::name::{BucketId, ObjectKey, VersionId};
+use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
-use crate::store::{Shared, Store};
+use crate::store::Store;
 
-/// What a delete did.
+/// The outcome of a delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOutcome {
-    /// Whether there was anything to delete.
+    /// `true` when there was anything to delete.
     pub existed: bool,
     /// The version that was named, or the delete marker that was made; none in a bucket without
     /// versions.
     pub version_id: Option<VersionId>,
-    /// Whether a delete marker was made or deleted.
+    /// `true` when a delete marker was made or deleted.
     pub delete_marker: bool,
 }
 
@@ -29,9 +28,9 @@ pub struct DeleteOutcome {
 pub struct DeleteTarget {
     /// Its key.
     pub key: ObjectKey,
-    /// Which version.
+    /// Its version; without one, the object.
     pub version: Option<VersionId>,
-    /// What must hold.
+    /// Conditions on it.
     pub conditions: WriteConditions,
 }
 
@@ -49,8 +48,9 @@ impl Store {
         let bucket = Arc::clone(bucket);
         let target = DeleteTarget { key, version, conditions };
         self.update_freeing(move |write, shared| {
-            let bucket = bucket.require(write)?;
-            let (outcome, wake) = delete(write, shared, bucket, &target)?;
+            let slot = Slot::open(write, shared, &bucket, &target.key)?;
+            let (outcome, wake) =
+                slot.delete(write, target.version.as_ref(), &target.conditions)?;
             Ok(Committed::with_guard(outcome, wake))
         })
     }
@@ -70,11 +70,12 @@ impl Store {
         }
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
-            let bucket = bucket.require(write)?;
+            let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();
             for target in &targets {
-                match delete(write, shared, bucket, target) {
+                let slot = Slot::open_in(write, shared, &bucket, state, &target.key)?;
+                match slot.delete(write, target.version.as_ref(), &target.conditions) {
                     Ok((outcome, wake)) => {
                         outcomes.push(Ok(outcome));
                         wakes.push(wake);
@@ -87,26 +88,4 @@ impl Store {
             Ok(Committed::with_guard(outcomes, wakes))
         })
     }
-}
-
-fn delete(
-    write: &mut Transaction<'_>,
-    shared: &Arc<Shared>,
-    bucket: BucketId,
-    target: &DeleteTarget,
-) -> Result<(DeleteOutcome, Option<WakeReclaimer>), StoreError> {
-    let version_id = target.version;
-    let found = match current::find(write, bucket, &target.key, version_id.as_ref()) {
-        Ok(found) => found,
-        Err(StoreError::NoSuchKey { .. } | StoreError::NoSuchVersion { .. }) => {
-            return Ok((DeleteOutcome { version_id, ..DeleteOutcome::default() }, None));
-        }
-        Err(error) => return Err(error),
-    };
-    let Found { record, place, .. } = found;
-    current::check(&target.conditions, Some(&record), &target.key)?;
-    write.delete(&place)?;
-    let wake = current::release(write, shared, [&record.content])?;
-    let delete_marker = record.is_delete_marker;
-    Ok((DeleteOutcome { existed: true, version_id, delete_marker }, Some(wake)))
 }

@@ -16,7 +16,7 @@ use crate::meta::upload::PartFacts;
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::store::Store;
 
-/// What to read of an object.
+/// The bytes of an object to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadSelection {
     /// All of it.
@@ -145,13 +145,13 @@ impl Store {
         {
             let number = space::split_part(key).and_then(|(_, it)| PartNumber::new(it).ok());
             let number = number.ok_or_else(|| StoreError::corrupt("a part's key"))?;
-            parts.push(part_info(number, &PartFacts::decode(value)?));
+            parts.push(part_info(number, &PartFacts::decode(key, value)?));
         }
         Ok(parts)
     }
 }
 
-/// What [`Store::open_object`] found.
+/// The answer of [`Store::open_object`].
 #[derive(Debug)]
 pub(crate) struct OpenedObject {
     pub(crate) object: ObjectVersion,
@@ -173,14 +173,15 @@ fn find_readable(
     key: &ObjectKey,
     version: Option<&VersionId>,
 ) -> Result<(ObjectVersion, Content, [u8; 16]), StoreError> {
-    let found = current::find(snapshot, bucket.id, key, version);
+    let found = current::find(snapshot, bucket, key, version);
     let Found { record, is_current, .. } =
         found.map_err(|error| bucket.not_found(snapshot, error))?;
     if record.is_delete_marker {
         return Err(StoreError::MethodNotAllowed);
     }
     let stamp = record.stamp;
-    let (object, content) = ObjectVersion::new(key.clone(), record, is_current);
+    let content = record.content.clone();
+    let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner);
     Ok((object, content, stamp))
 }
 

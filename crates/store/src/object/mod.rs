@@ -1,18 +1,19 @@
 //! Objects.
 
-#[cfg(any(test, feature = "test-util"))]
-mod archive;
 pub(crate) mod body;
 pub(crate) mod copy;
 pub(crate) mod current;
 mod delete;
 pub(crate) mod get;
+pub(crate) mod history;
 pub(crate) mod list;
 mod list_versions;
 mod parts;
 mod pins;
+pub(crate) mod publish;
 mod put;
 mod reader;
+pub(crate) mod release;
 mod staging;
 
 use std::sync::Arc;
@@ -23,16 +24,12 @@ use crate::etag::ETag;
 use crate::name::{ObjectKey, PartNumber, VersionId};
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
-#[cfg(any(test, feature = "test-util"))]
-pub use archive::VersionChange;
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::ReadSelection;
 pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
-pub use list_versions::{
-    ListVersionsQuery, ListedDeleteMarker, ListedVersion, VersionEntry, VersionPage,
-};
+pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
 pub(crate) use pins::Pins;
 pub use put::PutOptions;
 pub use reader::ObjectReader;
@@ -44,9 +41,9 @@ pub(crate) use staging::{StagedBlob, Staging};
 pub struct ObjectVersion {
     /// Its key.
     pub key: ObjectKey,
-    /// Which version.
+    /// Its version.
     pub version_id: VersionId,
-    /// Whether it is the current one.
+    /// `true` for the current version.
     pub is_latest: bool,
     /// Size.
     pub bytes: u64,
@@ -56,11 +53,11 @@ pub struct ObjectVersion {
     pub modified_ms: u64,
     /// Its checksum, if it has one.
     pub checksum: Option<ObjectChecksum>,
-    /// What the client said about it.
+    /// The metadata that the client gave it.
     pub metadata: ObjectMetadata,
     /// Number of parts, of an object that was uploaded in parts.
     pub part_count: Option<u32>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
 }
 
@@ -71,7 +68,7 @@ pub struct ObjectId {
     pub bucket: Arc<Bucket>,
     /// Its key.
     pub key: ObjectKey,
-    /// Which version; none is the current one.
+    /// Its version; none is the current one.
     pub version: Option<VersionId>,
 }
 
@@ -82,7 +79,7 @@ pub struct PartInfo {
     pub number: PartNumber,
     /// Size.
     pub bytes: u64,
-    /// Where it begins in the object.
+    /// Its offset in the object.
     pub offset: u64,
     /// Its checksum, if it has one.
     pub checksum: Option<ChecksumValue>,

@@ -6,14 +6,15 @@ use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord};
 use crate::name::UploadId;
 
-/// What is known of part `number` of a completed list, which must have it.
+/// The facts of part `number` of a completed list, which must have it.
 pub(crate) fn read_facts(
     from: &impl Read,
     list: &UploadId,
     number: u16,
 ) -> Result<PartFacts, StoreError> {
-    match from.get(&space::part(list, number))? {
-        Some(bytes) => PartFacts::decode(&bytes),
+    let place = space::part(list, number);
+    match from.get(&place)? {
+        Some(bytes) => PartFacts::decode(&place, &bytes),
         None => Err(missing(list, number)),
     }
 }

@@ -8,7 +8,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use crate::meta::content::ContentId;
 use crate::store::Shared;
 
-/// Which content is being read.
+/// The content that is being read.
 ///
 /// A reader that opens one blob holds its file, which needs no pin. Lists of parts, whose blobs are
 /// opened one after the other, are pinned.

@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use super::{ObjectVersion, StagedBody, current};
+use super::publish::{NewVersion, Slot};
+use super::{ObjectVersion, StagedBody};
 use crate::bucket::Bucket;
 use crate::checksum::ObjectChecksum;
 use crate::etag::ETag;
-use crate::meta::object::ObjectRecord;
+use crate::meta::object::Extensions;
 use crate::meta::{ObjectMetadata, Owner};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::store::Store;
 
-/// How to put an object.
+/// Options of a put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PutOptions {
-    /// What to store with it.
+    /// The metadata of the object.
     pub metadata: ObjectMetadata,
-    /// Its checksum, which the caller has verified.
+    /// The checksum of the object, which the caller has verified.
     pub checksum: Option<ObjectChecksum>,
-    /// What must hold.
+    /// Conditions on the current object of the key.
     pub conditions: WriteConditions,
-    /// Whose it becomes.
+    /// The owner of the object.
     pub owner: Owner,
 }
 
@@ -43,27 +44,22 @@ impl Store {
         let bucket = Arc::clone(bucket);
         let staged = blob.clone();
         let pending = self.update(move |write, shared| {
-            let bucket = bucket.require(write)?;
-            let old = current::read_current(write, bucket, &key)?;
-            current::check(&options.conditions, old.as_ref(), &key)?;
-            let record = ObjectRecord {
-                stamp: shared.ids.version(&shared.config),
-                is_null: true,
-                is_delete_marker: false,
+            let slot = Slot::open(write, shared, &bucket, &key)?;
+            slot.check(&options.conditions)?;
+            let new = NewVersion {
                 bytes: digests.bytes,
                 etag: ETag::Md5(digests.md5),
-                modified_ms: shared.config.clock.now_ms(),
-                owner: options.owner,
+                owner: options.owner.clone(),
                 checksum: options.checksum,
-                metadata: options.metadata,
-                content,
+                metadata: options.metadata.clone(),
+                extensions: Extensions::default(),
+                content: content.clone(),
             };
-            let wake = current::replace(write, shared, (bucket, &key), old.as_ref(), &record)?;
+            let (object, wake) = slot.publish(write, new)?;
             if let Some(blob) = &blob {
                 blob.hand_over(write);
             }
-            let (object, _) = ObjectVersion::new(key, record, true);
-            Ok(Committed::with_guard(object, (blob, wake)))
+            Ok(Committed::with_guard(object, (blob.clone(), wake)))
         });
         pending.with_blob(staged)
     }

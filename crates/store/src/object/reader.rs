@@ -21,7 +21,7 @@ pub struct ObjectReader {
     /// Position in the object of the next byte.
     position: u64,
     piece: Piece,
-    /// Where the next piece comes from, for an object of parts.
+    /// The source of the next piece, for an object of parts.
     parts: Option<Parts>,
     /// Keeps what is opened later from being deleted meanwhile.
     _pin: Option<Pin>,
@@ -42,7 +42,7 @@ struct Parts {
     next: u16,
 }
 
-/// Why a reader could not be opened.
+/// The reason why a reader could not be opened.
 #[derive(Debug)]
 pub(crate) enum OpenError {
     /// A blob is not there: either it is gone with its record since the snapshot, or lost.
@@ -215,7 +215,7 @@ impl Piece {
     }
 }
 
-/// What `range` is of inline bytes or extents; within them.
+/// The `range` of inline bytes or extents, which must be within them.
 pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
     match content {
         Content::Inline(bytes) => {

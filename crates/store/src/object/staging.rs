@@ -16,7 +16,7 @@ use crate::store::Shared;
 /// syncs of files and directories anyway: 8 clients putting 64 KiB would lose a tenth, 64 a fifth.
 const FEW_BLOBS: usize = 2;
 
-/// Which blobs are on their way.
+/// The blobs that no record names yet.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
     /// From before their file has a name until after their record has committed, or failed to. The
@@ -24,7 +24,7 @@ pub(crate) struct Staging {
     in_flight: Mutex<HashSet<BlobId>>,
     /// Blobs of bodies that were given up: for the reclaimer to delete.
     discarded: Mutex<Vec<BlobId>>,
-    /// Whether a blob was handed over to a record whose commit nobody has seen: it may be an orphan.
+    /// `true` once a blob was handed over to a record whose commit nobody has seen: it may be an orphan.
     is_doubtful: AtomicBool,
 }
 
@@ -47,7 +47,7 @@ impl Staging {
         std::mem::take(&mut *self.discarded.lock())
     }
 
-    /// Whether every blob is known to belong to a record, or to be deleted.
+    /// `true` when every blob is known to belong to a record, or to be deleted.
     pub(crate) fn is_settled(&self) -> bool {
         self.in_flight.lock().is_empty()
             && self.discarded.lock().is_empty()
@@ -89,7 +89,7 @@ impl StagedBlob {
         self.0.id
     }
 
-    /// Whether so few bodies are on their way that it pays to leave a short one to the log.
+    /// `true` when at most [`FEW_BLOBS`] bodies are on their way, so that it pays to log a short one.
     pub(crate) fn is_one_of_few(&self) -> bool {
         self.0.shared.staging.in_flight.lock().len() <= FEW_BLOBS
     }

@@ -17,7 +17,7 @@ use crate::meta::vector::{
     DistanceMetric, Encryption, IndexMode, IndexRecord, TagsRecord, TextSearch, VectorBucketRecord,
 };
 use crate::name::{BucketId, IndexId};
-use crate::object::current::WakeReclaimer;
+use crate::object::release::WakeReclaimer;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;
 

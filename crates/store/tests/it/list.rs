@@ -99,6 +99,6 @@ fn a_listing_shows_size_tag_and_owner() {
         let versions = store.list_versions(&bucket(store, "bucket"), &query).expect("list");
         let [VersionEntry::Version(listed)] = &versions.entries[..] else { panic!("{versions:?}") };
         assert!(listed.version_id.is_null() && listed.is_latest);
-        assert_eq!(listed.object, *object);
+        assert_eq!(listed, object);
     });
 }

@@ -15,3 +15,4 @@ mod vectors;
 mod vectors_crash;
 mod vectors_damage;
 mod vectors_query;
+mod versions;

@@ -12,8 +12,8 @@ use crate::etag::ETag;
 use crate::kv::Read;
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
+use crate::meta::space;
 use crate::meta::upload::{PartFacts, UploadRecord};
-use crate::meta::{record, space};
 use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
 use crate::object::list::walk::{Grouping, Place, key_text};
 use crate::store::Store;
@@ -29,7 +29,7 @@ pub struct PartPage {
     pub next: Option<PartNumber>,
 }
 
-/// Which uploads to list.
+/// A query for a page of uploads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListUploadsQuery {
     /// Keys that begin so.
@@ -127,7 +127,7 @@ fn list_parts(
         }
         let number = space::split_part(key).and_then(|(_, number)| PartNumber::new(number).ok());
         let number = number.ok_or_else(|| StoreError::corrupt("the number of a part"))?;
-        let facts = PartFacts::decode(record)?;
+        let facts = PartFacts::decode(key, record)?;
         page.parts.push(Part {
             number,
             bytes: facts.bytes,
@@ -170,9 +170,9 @@ fn list_uploads(
             page.entries.push(UploadEntry::Prefix(common.to_owned()));
             last = Some((common.to_owned(), String::new()));
         } else {
-            let found = from.get(&space::upload(&id))?;
-            let bytes = found.ok_or_else(|| StoreError::corrupt("an upload has no record"))?;
-            let upload = upload_of(id, record::decode(&bytes, "an upload's record")?)?;
+            let found = UploadRecord::read(from, &id)?;
+            let record = found.ok_or_else(|| StoreError::corrupt("an upload has no record"))?;
+            let upload = upload_of(id, record)?;
             page.entries.push(UploadEntry::Upload(upload));
             last = Some((key.to_owned(), id.to_string()));
         }
@@ -203,7 +203,7 @@ fn start_of_uploads(
 }
 
 fn upload_of(id: UploadId, record: UploadRecord) -> Result<Upload, StoreError> {
-    let UploadRecord { bucket: _, key, initiated_ms, owner, checksum, metadata } = record;
+    let UploadRecord { key, initiated_ms, owner, checksum, metadata, .. } = record;
     let key = ObjectKey::new(key).map_err(|_| StoreError::corrupt("the key of an upload"))?;
     Ok(Upload { id, key, initiated_ms, owner, metadata, checksum })
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::kv::{Kv, KvConfig, Write};
 use crate::meta::content::Content;
+use crate::meta::object::Extensions;
 use crate::meta::upload::PartRecord;
 use crate::meta::{ObjectMetadata, Owner};
 
@@ -39,6 +40,7 @@ fn write_upload(
         owner: Owner::default(),
         checksum: None,
         metadata: ObjectMetadata::default(),
+        extensions: Extensions::default(),
     };
     record.write(write, &upload_id(id))?;
     for number in [2, 4, 6] {
@@ -50,7 +52,8 @@ fn write_upload(
             checksum: None,
         };
         let content = Content::Inline(bytes::Bytes::from_static(b"abc"));
-        PartRecord { facts, content }.write(write, &upload_id(id), number)?;
+        let extensions = Extensions::default();
+        PartRecord { facts, extensions, content }.write(write, &upload_id(id), number)?;
     }
     Ok(())
 }

@@ -17,10 +17,10 @@ use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::{Owner, space};
-use crate::name::BucketId;
+use crate::name::{BucketId, VersionId};
 use crate::store::Store;
 
-/// Which objects to list.
+/// A query for a page of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Keys that begin so.
@@ -28,13 +28,13 @@ pub struct ListQuery {
     /// Keys that go on with it behind the prefix are shown as one common prefix up to and with it.
     /// An empty one is none.
     pub delimiter: Option<String>,
-    /// Where the page begins.
+    /// The beginning of the page.
     pub after: ListStart,
     /// At most so many keys and common prefixes.
     pub max: usize,
 }
 
-/// Where a page begins.
+/// The beginning of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListStart {
     /// At the beginning.
@@ -42,11 +42,11 @@ pub enum ListStart {
     Beginning,
     /// Behind this key. Common prefixes that are not greater than it are not shown, either.
     AfterKey(String),
-    /// Where the last page ended.
+    /// Behind the last page.
     Token(ListToken),
 }
 
-/// Where a page ended: opaque text that is safe in a URL.
+/// The end of a page: opaque text that is safe in a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListToken(String);
 
@@ -113,7 +113,7 @@ impl fmt::Display for ListToken {
 pub struct ListPage {
     /// Keys and common prefixes in one order.
     pub entries: Vec<ListEntry>,
-    /// Where the next page begins; none when nothing follows.
+    /// The beginning of the next page; none when nothing follows.
     pub next: Option<ListToken>,
     /// The last key or common prefix of the page.
     pub last: Option<String>,
@@ -128,11 +128,15 @@ pub enum ListEntry {
     Prefix(String),
 }
 
-/// What a listing shows of an object.
+/// An object, or a version of one, as listings show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
     /// Its key.
     pub key: String,
+    /// Its version.
+    pub version_id: VersionId,
+    /// `true` for the newest version of the key, also if that is a delete marker.
+    pub is_latest: bool,
     /// Size.
     pub bytes: u64,
     /// Entity tag.
@@ -141,9 +145,9 @@ pub struct ListedObject {
     pub modified_ms: u64,
     /// Its storage class; none is `STANDARD`.
     pub storage_class: Option<String>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
-    /// Which checksum it has.
+    /// Algorithm and type of its checksum.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
 }
 
@@ -154,7 +158,7 @@ impl Store {
     /// [`StoreError::NoSuchBucket`].
     pub fn list_objects(&self, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
         let snapshot = self.snapshot()?;
-        let page = list(&snapshot, bucket.id, query)?;
+        let page = list(&snapshot, bucket, query)?;
         if page.entries.is_empty() {
             bucket.require(&snapshot)?;
         }
@@ -163,12 +167,13 @@ impl Store {
 }
 
 /// The cost follows what the page shows: a common prefix is stepped over, not walked through.
-fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPage, StoreError> {
+fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
     let max = query.max.min(LIST_KEYS_MAX);
     let mut page = ListPage::default();
     if max == 0 {
         return Ok(page);
     }
+    let (bucket, owner) = (bucket.id, &bucket.owner);
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
     let mut place = match &query.after {
         ListStart::Beginning => None,
@@ -181,12 +186,12 @@ fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPag
     if let Some(place) = &place {
         cursor.seek(&behind(bucket, place))?;
     }
-    while let Some((key, record)) = cursor.next()? {
+    while let Some((place_of_record, record)) = cursor.next()? {
         if page.entries.len() == max {
             page.next = place.as_ref().map(ListToken::new);
             break;
         }
-        let (_, key) = space::split_current(key)
+        let (_, key) = space::split_current(place_of_record)
             .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
         let key = key_text(key)?;
         if let Some(common) = grouping.common_prefix(key) {
@@ -195,7 +200,8 @@ fn list(from: &impl Read, bucket: BucketId, query: &ListQuery) -> Result<ListPag
             let behind = behind_prefix(bucket, common);
             cursor.seek(&behind)?;
         } else {
-            let object = ListedObject::new(key, &Listed::decode(record)?);
+            let object = Listed::decode(place_of_record, record)?;
+            let object = ListedObject::new(key, object, true, owner);
             page.entries.push(ListEntry::Object(object));
             if page.entries.len() == max {
                 place = Some(Place::Key(key.to_owned()));
@@ -226,15 +232,17 @@ fn behind_prefix(bucket: BucketId, prefix: &str) -> Vec<u8> {
 }
 
 impl ListedObject {
-    pub(crate) fn new(key: &str, listed: &Listed<'_>) -> Self {
+    pub(crate) fn new(key: &str, listed: Listed, is_latest: bool, bucket_owner: &Owner) -> Self {
         Self {
             key: key.to_owned(),
+            version_id: listed.version_id(),
+            is_latest,
             bytes: listed.bytes,
             etag: listed.etag,
             modified_ms: listed.modified_ms,
-            storage_class: listed.storage_class.map(str::to_owned),
-            owner: listed.owner(),
-            checksum: listed.checksum,
+            storage_class: listed.storage_class,
+            owner: listed.owner.unwrap_or_else(|| bucket_owner.clone()),
+            checksum: listed.checksum.map(|checksum| (checksum.value.algorithm, checksum.kind)),
         }
     }
 }

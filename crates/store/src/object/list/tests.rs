@@ -5,10 +5,10 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::kv::{Kv, KvConfig, Write};
+use crate::kv::{Kv, KvConfig};
 use crate::meta::ObjectMetadata;
 use crate::meta::content::Content;
-use crate::meta::object::ObjectRecord;
+use crate::meta::object::{Extensions, ObjectRecord};
 
 const BUCKET: BucketId = BucketId(7);
 
@@ -20,9 +20,10 @@ pub(crate) fn record(stamp: u8, is_null: bool, is_delete_marker: bool) -> Object
         bytes: 5,
         etag: ETag::Md5([stamp; 16]),
         modified_ms: u64::from(stamp),
-        owner: Owner { id: "id".into(), display_name: "name".into() },
+        owner: Some(Owner { id: "id".into(), display_name: "name".into() }),
         checksum: None,
         metadata: ObjectMetadata::default(),
+        extensions: Extensions::default(),
         content: Content::Inline(Bytes::from_static(b"hello")),
     }
 }
@@ -32,12 +33,12 @@ fn kv_with<'k>(keys: impl IntoIterator<Item = &'k str>) -> Kv {
     let kv = Kv::memory(KvConfig::default()).expect("memory");
     let keys: Vec<String> = keys.into_iter().map(str::to_owned).collect();
     let filled = kv.update::<(), StoreError, _>(move |write| {
-        let record = record(1, true, false).encode();
+        let record = record(1, true, false);
         for bucket in [BucketId(6), BucketId(8)] {
-            write.put(&space::current(bucket, "a/neighbour"), &record)?;
+            record.write(write, &space::current(bucket, "a/neighbour"))?;
         }
         for key in &keys {
-            write.put(&space::current(BUCKET, key), &record)?;
+            record.write(write, &space::current(BUCKET, key))?;
         }
         Ok(())
     });
@@ -46,7 +47,7 @@ fn kv_with<'k>(keys: impl IntoIterator<Item = &'k str>) -> Kv {
 }
 
 fn page(kv: &Kv, query: &ListQuery) -> ListPage {
-    list(&kv.snapshot().expect("snapshot"), BUCKET, query).expect("lists")
+    list(&kv.snapshot().expect("snapshot"), &Bucket::with_id(BUCKET), query).expect("lists")
 }
 
 fn text(entry: &ListEntry) -> &str {
@@ -154,7 +155,7 @@ fn a_common_prefix_of_any_size_costs_one_step() {
     assert!(grouped < thousand, "{grouped:?} for two prefixes, {thousand:?} for 1,000 keys");
 }
 
-/// What a listing is, without any thought of cost.
+/// A listing, made without any thought of cost.
 fn model(keys: &BTreeSet<String>, query: &ListQuery) -> (Vec<String>, bool) {
     let delimiter = query.delimiter.as_deref().filter(|delimiter| !delimiter.is_empty());
     let mut shown = BTreeMap::new();

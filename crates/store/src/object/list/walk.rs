@@ -1,4 +1,4 @@
-//! What all listings of keys share: which keys they show, and where a page begins.
+//! Prefix, delimiter and pages: what all listings of keys share.
 
 use crate::error::StoreError;
 
@@ -10,7 +10,7 @@ pub(crate) struct Grouping<'q> {
     delimiter: Option<&'q str>,
 }
 
-/// Behind what a page begins.
+/// The place behind which a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Behind this key.
@@ -24,7 +24,7 @@ impl<'q> Grouping<'q> {
         Self { prefix, delimiter: delimiter.filter(|delimiter| !delimiter.is_empty()) }
     }
 
-    /// What `key` is shown as instead of itself: all up to and with the first delimiter behind the
+    /// The common prefix that `key` is shown as: all up to and with the first delimiter behind the
     /// prefix.
     pub(crate) fn common_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
         let delimiter = self.delimiter?;
@@ -37,7 +37,7 @@ impl<'q> Grouping<'q> {
         Some(&key[..self.prefix.len() + at + delimiter.len()])
     }
 
-    /// Where a page behind the key `marker` begins. A common prefix that `marker` is, or lies in, was
+    /// The beginning of a page behind the key `marker`. A common prefix that `marker` is, or lies in, was
     /// on an earlier page.
     pub(crate) fn behind(&self, marker: &str) -> Place {
         match self.common_prefix(marker) {

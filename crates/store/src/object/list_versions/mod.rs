@@ -6,6 +6,7 @@ mod tests;
 use std::ops::Bound;
 
 use super::ListedObject;
+use super::history::null_stamp;
 use super::list::walk::{Grouping, Place, key_text};
 use crate::bucket::Bucket;
 use crate::error::StoreError;
@@ -13,11 +14,11 @@ use crate::kv::{Cursor, Read};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
-use crate::meta::{Owner, space};
+use crate::meta::space;
 use crate::name::{BucketId, VersionId};
 use crate::store::Store;
 
-/// Which versions to list.
+/// A query for a page of versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListVersionsQuery {
     /// Keys that begin so.
@@ -45,37 +46,11 @@ pub struct VersionPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionEntry {
     /// A version with bytes.
-    Version(ListedVersion),
+    Version(ListedObject),
     /// A delete marker.
-    DeleteMarker(ListedDeleteMarker),
+    DeleteMarker(ListedObject),
     /// A common prefix.
     Prefix(String),
-}
-
-/// What a listing shows of a version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedVersion {
-    /// As in a listing of objects.
-    pub object: ListedObject,
-    /// Which version.
-    pub version_id: VersionId,
-    /// Whether it is the current one.
-    pub is_latest: bool,
-}
-
-/// What a listing shows of a delete marker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedDeleteMarker {
-    /// Its key.
-    pub key: String,
-    /// Which version.
-    pub version_id: VersionId,
-    /// Whether it is the newest.
-    pub is_latest: bool,
-    /// When it was made, in milliseconds since 1970.
-    pub modified_ms: u64,
-    /// Whose it is.
-    pub owner: Owner,
 }
 
 impl Store {
@@ -89,7 +64,7 @@ impl Store {
         query: &ListVersionsQuery,
     ) -> Result<VersionPage, StoreError> {
         let snapshot = self.snapshot()?;
-        let page = list(&snapshot, bucket.id, query)?;
+        let page = list(&snapshot, bucket, query)?;
         if page.entries.is_empty() {
             bucket.require(&snapshot)?;
         }
@@ -99,7 +74,7 @@ impl Store {
 
 fn list(
     from: &impl Read,
-    bucket: BucketId,
+    bucket: &Bucket,
     query: &ListVersionsQuery,
 ) -> Result<VersionPage, StoreError> {
     let max = query.max.min(LIST_KEYS_MAX);
@@ -108,7 +83,7 @@ fn list(
         return Ok(page);
     }
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
-    let mut walk = Walk::new(from, bucket, &query.prefix)?;
+    let mut walk = Walk::new(from, bucket.id, &query.prefix)?;
     // The key whose newest version is behind us.
     let mut seen = None;
     match (&query.key_marker, &query.version_marker) {
@@ -139,63 +114,43 @@ fn list(
             continue;
         }
         let is_latest = seen.as_ref() != Some(&version.key);
-        let listed = Listed::decode(&version.record)?;
-        page.entries.push(entry(&version.key, &listed, is_latest));
-        last = Some((version.key.clone(), Some(listed.version_id())));
-        seen = Some(version.key);
+        let is_delete_marker = version.listed.is_delete_marker;
+        let Version { key, listed } = version;
+        let object = ListedObject::new(&key, listed, is_latest, &bucket.owner);
+        last = Some((key.clone(), Some(object.version_id)));
+        seen = Some(key);
+        page.entries.push(match is_delete_marker {
+            true => VersionEntry::DeleteMarker(object),
+            false => VersionEntry::Version(object),
+        });
     }
     Ok(page)
-}
-
-fn entry(key: &str, listed: &Listed<'_>, is_latest: bool) -> VersionEntry {
-    let version_id = listed.version_id();
-    if listed.is_delete_marker {
-        VersionEntry::DeleteMarker(ListedDeleteMarker {
-            key: key.to_owned(),
-            version_id,
-            is_latest,
-            modified_ms: listed.modified_ms,
-            owner: listed.owner(),
-        })
-    } else {
-        let object = ListedObject::new(key, listed);
-        VersionEntry::Version(ListedVersion { object, version_id, is_latest })
-    }
 }
 
 /// The place of a version among those of its key. `None` for a version `null` that is not there.
 fn stamp_of(
     from: &impl Read,
-    bucket: BucketId,
+    bucket: &Bucket,
     key: &str,
     version: &VersionId,
 ) -> Result<Option<[u8; 16]>, StoreError> {
     if let VersionId::Id(stamp) = version {
         return Ok(Some(*stamp));
     }
-    if let Some(record) = from.get(&space::current(bucket, key))? {
-        let listed = Listed::decode(&record)?;
+    let place = space::current(bucket.id, key);
+    if let Some(record) = from.get(&place)? {
+        let listed = Listed::decode(&place, &record)?;
         if listed.is_null {
             return Ok(Some(listed.stamp));
         }
     }
-    let lower = space::history_of(bucket, key);
-    let upper = next_prefix(&lower);
-    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
-    while let Some((_, record)) = cursor.next()? {
-        let listed = Listed::decode(record)?;
-        if listed.is_null {
-            return Ok(Some(listed.stamp));
-        }
-    }
-    Ok(None)
+    null_stamp(from, bucket.id, bucket.is_version_1, key)
 }
 
 /// A version on its way into a page.
 struct Version {
     key: String,
-    stamp: [u8; 16],
-    record: Vec<u8>,
+    listed: Listed,
 }
 
 /// Goes through the current and the older versions at once, by key and then by stamp, which is from
@@ -226,7 +181,7 @@ impl<'a> Walk<'a> {
     fn take(&mut self) -> Result<Option<Version>, StoreError> {
         let is_current = match (&self.next_current, &self.next_history) {
             (Some(current), Some(history)) => {
-                (&current.key, current.stamp) <= (&history.key, history.stamp)
+                (&current.key, current.listed.stamp) <= (&history.key, history.listed.stamp)
             }
             (current, _) => current.is_some(),
         };
@@ -264,7 +219,7 @@ impl<'a> Walk<'a> {
         self.current.seek(&space::current(self.bucket, key))?;
         self.history.seek(&space::history(self.bucket, key, stamp))?;
         self.fill()?;
-        let is_behind = |version: &Version| version.key != key || version.stamp > *stamp;
+        let is_behind = |version: &Version| version.key != key || version.listed.stamp > *stamp;
         if !self.next_current.as_ref().is_none_or(is_behind) {
             self.next_current = read_current(&mut self.current)?;
         }
@@ -282,18 +237,22 @@ impl<'a> Walk<'a> {
 }
 
 fn read_current(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
-    let Some((key, record)) = cursor.next()? else { return Ok(None) };
-    let (_, key) = space::split_current(key)
+    let Some((place, record)) = cursor.next()? else { return Ok(None) };
+    let (_, key) = space::split_current(place)
         .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
-    let stamp = Listed::decode(record)?.stamp;
-    Ok(Some(Version { key: key_text(key)?.to_owned(), stamp, record: record.to_vec() }))
+    let listed = Listed::decode(place, record)?;
+    Ok(Some(Version { key: key_text(key)?.to_owned(), listed }))
 }
 
 fn read_history(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> {
-    let Some((key, record)) = cursor.next()? else { return Ok(None) };
-    let (_, key, stamp) = space::split_history(key)
+    let Some((place, record)) = cursor.next()? else { return Ok(None) };
+    let (_, key, stamp) = space::split_history(place)
         .ok_or_else(|| StoreError::corrupt("the key of a version's record"))?;
-    Ok(Some(Version { key: key_text(&key)?.to_owned(), stamp, record: record.to_vec() }))
+    let listed = Listed::decode(place, record)?;
+    if listed.stamp != stamp {
+        return Err(StoreError::corrupt("a version's record is not that of its key"));
+    }
+    Ok(Some(Version { key: key_text(&key)?.to_owned(), listed }))
 }
 
 fn next_prefix(prefix: &[u8]) -> Vec<u8> {

@@ -21,19 +21,21 @@ fn kv_with(rows: &[Row]) -> Kv {
     let kv = Kv::memory(KvConfig::default()).expect("memory");
     let rows = rows.to_vec();
     let filled = kv.update::<(), StoreError, _>(move |write| {
-        let stray = record(1, true, false).encode();
         for bucket in [BucketId(6), BucketId(8)] {
-            write.put(&space::current(bucket, "a"), &stray)?;
-            write.put(&space::history(bucket, "a", &[9; 16]), &stray)?;
+            record(1, true, false).write(write, &space::current(bucket, "a"))?;
+            record(9, true, false).write(write, &space::history(bucket, "a", &[9; 16]))?;
         }
         let mut previous: Option<&str> = None;
         for (key, stamp, kind) in &rows {
             let is_marker = *kind == Kind::DeleteMarker;
-            let record = record(*stamp, *kind == Kind::Null, is_marker).encode();
+            let record = record(*stamp, *kind == Kind::Null, is_marker);
             if previous == Some(key.as_str()) || is_marker {
-                write.put(&space::history(BUCKET, key, &[*stamp; 16]), &record)?;
+                record.write(write, &space::history(BUCKET, key, &[*stamp; 16]))?;
+                if record.is_null {
+                    write.put(&space::null_version(BUCKET, key), &record.stamp)?;
+                }
             } else {
-                write.put(&space::current(BUCKET, key), &record)?;
+                record.write(write, &space::current(BUCKET, key))?;
             }
             previous = Some(key);
         }
@@ -44,7 +46,7 @@ fn kv_with(rows: &[Row]) -> Kv {
 }
 
 fn page(kv: &Kv, query: &ListVersionsQuery) -> VersionPage {
-    list(&kv.snapshot().expect("snapshot"), BUCKET, query).expect("lists")
+    list(&kv.snapshot().expect("snapshot"), &Bucket::with_id(BUCKET), query).expect("lists")
 }
 
 /// One line for an entry: key, version, `*` for the latest, `x` for a delete marker.
@@ -55,7 +57,7 @@ fn shown(page: &VersionPage) -> Vec<String> {
     };
     let show = |entry: &VersionEntry| match entry {
         VersionEntry::Version(version) => {
-            line(&version.object.key, &version.version_id, version.is_latest, "")
+            line(&version.key, &version.version_id, version.is_latest, "")
         }
         VersionEntry::DeleteMarker(marker) => {
             line(&marker.key, &marker.version_id, marker.is_latest, "x")

@@ -56,7 +56,7 @@ fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
         VersionEntry::Version(version)
             if version.version_id == VersionId::Null && version.is_latest =>
         {
-            version.object.key
+            version.key
         }
         other => format!("{other:?}"),
     });

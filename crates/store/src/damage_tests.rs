@@ -1,0 +1,168 @@
+//! Damage in the tree: redb serves a flipped bit as it is, the checksums of records find it.
+
+use std::sync::Arc;
+
+use crate::kv::{Read, Write};
+use crate::meta::space;
+use crate::pending::Committed;
+use crate::{
+    BodyOptions, Bucket, BucketName, DocumentKind, ListQuery, ListVersionsQuery, ObjectKey, Owner,
+    PartNumber, ReadSelection, StagedBody, Store, StoreConfig, StoreError, UploadId, Versioning,
+};
+
+/// A store with one record of every kind of the object family, of which two are versions of `a`.
+struct Fixture {
+    store: Store,
+    bucket: Arc<Bucket>,
+    upload: UploadId,
+}
+
+fn key(key: &str) -> ObjectKey {
+    ObjectKey::new(key).expect("a key")
+}
+
+fn stage(store: &Store) -> StagedBody {
+    let mut body = store.begin_body(BodyOptions::default()).expect("body");
+    body.write(b"some inline bytes").expect("write");
+    body.finish().expect("staged")
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let store = Store::open(StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() });
+        let store = store.expect("memory");
+        let name = BucketName::new("bucket").expect("a name");
+        store.create_bucket(name.clone(), Owner::default(), String::new()).wait().expect("new");
+        let bucket = store.bucket(&name).expect("there");
+        store.set_versioning(&bucket, Versioning::Enabled).wait().expect("set");
+        store.put_document(&bucket, DocumentKind::Cors, b"cors".to_vec()).wait().expect("put");
+        for _ in 0..2 {
+            let put = store.put_object(&bucket, key("a"), stage(&store), Default::default());
+            put.wait().expect("put");
+        }
+        let upload = store.create_upload(&bucket, key("b"), Default::default());
+        let upload = upload.wait().expect("begun").id;
+        let part = PartNumber::MIN;
+        store.put_part(&bucket, &key("b"), &upload, part, stage(&store), None).wait().expect("put");
+        Self { store, bucket, upload }
+    }
+
+    fn value(&self, place: &[u8]) -> Vec<u8> {
+        self.store
+            .snapshot()
+            .expect("snapshot")
+            .get(place)
+            .expect("readable")
+            .expect("there")
+            .to_vec()
+    }
+
+    fn write(&self, place: &[u8], value: Option<Vec<u8>>) {
+        let place = place.to_vec();
+        let written = self.store.update(move |write, _| {
+            match &value {
+                Some(value) => write.put(&place, value)?,
+                None => write.delete(&place)?,
+            }
+            Ok(Committed::new(()))
+        });
+        written.wait().expect("written");
+    }
+
+    /// The first place that begins so.
+    fn place(&self, prefix: &[u8]) -> Vec<u8> {
+        let mut places = Vec::new();
+        let snapshot = self.store.snapshot().expect("snapshot");
+        let walked = self.store.walk(&snapshot, prefix, &mut |place, _| {
+            places.push(place.to_vec());
+            Ok(())
+        });
+        walked.expect("readable");
+        places.swap_remove(0)
+    }
+
+    fn get(&self, object: &str) -> Result<(), StoreError> {
+        let whole = |_: &_| Ok(ReadSelection::Whole);
+        self.store.get_object(&self.bucket, &key(object), None, &whole).map(drop)
+    }
+
+    fn damaged(&self) -> usize {
+        self.store.verify(&mut |_| {}).expect("verify").damaged.len()
+    }
+}
+
+/// A read that says whether it has found damage.
+type Reader<'a> = &'a dyn Fn() -> bool;
+
+fn is_corrupt<T>(result: Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::Corrupt { .. }))
+}
+
+#[test]
+fn a_flipped_bit_of_any_record_is_found_by_its_reader_and_by_verify() {
+    let fixture = Fixture::new();
+    let Fixture { store, bucket, upload } = &fixture;
+    let versions = ListVersionsQuery { max: 10, ..ListVersionsQuery::default() };
+    let objects = ListQuery { max: 10, ..ListQuery::default() };
+    let list_objects = || is_corrupt(store.list_objects(bucket, &objects));
+    let list_versions = || is_corrupt(store.list_versions(bucket, &versions));
+    let list_parts = || is_corrupt(store.list_parts(bucket, &key("b"), upload, None, 10));
+    let get = || is_corrupt(fixture.get("a"));
+    let document = || is_corrupt(store.get_document(bucket, DocumentKind::Cors));
+    let put = || {
+        let put = store.put_object(bucket, key("new"), stage(store), Default::default());
+        is_corrupt(put.wait())
+    };
+    let readers: [(Vec<u8>, Vec<Reader<'_>>); 6] = [
+        (space::bucket("bucket"), vec![&put]),
+        (space::document(bucket.id, DocumentKind::Cors as u8), vec![&document]),
+        (space::current(bucket.id, "a"), vec![&get, &list_objects, &list_versions]),
+        (fixture.place(space::ALL_HISTORY), vec![&list_versions]),
+        (space::upload(upload), vec![&list_parts]),
+        (space::part(upload, 1), vec![&list_parts]),
+    ];
+    assert_eq!(fixture.damaged(), 0);
+    for (place, readers) in readers {
+        let value = fixture.value(&place);
+        for at in [1, value.len() / 3] {
+            let mut damaged = value.clone();
+            damaged[at] ^= 0x10;
+            fixture.write(&place, Some(damaged));
+            for read in &readers {
+                assert!(read(), "byte {at} of {place:02x?}");
+            }
+            assert_eq!(fixture.damaged(), 1, "byte {at} of {place:02x?}");
+        }
+        fixture.write(&place, Some(value));
+        assert_eq!(fixture.damaged(), 0);
+    }
+}
+
+#[test]
+fn damaged_inline_bytes_are_found_by_a_read_and_do_not_end_the_sweep() {
+    let fixture = Fixture::new();
+    let place = space::current(fixture.bucket.id, "a");
+    let mut value = fixture.value(&place);
+    *value.last_mut().expect("a body") ^= 1;
+    fixture.write(&place, Some(value));
+    assert!(is_corrupt(fixture.get("a")));
+    assert_eq!(fixture.damaged(), 1);
+    let objects = ListQuery { max: 10, ..ListQuery::default() };
+    fixture.store.list_objects(&fixture.bucket, &objects).expect("shows no bytes");
+    fixture.store.sweep().expect("sees no bytes");
+}
+
+#[test]
+fn a_record_under_another_key_is_found() {
+    let fixture = Fixture::new();
+    let current = space::current(fixture.bucket.id, "a");
+    let moved = space::current(fixture.bucket.id, "moved");
+    fixture.write(&moved, Some(fixture.value(&current)));
+    assert!(is_corrupt(fixture.get("moved")));
+    assert_eq!(fixture.damaged(), 1);
+    fixture.write(&moved, None);
+    // An older version in the place of the current one.
+    fixture.write(&current, Some(fixture.value(&fixture.place(space::ALL_HISTORY))));
+    assert!(is_corrupt(fixture.get("a")));
+    assert_eq!(fixture.damaged(), 1);
+}

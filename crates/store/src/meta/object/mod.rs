@@ -1,0 +1,245 @@
+//! `ObjectRecord`: one version of an object.
+//!
+//! Version 2 is sealed: see [`record`](super::record). Its fields are those of [`Listed`], which a
+//! listing decodes alone, then the rest, then the manifest. Inline bytes are the body.
+
+mod version_1;
+
+use serde::{Deserialize, Serialize};
+
+use super::content::{Content, StoredContent};
+use super::record::{Body, Sealed};
+use super::{ObjectMetadata, Owner, record};
+use crate::checksum::ObjectChecksum;
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::{Read, Write};
+use crate::name::VersionId;
+
+const VERSION: u8 = 2;
+const WHAT: &str = "an object's record";
+
+/// One version of an object, or a delete marker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectRecord {
+    // From here to the storage class in the metadata: as in `Listed`.
+    pub(crate) bytes: u64,
+    pub(crate) etag: ETag,
+    pub(crate) modified_ms: u64,
+    /// Unique for every write, and smaller than that of every older version of the key.
+    pub(crate) stamp: [u8; 16],
+    /// `true` when clients know it as `null`.
+    pub(crate) is_null: bool,
+    pub(crate) is_delete_marker: bool,
+    /// None when it is that of the bucket.
+    pub(crate) owner: Option<Owner>,
+    pub(crate) checksum: Option<ObjectChecksum>,
+    pub(crate) metadata: ObjectMetadata,
+    pub(crate) extensions: Extensions,
+    /// Stands behind the fields and in the body.
+    #[serde(skip)]
+    pub(crate) content: Content,
+}
+
+/// The fields of a record that a listing shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) bytes: u64,
+    pub(crate) etag: ETag,
+    pub(crate) modified_ms: u64,
+    pub(crate) stamp: [u8; 16],
+    pub(crate) is_null: bool,
+    pub(crate) is_delete_marker: bool,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) checksum: Option<ObjectChecksum>,
+    pub(crate) storage_class: Option<String>,
+}
+
+/// Fields that later versions of the store add without a new version of the record.
+///
+/// Each is a number and bytes. One below [`REQUIRED`] may be ignored by whoever does not know it. The
+/// others change what the rest means, so a record with an unknown one is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
+
+/// The first number of extensions that must be known.
+const REQUIRED: u8 = 128;
+
+impl Extensions {
+    /// Refuses extensions that must be known and are not: so far, all of them.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match self.0.iter().any(|(number, _)| *number >= REQUIRED) {
+            true => {
+                let known = u32::from(VERSION);
+                Err(StoreError::FormatTooNew { found: known + 1, known })
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+impl Listed {
+    /// Decodes the front of the record at `place`.
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        match record::split_version(bytes, VERSION)? {
+            (1, fields) => version_1::listed(fields).map(|(listed, _)| listed),
+            _ => Ok(record::take(Sealed::open(place, bytes, WHAT)?.fields, WHAT)?.0),
+        }
+    }
+
+    pub(crate) fn version_id(&self) -> VersionId {
+        version_id(self.is_null, self.stamp)
+    }
+}
+
+impl ObjectRecord {
+    /// The record at `place`, if there is one.
+    pub(crate) fn read(from: &impl Read, place: &[u8]) -> Result<Option<Self>, StoreError> {
+        match from.get(place)? {
+            Some(bytes) => Self::decode(place, &bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn write(&self, to: &mut impl Write, place: &[u8]) -> Result<(), StoreError> {
+        Ok(to.put(place, &self.encode(place))?)
+    }
+
+    pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
+        let (stored, body) = self.content.to_stored();
+        record::seal(VERSION, place, &(self, stored), body)
+    }
+
+    pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        let (record, stored, body) = Self::decode_fields(place, bytes)?;
+        let content = Content::from_stored(stored, body.verified(WHAT)?)?;
+        if content.bytes().is_some_and(|bytes| bytes != record.bytes) {
+            return Err(StoreError::corrupt("an object's size is not that of its manifest"));
+        }
+        Ok(Self { content, ..record })
+    }
+
+    /// The content, of inline bytes without them: they may be damaged.
+    pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
+        match Self::decode_fields(place, bytes)? {
+            (_, StoredContent::Inline { .. }, _) => Ok(Content::default()),
+            (_, stored, _) => Content::from_stored(stored, &[]),
+        }
+    }
+
+    /// The record with empty content, and its content as it is stored.
+    fn decode_fields<'a>(
+        place: &[u8],
+        bytes: &'a [u8],
+    ) -> Result<(Self, StoredContent<'a>, Body<'a>), StoreError> {
+        let (version, fields) = record::split_version(bytes, VERSION)?;
+        if version == 1 {
+            return version_1::object(fields);
+        }
+        let sealed = Sealed::open(place, bytes, WHAT)?;
+        let ((record, stored), rest): ((Self, _), _) = record::take(sealed.fields, WHAT)?;
+        record.extensions.check()?;
+        match rest.is_empty() {
+            true => Ok((record, stored, sealed.body)),
+            false => Err(StoreError::corrupt("an object's record is too long")),
+        }
+    }
+
+    pub(crate) fn version_id(&self) -> VersionId {
+        version_id(self.is_null, self.stamp)
+    }
+}
+
+fn version_id(is_null: bool, stamp: [u8; 16]) -> VersionId {
+    if is_null { VersionId::Null } else { VersionId::Id(stamp) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::checksum::{ChecksumAlgorithm, ChecksumValue};
+    use crate::meta::ContentHeaders;
+
+    const PLACE: &[u8] = b"place";
+
+    pub(crate) fn sample() -> ObjectRecord {
+        let value = ChecksumValue::new(ChecksumAlgorithm::Crc32, &[1, 2, 3, 4]).expect("fits");
+        ObjectRecord {
+            stamp: [5; 16],
+            is_null: true,
+            is_delete_marker: false,
+            bytes: 5,
+            etag: ETag::Md5([7; 16]),
+            modified_ms: 1_700_000_000_000,
+            owner: Some(Owner { id: "id".into(), display_name: "name".into() }),
+            checksum: Some(ObjectChecksum::full_object(value)),
+            metadata: ObjectMetadata {
+                storage_class: Some("STANDARD_IA".into()),
+                headers: ContentHeaders {
+                    content_type: Some("text/plain".into()),
+                    ..ContentHeaders::default()
+                },
+                user: vec![("a".into(), "b".into())],
+                tags: vec![("k".into(), "v".into())],
+            },
+            extensions: Extensions(vec![(1, b"ignored".to_vec())]),
+            content: Content::Inline(Bytes::from_static(b"hello")),
+        }
+    }
+
+    #[test]
+    fn a_record_survives_encoding_and_a_listing_sees_its_front() {
+        let record = sample();
+        let encoded = record.encode(PLACE);
+        assert_eq!(ObjectRecord::decode(PLACE, &encoded).expect("own bytes"), record);
+        let listed = Listed::decode(PLACE, &encoded).expect("own bytes");
+        let expected = Listed {
+            bytes: 5,
+            etag: record.etag,
+            modified_ms: record.modified_ms,
+            stamp: record.stamp,
+            is_null: true,
+            is_delete_marker: false,
+            owner: record.owner,
+            checksum: record.checksum,
+            storage_class: record.metadata.storage_class,
+        };
+        assert_eq!(listed, expected);
+        assert_eq!(listed.version_id(), VersionId::Null);
+    }
+
+    #[test]
+    fn damage_is_refused() {
+        let encoded = sample().encode(PLACE);
+        for length in 0..encoded.len() {
+            ObjectRecord::decode(PLACE, &encoded[..length]).expect_err("cut");
+        }
+        let body = encoded.len() - b"hello".len();
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            ObjectRecord::decode(PLACE, &damaged).expect_err("damaged");
+            // Neither a listing nor the sweep looks at the bytes.
+            let is_body = bit / 8 >= body;
+            assert_eq!(Listed::decode(PLACE, &damaged).is_ok(), is_body, "bit {bit}");
+            assert_eq!(ObjectRecord::decode_manifest(PLACE, &damaged).is_ok(), is_body);
+        }
+        ObjectRecord::decode(b"other", &encoded).expect_err("under another key");
+        Listed::decode(b"other", &encoded).expect_err("under another key");
+        let mut newer = encoded;
+        newer[0] = 3;
+        let error = ObjectRecord::decode(PLACE, &newer).expect_err("newer");
+        assert!(matches!(error, StoreError::FormatTooNew { found: 3, known: 2 }));
+    }
+
+    #[test]
+    fn an_extension_that_must_be_known_is_refused() {
+        let encrypted = Extensions(vec![(1, Vec::new()), (REQUIRED, Vec::new())]);
+        let encoded = ObjectRecord { extensions: encrypted, ..sample() }.encode(PLACE);
+        let error = ObjectRecord::decode(PLACE, &encoded).expect_err("unknown");
+        assert!(matches!(error, StoreError::FormatTooNew { .. }), "{error}");
+        Listed::decode(PLACE, &encoded).expect("it can be listed");
+    }
+}

@@ -1,0 +1,320 @@
+//! Publishing: the one way in which a version of an object becomes current, and the one in which it goes.
+//!
+//! ```text
+//!                 put, copy, complete                         delete without a version
+//!  never          replaces the current object                 removes the current object
+//!  enabled        archives the current object                 archives it, adds a delete marker
+//!  suspended      replaces `null`, archives any other         removes `null`, archives any other,
+//!                                                             adds a delete marker `null`
+//! ```
+//!
+//! Three places hold the versions of a key: the current object, unless the newest version is a delete
+//! marker; the history with everything else, newest first; and the index that finds the version `null`
+//! in the history. Invariant: the current object is newer than the history.
+//!
+//! One transaction does all of it, in this order: the bucket and the current object are read
+//! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is given, the history
+//! changes, the record is written, and the content of what is gone is released. Object lock will refuse
+//! in [`Slot::discard`], which every version passes that goes. Events will be written at the end of
+//! [`Slot::publish`] and [`Slot::delete`].
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::current::Found;
+use super::release::{WakeReclaimer, release};
+use super::{DeleteOutcome, ObjectVersion, history};
+use crate::bucket::Bucket;
+use crate::checksum::{DigestSet, ObjectChecksum};
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::{Read, Transaction, Write};
+use crate::meta::bucket::BucketState;
+use crate::meta::content::Content;
+use crate::meta::object::{Extensions, ObjectRecord};
+use crate::meta::{ObjectMetadata, Owner, Versioning, space};
+use crate::name::{BucketId, ObjectKey, VersionId};
+use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
+use crate::store::Shared;
+
+/// A new version of an object, without what publishing decides.
+#[derive(Clone, Debug)]
+pub(crate) struct NewVersion {
+    pub(crate) bytes: u64,
+    pub(crate) etag: ETag,
+    pub(crate) owner: Owner,
+    pub(crate) checksum: Option<ObjectChecksum>,
+    pub(crate) metadata: ObjectMetadata,
+    pub(crate) extensions: Extensions,
+    pub(crate) content: Content,
+}
+
+/// A key that a transaction writes to, with its current object.
+#[derive(Debug)]
+pub(crate) struct Slot<'a> {
+    shared: &'a Arc<Shared>,
+    bucket: &'a Bucket,
+    state: BucketState,
+    key: &'a ObjectKey,
+    /// The place of the current object.
+    place: Vec<u8>,
+    current: Option<ObjectRecord>,
+    /// Content of versions that are gone.
+    discarded: Vec<Content>,
+}
+
+impl<'a> Slot<'a> {
+    /// Finds out whether the bucket is still there, and what is current.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`].
+    pub(crate) fn open(
+        from: &impl Read,
+        shared: &'a Arc<Shared>,
+        bucket: &'a Bucket,
+        key: &'a ObjectKey,
+    ) -> Result<Self, StoreError> {
+        Self::open_in(from, shared, bucket, bucket.state(from)?, key)
+    }
+
+    /// As [`Slot::open`], with the state that the transaction has found.
+    pub(crate) fn open_in(
+        from: &impl Read,
+        shared: &'a Arc<Shared>,
+        bucket: &'a Bucket,
+        state: BucketState,
+        key: &'a ObjectKey,
+    ) -> Result<Self, StoreError> {
+        let place = space::current(state.id, key.as_str());
+        let current = ObjectRecord::read(from, &place)?;
+        Ok(Self { shared, bucket, state, key, place, current, discarded: Vec::new() })
+    }
+
+    /// The id of the bucket.
+    pub(crate) fn bucket_id(&self) -> BucketId {
+        self.state.id
+    }
+
+    /// The current object, without a change.
+    pub(crate) fn into_current(self) -> Option<ObjectVersion> {
+        let current = self.current?;
+        Some(ObjectVersion::new(self.key.clone(), current, true, &self.bucket.owner))
+    }
+
+    pub(crate) fn current(&self) -> Option<&ObjectRecord> {
+        self.current.as_ref()
+    }
+
+    /// Decides `conditions` for a write.
+    ///
+    /// # Errors
+    /// [`StoreError::PreconditionFailed`], or [`StoreError::NoSuchKey`] when they want an object and
+    /// there is none.
+    pub(crate) fn check(&self, conditions: &WriteConditions) -> Result<(), StoreError> {
+        check(conditions, self.current.as_ref(), self.key)
+    }
+
+    /// Makes `new` the current object. The guard must live until the commit.
+    pub(crate) fn publish(
+        mut self,
+        write: &mut Transaction<'_>,
+        new: NewVersion,
+    ) -> Result<(ObjectVersion, WakeReclaimer), StoreError> {
+        let stamp = self.next_stamp(write)?;
+        let is_null = self.make_room(write)?;
+        let NewVersion { bytes, etag, owner, checksum, metadata, extensions, content } = new;
+        let record = ObjectRecord {
+            bytes,
+            etag,
+            modified_ms: self.shared.config.clock.now_ms(),
+            stamp,
+            is_null,
+            is_delete_marker: false,
+            owner: (owner != self.bucket.owner).then_some(owner),
+            checksum,
+            metadata,
+            extensions,
+            content,
+        };
+        record.write(write, &self.place)?;
+        let wake = release(write, self.shared, &self.discarded)?;
+        let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner);
+        Ok((object, wake))
+    }
+
+    /// Deletes a version, or without one the object: that adds a delete marker where versions are kept.
+    /// A version that is not there is fine, whatever the conditions. The guard must live until the
+    /// commit.
+    ///
+    /// # Errors
+    /// [`StoreError::PreconditionFailed`], before anything was written.
+    pub(crate) fn delete(
+        mut self,
+        write: &mut Transaction<'_>,
+        version: Option<&VersionId>,
+        conditions: &WriteConditions,
+    ) -> Result<(DeleteOutcome, Option<WakeReclaimer>), StoreError> {
+        let outcome = match (version, self.state.versioning) {
+            (None, Versioning::Enabled | Versioning::Suspended) => {
+                self.add_delete_marker(write, conditions)?
+            }
+            _ => match self.remove(write, version, conditions)? {
+                Some(outcome) => outcome,
+                None => {
+                    let version_id = version.copied();
+                    return Ok((DeleteOutcome { version_id, ..DeleteOutcome::default() }, None));
+                }
+            },
+        };
+        let wake = release(write, self.shared, &self.discarded)?;
+        Ok((outcome, Some(wake)))
+    }
+
+    fn add_delete_marker(
+        &mut self,
+        write: &mut Transaction<'_>,
+        conditions: &WriteConditions,
+    ) -> Result<DeleteOutcome, StoreError> {
+        let existed = self.current.is_some();
+        if existed {
+            self.check(conditions)?;
+        }
+        let stamp = self.next_stamp(write)?;
+        let is_null = self.make_room(write)?;
+        write.delete(&self.place)?;
+        let marker = ObjectRecord {
+            bytes: 0,
+            etag: ETag::Md5(DigestSet::new(&[]).finish().md5),
+            modified_ms: self.shared.config.clock.now_ms(),
+            stamp,
+            is_null,
+            is_delete_marker: true,
+            owner: None,
+            checksum: None,
+            metadata: ObjectMetadata::default(),
+            extensions: Extensions::default(),
+            content: Content::Inline(Bytes::new()),
+        };
+        history::add(write, self.state.id, self.key, &marker)?;
+        let version_id = Some(marker.version_id());
+        Ok(DeleteOutcome { existed, version_id, delete_marker: true })
+    }
+
+    /// Removes a version, or without one the current object; `None` when it is not there.
+    fn remove(
+        &mut self,
+        write: &mut Transaction<'_>,
+        version: Option<&VersionId>,
+        conditions: &WriteConditions,
+    ) -> Result<Option<DeleteOutcome>, StoreError> {
+        let current = self.current.take();
+        let is_current =
+            |record: &ObjectRecord| version.is_none_or(|it| *it == record.version_id());
+        let found = match current {
+            Some(record) if is_current(&record) => Some(Found { record, is_current: true }),
+            current => {
+                self.current = current;
+                match version {
+                    Some(version) => self.find_in_history(write, version)?,
+                    None => None,
+                }
+            }
+        };
+        let Some(Found { record, is_current }) = found else { return Ok(None) };
+        check(conditions, Some(&record), self.key)?;
+        match is_current {
+            true => write.delete(&self.place)?,
+            false => history::remove(write, self.state.id, self.key, &record)?,
+        }
+        let delete_marker = record.is_delete_marker;
+        self.discard(record);
+        if self.current.is_none() && self.state.has_history() {
+            self.promote(write)?;
+        }
+        let version_id = version.copied();
+        Ok(Some(DeleteOutcome { existed: true, version_id, delete_marker }))
+    }
+
+    /// Makes the newest version of the history current, unless it is a delete marker.
+    fn promote(&self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
+        let newest = history::newest(write, self.state.id, self.key)?;
+        let Some((place, newest)) = newest else { return Ok(()) };
+        if newest.is_delete_marker {
+            return Ok(());
+        }
+        let record = ObjectRecord::read(write, &place)?;
+        let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
+        history::remove(write, self.state.id, self.key, &record)?;
+        record.write(write, &self.place)
+    }
+
+    /// Takes the current object out of its place, for a newer version that is `null` or not: returned.
+    fn make_room(&mut self, write: &mut Transaction<'_>) -> Result<bool, StoreError> {
+        let is_null = self.state.versioning != Versioning::Enabled;
+        match self.current.take() {
+            // It is the only `null`. The new record takes its place.
+            Some(current) if is_null && current.is_null => {
+                self.discard(current);
+                return Ok(is_null);
+            }
+            Some(current) => history::add(write, self.state.id, self.key, &current)?,
+            None => {}
+        }
+        if is_null
+            && self.state.has_history()
+            && let Some(found) = self.find_in_history(write, &VersionId::Null)?
+        {
+            history::remove(write, self.state.id, self.key, &found.record)?;
+            self.discard(found.record);
+        }
+        Ok(is_null)
+    }
+
+    fn find_in_history(
+        &self,
+        from: &impl Read,
+        version: &VersionId,
+    ) -> Result<Option<Found>, StoreError> {
+        history::find(from, self.state.id, self.state.is_version_1, self.key, version)
+    }
+
+    /// Every version that goes passes here.
+    fn discard(&mut self, record: ObjectRecord) {
+        self.discarded.push(record.content);
+    }
+
+    /// An id that is newer than every version of the key, whatever the clock says.
+    fn next_stamp(&self, from: &impl Read) -> Result<[u8; 16], StoreError> {
+        let newest = match &self.current {
+            Some(current) => Some(current.stamp),
+            None if self.state.has_history() => {
+                history::newest(from, self.state.id, self.key)?.map(|(_, listed)| listed.stamp)
+            }
+            None => None,
+        };
+        self.shared.ids.version(&self.shared.config, newest.as_ref())
+    }
+}
+
+fn check(
+    conditions: &WriteConditions,
+    current: Option<&ObjectRecord>,
+    key: &ObjectKey,
+) -> Result<(), StoreError> {
+    if conditions.is_empty() {
+        return Ok(());
+    }
+    let current = current.map(|record| CurrentObject {
+        etag: &record.etag,
+        bytes: record.bytes,
+        modified_ms: record.modified_ms,
+    });
+    match conditions.check(current) {
+        WriteConditionResult::Proceed => Ok(()),
+        WriteConditionResult::NoObject => Err(StoreError::NoSuchKey { key: key.clone() }),
+        WriteConditionResult::PreconditionFailed { condition } => {
+            Err(StoreError::PreconditionFailed { condition })
+        }
+    }
+}
