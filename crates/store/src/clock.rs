@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What time it is.
+/// A source of the time.
 pub trait Clock: Send + Sync + Debug {
     /// Milliseconds since 1970 (UTC). It may step back.
     fn now_ms(&self) -> u64;

@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! The configuration of a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::limits::{INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::random::{RandomSource, SystemRandom};
 
-/// When a write is acknowledged.
+/// The point at which a write is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// After everything it needs was synced: it survives a power cut.
@@ -19,7 +19,7 @@ pub enum Durability {
     Os,
 }
 
-/// Where a store keeps its data.
+/// The place of the data.
 #[derive(Clone, Debug)]
 pub enum Backend {
     /// A directory, created if it is missing.
@@ -28,19 +28,19 @@ pub enum Backend {
     Memory,
 }
 
-/// What [`Store::open`](crate::Store::open) needs to know. Start from [`StoreConfig::directory`] or
+/// The configuration for [`Store::open`](crate::Store::open). Start from [`StoreConfig::directory`] or
 /// [`StoreConfig::memory`].
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
-    /// Where the data is.
+    /// The place of the data.
     pub backend: Backend,
-    /// When a write is acknowledged.
+    /// The point at which a write is acknowledged.
     pub durability: Durability,
     /// Memory for pages of metadata.
     pub cache_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,
-    /// How long what is synced later than it is acknowledged may wait for that sync to begin.
+    /// Longest time between an acknowledgement and the begin of a sync that comes later.
     pub sync_interval: Duration,
     /// The region of buckets that name none.
     pub region: String,

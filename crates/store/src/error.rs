@@ -9,14 +9,14 @@ use crate::checksum::ChecksumAlgorithm;
 use crate::kv::KvError;
 use crate::name::{BucketName, ObjectKey, VersionId};
 
-/// Why the store refused or failed. Exhaustive on purpose: whoever adds a variant decides in the
-/// server what a client sees of it.
+/// The reason why the store refused or failed. Exhaustive on purpose: a new variant is mapped in the
+/// server, or it does not compile.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The name breaks the rules for bucket names.
     #[error("the bucket name {name:?} is not valid")]
     InvalidBucketName {
-        /// What was given.
+        /// The text as given.
         name: String,
     },
     /// An object key must have at least one byte.
@@ -31,7 +31,7 @@ pub enum StoreError {
     /// Text that is no version id of ours.
     #[error("the version id {version:?} is not valid")]
     InvalidVersionId {
-        /// What was given.
+        /// The text as given.
         version: String,
     },
     /// There is no such bucket.
@@ -135,16 +135,16 @@ pub enum StoreError {
         /// Its size.
         bytes: u64,
     },
-    /// What was sent does not have the checksum that was announced.
+    /// The bytes do not have the checksum that was announced.
     #[error("the {algorithm:?} checksum does not match")]
     ChecksumMismatch {
-        /// Of which kind.
+        /// Its algorithm.
         algorithm: ChecksumAlgorithm,
     },
     /// The request contradicts itself or the object.
     #[error("{message}")]
     InvalidRequest {
-        /// What is wrong, for the client.
+        /// The contradiction, for the client.
         message: String,
     },
     /// There is no such vector bucket.
@@ -196,9 +196,9 @@ pub enum StoreError {
     /// A field of a request about vectors is not valid.
     #[error("{path}: {message}")]
     InvalidField {
-        /// Which one, such as `vectors[3].data.float32[7]`.
+        /// Its path, such as `vectors[3].data.float32[7]`.
         path: String,
-        /// What is wrong with it, for the client.
+        /// The rule that it breaks, for the client.
         message: String,
     },
     /// The device is full. Nothing was kept.
@@ -213,7 +213,7 @@ pub enum StoreError {
     /// Stored data is damaged or missing.
     #[error("stored data is damaged: {what}")]
     Corrupt {
-        /// Which, and how.
+        /// The record or file, and the damage.
         what: String,
     },
     /// The data was written by a newer LiteIO.
@@ -233,7 +233,7 @@ pub enum StoreError {
     /// Another process uses the directory.
     #[error("{message}")]
     InUse {
-        /// Which directory, and by whom.
+        /// The directory, and the process that uses it.
         message: String,
     },
     /// The device failed.
@@ -242,7 +242,7 @@ pub enum StoreError {
     /// A fault of our own. Nothing was kept.
     #[error("internal error: {what}")]
     Internal {
-        /// What happened.
+        /// The fault.
         what: String,
     },
     /// The store is closed.

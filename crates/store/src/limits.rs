@@ -113,11 +113,11 @@ pub const FILTER_DEPTH_MAX: usize = 16;
 /// memory all stay open.
 pub const OPEN_INDEXES_MAX: usize = 256;
 
-/// What the columns of all filters may take together; the least used are dropped, and one that does
+/// Bytes of the columns of all filters together; the least used are dropped, and one that does
 /// not fit at all is read anew for every query.
 pub const COLUMN_BYTES_MAX: usize = 128 << 20;
 
-/// What the words of all searched texts may take together, as [`COLUMN_BYTES_MAX`].
+/// Bytes of the words of all searched texts together, as [`COLUMN_BYTES_MAX`].
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
 
 /// Results of each of the searches that are fused; more when more are asked for.

@@ -96,7 +96,7 @@ impl ObjectKey {
     }
 }
 
-/// Which version of an object.
+/// The id of a version of an object.
 ///
 /// An id is opaque: 32 hexadecimal digits of which newer versions have the smaller ones. Objects
 /// written while versioning is off have the id `null`.
@@ -123,7 +123,7 @@ impl VersionId {
         }
     }
 
-    /// Whether this is the version of an object written without versioning.
+    /// `true` for the version of an object written without versioning.
     #[must_use]
     pub fn is_null(&self) -> bool {
         *self == Self::Null

@@ -1,4 +1,4 @@
-//! Opening: which directory is ours, and in which order its files come and go.
+//! Opening: the check that a directory is ours, and the order in which its files come and go.
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
@@ -30,7 +30,7 @@ const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 const KEY_SPACE_FILE: &str = "meta.redb";
 
-/// What a new directory may hold already: what an interrupted first start left, and what file systems
+/// Names that a new directory may hold already: those that an interrupted first start left, or file systems
 /// put into their root.
 const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
 
@@ -42,7 +42,7 @@ pub(crate) struct Opened {
     pub(crate) blobs: Arc<dyn BlobStore>,
     pub(crate) disk: Option<Arc<dyn Disk>>,
     pub(crate) directory_lock: Option<DirectoryLock>,
-    /// Whether the last run ended in order.
+    /// `true` when the last run ended in order.
     pub(crate) was_clean: bool,
 }
 

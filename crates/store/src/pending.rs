@@ -27,7 +27,7 @@ enum State<T> {
     Submitted(kv::Pending<Committed<T>, StoreError>),
 }
 
-/// What a transaction gives back, and what must live until it has committed.
+/// The result of a transaction, and a guard that must live until it has committed.
 #[derive(Debug)]
 pub(crate) struct Committed<T> {
     value: T,
@@ -65,7 +65,7 @@ impl<T> Pending<T> {
         self
     }
 
-    /// What was decided without a transaction of its own.
+    /// A result that was decided without a transaction of its own.
     pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
         Self { state: State::Ready(Some(result)), blob: None }
     }
@@ -73,7 +73,7 @@ impl<T> Pending<T> {
     /// Blocks the thread until the write is durable or has failed.
     ///
     /// # Errors
-    /// Why the write was refused or failed.
+    /// The reason why the write was refused or failed.
     pub fn wait(self) -> Result<T, StoreError> {
         let result = match self.state {
             State::Ready(result) => return result.unwrap_or(Err(StoreError::Closed)),

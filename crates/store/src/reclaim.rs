@@ -1,4 +1,4 @@
-//! Deletes what no record needs any more.
+//! The reclaimer: deletes content to which no record refers.
 //!
 //! A transaction that takes away the last reference to content puts it into the deletion queue. Later,
 //! here: wait until everyone who may still see the record has opened or pinned what they need, delete
@@ -29,7 +29,7 @@ use crate::store::{Inner, Store};
 /// After a failure the queue is tried again this much later.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What [`Store::reclaim`] did.
+/// The outcome of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimReport {
     /// Blobs deleted.
@@ -223,7 +223,7 @@ fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool
     Ok((batch.len() as u64, is_gone))
 }
 
-/// How the reclaimer learns that there is something to do.
+/// The signals to the reclaimer: there is work, or it is to stop.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     state: Mutex<WorkState>,

@@ -1,4 +1,4 @@
-//! Finds blobs that nothing refers to.
+//! The sweep: finds blobs to which no record refers.
 //!
 //! A crash between the seal of a blob and the commit of its record leaves one. So does a power cut
 //! that forgets the removal of a file whose queue entry is gone already. Therefore the sweep runs after
@@ -28,7 +28,7 @@ use crate::store::Store;
 /// Looks at a key and its value.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
 
-/// What [`Store::sweep`] did.
+/// The outcome of [`Store::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Blobs looked at.
@@ -62,7 +62,7 @@ impl Store {
     /// up to the damaged one.
     ///
     /// # Errors
-    /// What another attempt may not meet.
+    /// Errors that another attempt may not meet.
     pub(crate) fn sweep_once(&self) -> Result<(), StoreError> {
         let is_over = || self.inner.sweep_failure.lock().is_some();
         if self.inner.is_swept.load(Ordering::Acquire) || is_over() {

@@ -26,7 +26,7 @@ pub struct Store {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What all handles share.
+/// The state that all handles share.
 #[derive(Debug)]
 pub(crate) struct Inner {
     /// Nothing once the store is closed.
@@ -40,9 +40,9 @@ pub(crate) struct Inner {
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
     pub(crate) sweep_lock: Mutex<()>,
-    /// Whether the blobs on the disk are known to be those that records name.
+    /// `true` when the blobs on the disk are known to be those that records name.
     pub(crate) is_swept: AtomicBool,
-    /// What ended the sweep for good.
+    /// The error that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
     /// The directories (by first byte) from which blobs were deleted: nothing has made that durable,
     /// since a file that comes back is only an orphan.
@@ -51,8 +51,8 @@ pub(crate) struct Inner {
     directory_lock: Mutex<Option<liteio_disk::DirectoryLock>>,
 }
 
-/// What transactions need beside the key space. They hold it while they wait, and the key space they
-/// wait in must not be held by them.
+/// The state that transactions need beside the key space. They hold it while they wait in the queue of
+/// the key space, so it must not hold the key space itself: that could never be closed.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: StoreConfig,
@@ -65,14 +65,14 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
 }
 
-/// Whether the store can be written to.
+/// The health of a store: what may be written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreHealth {
     /// It can.
     Ready,
     /// Not until it is opened again: a sync or write failed.
     ReadOnly {
-        /// What failed.
+        /// The sync or write that failed.
         reason: String,
     },
     /// Not until there is space again; deletions work.
@@ -135,7 +135,7 @@ impl Store {
         self.inner.close();
     }
 
-    /// Whether the store can be written to.
+    /// The health of the store.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
         let refusal = match &*self.inner.kv.read() {
@@ -156,7 +156,7 @@ impl Store {
         }
     }
 
-    /// Why blobs that nothing refers to stay on the disk until the store is opened again: a record
+    /// The reason why orphan blobs stay on the disk until the store is opened again: a record
     /// cannot be read, so that nothing is known of the blobs it names. [`Store::verify`] finds it.
     #[must_use]
     pub fn sweep_failure(&self) -> Option<String> {
@@ -181,7 +181,7 @@ impl Store {
         }
     }
 
-    /// How far everything is that was acknowledged before the call; `None` when all of it survives a
+    /// The position of everything that was acknowledged before the call; `None` when all of it survives a
     /// power cut.
     pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
         match &*self.inner.kv.read() {
@@ -190,7 +190,7 @@ impl Store {
         }
     }
 
-    /// Whether everything up to `position` survives a power cut by now.
+    /// `true` when everything up to `position` survives a power cut by now.
     pub(crate) fn is_synced(&self, position: Position) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.is_synced(position)),
@@ -266,7 +266,7 @@ impl Inner {
         if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
     }
 
-    /// Whether the disk has room for `bytes` more above the reserve.
+    /// Refuses `bytes` more when the disk has no room for them above the reserve.
     pub(crate) fn check_space(&self, bytes: u64) -> Result<(), StoreError> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let wanted = self.shared.config.reserve_bytes.saturating_add(bytes);

@@ -1,4 +1,4 @@
-//! Holds every record against the bytes it names.
+//! Verification: every record, and the bytes it names, against their checksums.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -20,7 +20,7 @@ use crate::open;
 use crate::store::Store;
 use crate::vectors::VectorVerifier;
 
-/// How far [`Store::verify`] is.
+/// The progress of [`Store::verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Records looked at.
@@ -39,11 +39,11 @@ pub struct Damage {
     pub key: Option<ObjectKey>,
     /// Its version.
     pub version: Option<VersionId>,
-    /// What is wrong.
+    /// The damage.
     pub what: String,
 }
 
-/// What [`Store::verify`] found.
+/// The findings of [`Store::verify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Objects (versions) checked.
@@ -54,7 +54,7 @@ pub struct VerifyReport {
     pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
-    /// What is damaged.
+    /// Damaged objects, records and vectors.
     pub damaged: Vec<Damage>,
     /// Blobs that nothing refers to.
     pub orphans: u64,
@@ -206,7 +206,7 @@ struct Verifier<'a> {
     report: VerifyReport,
 }
 
-/// Where something stands, for a [`Damage`].
+/// The place of a record, for a [`Damage`].
 #[derive(Clone, Debug, Default)]
 struct Location {
     bucket: Option<BucketId>,
@@ -383,7 +383,7 @@ impl Verifier<'_> {
         Ok(digests)
     }
 
-    /// What an upload in progress is for.
+    /// The bucket and the key of an upload in progress.
     fn upload_location(&self, id: &UploadId) -> Result<Option<Location>, StoreError> {
         let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
             Ok(Some(upload)) => upload,

@@ -49,7 +49,7 @@ impl ChecksumAlgorithm {
         }
     }
 
-    /// Whether a multipart object can have a checksum of this type: the SHAs cannot be combined from
+    /// `true` when a multipart object can have a checksum of this type: the SHAs cannot be combined from
     /// those of the parts, and S3 knows no composite CRC-64.
     #[must_use]
     pub fn supports(self, kind: ChecksumType) -> bool {
@@ -70,7 +70,7 @@ impl ChecksumAlgorithm {
     }
 }
 
-/// What the checksum of a multipart object is taken over.
+/// The type of the checksum of a multipart object: over its bytes, or over the checksums of its parts.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChecksumType {
@@ -84,7 +84,7 @@ pub enum ChecksumType {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "(ChecksumAlgorithm, Vec<u8>)", into = "(ChecksumAlgorithm, Vec<u8>)")]
 pub struct ChecksumValue {
-    /// How it was computed.
+    /// Its algorithm.
     pub algorithm: ChecksumAlgorithm,
     /// As many as the algorithm has, then zeros.
     bytes: [u8; 32],
@@ -148,7 +148,7 @@ impl TryFrom<(ChecksumAlgorithm, Vec<u8>)> for ChecksumValue {
 pub struct ObjectChecksum {
     /// The value.
     pub value: ChecksumValue,
-    /// What it was taken over.
+    /// Its type.
     pub kind: ChecksumType,
     /// Number of parts of a composite checksum, which is shown as `base64-parts`.
     pub parts: Option<u32>,
@@ -220,7 +220,7 @@ impl CrcCombiner {
 pub struct Digests {
     /// MD5 of the body.
     pub md5: [u8; 16],
-    /// What was asked for beyond MD5, in the order it was asked for.
+    /// The checksums that were asked for, in the same order.
     pub checksums: Vec<ChecksumValue>,
     /// Length of the body.
     pub bytes: u64,

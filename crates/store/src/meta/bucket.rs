@@ -11,7 +11,7 @@ use crate::name::{BucketId, BucketName};
 /// The format that this version writes. Newer ones are refused, also by the file `format`.
 pub(crate) const FORMAT: u32 = 1;
 
-/// What is known of the store as a whole.
+/// The record of the store as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoreRecord {
     pub(crate) format: u32,
@@ -48,7 +48,7 @@ impl StoreRecord {
     }
 }
 
-/// Whether a bucket keeps the versions of its objects.
+/// The state of versioning of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Versioning {
     /// It never has. A write replaces the object.

@@ -1,4 +1,4 @@
-//! Where the bytes of an object or of a part are.
+//! The content of an object or of a part: inline bytes, extents of blobs, or a list of parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
 
-/// What is kept, counted and deleted as one.
+/// The unit in which content is counted and deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ContentId {
     /// A blob.
@@ -41,7 +41,7 @@ pub(crate) enum Content {
     Parts {
         list: UploadId,
         count: u32,
-        /// Whether this is the object that the upload made, not a copy of it.
+        /// `true` for the object that the upload made, `false` for a copy of it.
         is_original: bool,
     },
 }

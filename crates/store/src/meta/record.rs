@@ -1,4 +1,4 @@
-//! How a record becomes bytes: one byte of version, then its fields in postcard's encoding.
+//! The encoding of records: one byte of version, then the fields as postcard encodes them.
 //!
 //! A record that changes gets a new version. The old one keeps its decoder, so nothing on a disk must be
 //! rewritten. Bytes of a newer version are refused. Bytes from a disk are never trusted.

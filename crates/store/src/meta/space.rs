@@ -49,29 +49,29 @@ const INDEX_DELETION: u8 = 0x46;
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
 
-/// What all keys of documents begin with.
+/// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
-/// What all keys of current objects begin with.
+/// The prefix of all keys of current objects.
 pub(crate) const ALL_CURRENT: &[u8] = &[CURRENT];
-/// What all keys of older versions begin with.
+/// The prefix of all keys of older versions.
 pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
-/// What all keys of the index of `null` versions begin with.
+/// The prefix of all keys of the index of `null` versions.
 pub(crate) const ALL_NULL_VERSIONS: &[u8] = &[NULL_VERSION];
-/// What all keys of uploads in progress begin with.
+/// The prefix of all keys of uploads in progress.
 pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
-/// What all keys of parts begin with.
+/// The prefix of all keys of parts.
 pub(crate) const ALL_PARTS: &[u8] = &[PART];
-/// What all keys of content to delete begin with.
+/// The prefix of all keys of content to delete.
 pub(crate) const ALL_DELETIONS: &[u8] = &[DELETION];
-/// What all keys of vectors begin with.
+/// The prefix of all keys of vectors.
 pub(crate) const ALL_VECTORS: &[u8] = &[VECTOR];
-/// What all keys of used slots begin with.
+/// The prefix of all keys of used slots.
 pub(crate) const ALL_VECTOR_SLOTS: &[u8] = &[VECTOR_SLOT];
-/// What all keys of vector buckets begin with.
+/// The prefix of all keys of vector buckets.
 pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
-/// What all keys of indexes begin with.
+/// The prefix of all keys of indexes.
 pub(crate) const ALL_INDEXES: &[u8] = &[INDEX];
-/// What all keys of indexes to delete begin with.
+/// The prefix of all keys of indexes to delete.
 pub(crate) const ALL_INDEX_DELETIONS: &[u8] = &[INDEX_DELETION];
 
 pub(crate) fn bucket(name: &str) -> Vec<u8> {
@@ -98,12 +98,12 @@ pub(crate) fn split_document(bytes: &[u8]) -> Option<(BucketId, u8)> {
     }
 }
 
-/// What the keys of all documents of a bucket begin with.
+/// The prefix of the keys of all documents of a bucket.
 pub(crate) fn documents(id: BucketId) -> Vec<u8> {
     of_bucket(DOCUMENT, id, 0)
 }
 
-/// What the keys of all current objects of a bucket begin with; an object key follows as it is.
+/// The prefix of the keys of all current objects of a bucket; an object key follows as it is.
 pub(crate) fn current_of(id: BucketId) -> Vec<u8> {
     of_bucket(CURRENT, id, 0)
 }
@@ -119,14 +119,14 @@ pub(crate) fn split_current(bytes: &[u8]) -> Option<(BucketId, &[u8])> {
     split_bucket(CURRENT, bytes)
 }
 
-/// What the keys of the older versions of objects whose key begins with `prefix` begin with.
+/// The prefix of the keys of the older versions of objects whose key begins with `prefix`.
 pub(crate) fn history_prefix(id: BucketId, prefix: &[u8]) -> Vec<u8> {
     let mut bytes = of_bucket(HISTORY, id, prefix.len());
     append_escaped(prefix, &mut bytes);
     bytes
 }
 
-/// What the keys of the older versions of one object begin with.
+/// The prefix of the keys of the older versions of one object.
 pub(crate) fn history_of(id: BucketId, key: &str) -> Vec<u8> {
     let mut bytes = of_bucket(HISTORY, id, key.len() + 18);
     append_ended(key.as_bytes(), &mut bytes);
@@ -164,7 +164,7 @@ pub(crate) fn is_upload(bytes: &[u8]) -> bool {
     bytes.first() == Some(&UPLOAD)
 }
 
-/// What the keys of all parts of an upload begin with.
+/// The prefix of the keys of all parts of an upload.
 pub(crate) fn parts(id: &UploadId) -> Vec<u8> {
     [&[PART][..], &id.0].concat()
 }
@@ -179,14 +179,14 @@ pub(crate) fn split_part(bytes: &[u8]) -> Option<(UploadId, u16)> {
     Some((UploadId(*id), u16::from_be_bytes(number.try_into().ok()?)))
 }
 
-/// What the keys of the uploads for object keys that begin with `prefix` begin with.
+/// The prefix of the keys of the uploads for object keys that begin with `prefix`.
 pub(crate) fn uploads_prefix(id: BucketId, prefix: &[u8]) -> Vec<u8> {
     let mut bytes = of_bucket(UPLOAD_BY_KEY, id, prefix.len());
     append_escaped(prefix, &mut bytes);
     bytes
 }
 
-/// What the keys of the uploads for one object key begin with.
+/// The prefix of the keys of the uploads for one object key.
 pub(crate) fn uploads_of(id: BucketId, key: &str) -> Vec<u8> {
     let mut bytes = of_bucket(UPLOAD_BY_KEY, id, key.len() + 18);
     append_ended(key.as_bytes(), &mut bytes);
@@ -247,7 +247,7 @@ pub(crate) fn vector_tags(resource: u32) -> Vec<u8> {
     of_number(VECTOR_TAGS, resource, 0)
 }
 
-/// What the keys of the indexes of a vector bucket begin with; the name of the index follows.
+/// The prefix of the keys of the indexes of a vector bucket; the name of the index follows.
 pub(crate) fn indexes_of(bucket: BucketId) -> Vec<u8> {
     of_bucket(INDEX, bucket, 0)
 }
@@ -264,7 +264,7 @@ pub(crate) fn split_index(bytes: &[u8]) -> Option<(BucketId, &str)> {
     Some((bucket, std::str::from_utf8(name).ok()?))
 }
 
-/// What the keys of the vectors of an index begin with; the key of the vector follows.
+/// The prefix of the keys of the vectors of an index; the key of the vector follows.
 pub(crate) fn vectors_of(index: IndexId) -> Vec<u8> {
     of_number(VECTOR, index.0, 0)
 }
@@ -281,7 +281,7 @@ pub(crate) fn split_vector(bytes: &[u8]) -> Option<(IndexId, &str)> {
     Some((IndexId(u32::from_be_bytes(*id)), std::str::from_utf8(key).ok()?))
 }
 
-/// What the keys of the used slots of an index begin with.
+/// The prefix of the keys of the used slots of an index.
 pub(crate) fn vector_slots_of(index: IndexId) -> Vec<u8> {
     of_number(VECTOR_SLOT, index.0, 0)
 }

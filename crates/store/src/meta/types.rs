@@ -1,8 +1,8 @@
-//! What clients say about their objects. Part of records: a new field needs a new record version.
+//! Metadata that clients give their objects. Part of records: a new field needs a new record version.
 
 use serde::{Deserialize, Serialize};
 
-/// Who owns a bucket, an object or an upload.
+/// The owner of a bucket, an object or an upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The canonical id.
@@ -30,7 +30,7 @@ pub struct ContentHeaders {
     pub website_redirect_location: Option<String>,
 }
 
-/// What a client says about an object beside its bytes.
+/// Metadata that a client gives an object.
 // The storage class stands first, because listings show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectMetadata {

@@ -88,10 +88,10 @@ impl UploadRecord {
     }
 }
 
-/// What is known of a part beside its bytes.
+/// The facts of a part, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartFacts {
-    /// Where it begins in the completed object; zero before.
+    /// Offset of the part in the completed object; zero before.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) md5: [u8; 16],

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::name::{BucketId, IndexId};
 
-/// How a client wants its vectors encrypted. Kept and told, nothing more.
+/// The encryption that a client asked for. It is kept and told, nothing more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encryption {
     /// `AES256` or `aws:kms`.
@@ -17,7 +17,7 @@ pub struct Encryption {
     pub kms_key: Option<String>,
 }
 
-/// How an index answers queries.
+/// The mode in which an index answers queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexMode {
     /// As S3 Vectors did at first: no text search.
@@ -27,7 +27,7 @@ pub enum IndexMode {
     Enhanced,
 }
 
-/// How far vectors are from each other.
+/// The distance between vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DistanceMetric {
     /// 1 − the cosine of the angle.

@@ -1,4 +1,4 @@
-//! What is kept beside a vector: names with values. Part of records: a new kind of value goes to the
+//! Metadata of vectors: names with values. Part of records: a new kind of value goes to the
 //! end of its enum.
 
 use std::cmp::Ordering;
@@ -48,7 +48,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Whether both are the same: of one kind, and numbers by value.
+    /// `true` when both are of one kind and equal, numbers by value.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
@@ -89,7 +89,7 @@ impl MetadataValue {
         }
     }
 
-    /// What it counts for limits: texts their bytes, numbers 8, booleans 1.
+    /// Bytes that count for limits: those of texts, 8 for a number, 1 for a boolean.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -110,7 +110,7 @@ impl Metadata {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// What it counts for limits: keys and values.
+    /// Bytes that count for limits, of keys and values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(key, value)| key.len() + value.bytes()).sum()

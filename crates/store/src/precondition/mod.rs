@@ -45,7 +45,7 @@ impl ETagText {
         &self.text
     }
 
-    /// Whether it was marked as weak.
+    /// `true` for a weak tag.
     #[must_use]
     pub fn is_weak(&self) -> bool {
         self.is_weak
@@ -113,7 +113,7 @@ pub struct ReadConditions {
     pub if_unmodified_since_s: Option<i64>,
 }
 
-/// What conditions say about a request.
+/// The outcome of conditions on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
     /// Go on.
@@ -158,7 +158,7 @@ impl ReadConditions {
         if self.if_none_match.is_some() { IF_NONE_MATCH } else { "If-Modified-Since" }
     }
 
-    /// Whether there is nothing to check.
+    /// `true` when there is nothing to check.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -178,7 +178,7 @@ pub struct WriteConditions {
     pub if_match_modified_s: Option<i64>,
 }
 
-/// What [`WriteConditions`] look at in the current object.
+/// The facts of the current object that [`WriteConditions`] are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurrentObject<'a> {
     /// Its tag.
@@ -189,7 +189,7 @@ pub struct CurrentObject<'a> {
     pub modified_ms: u64,
 }
 
-/// What [`WriteConditions`] say about a write.
+/// The outcome of [`WriteConditions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteConditionResult {
     /// Go on.
@@ -233,7 +233,7 @@ impl WriteConditions {
         WriteConditionResult::Proceed
     }
 
-    /// Whether there is nothing to check.
+    /// `true` when there is nothing to check.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
