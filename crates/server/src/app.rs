@@ -6,24 +6,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use http::Request;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{Method, Request, Response};
-use http_body_util::BodyExt as _;
 use liteio_store::{Store, StoreConfig, StoreHealth};
-use s3s::{Body, S3Error, s3_error};
 
-use crate::auth::{AuthError, Authenticator, BodyFault, Credentials, Service, User};
+use crate::auth::{Authenticator, BodyFault, Credentials, Service, User};
 use crate::config::{Config, CredentialsSource, Durability, Storage};
 use crate::front::body::RequestBody;
-use crate::front::error_body;
-use crate::front::request_id::RequestIds;
 use crate::front::{HandlerFuture, S3Handler};
 use crate::health::Readiness;
 use crate::offload::Offload;
+use crate::reply::{ApiError, ErrorCode, Reply};
 use crate::s3::{self, Domains, S3Service};
 use crate::server::ServerError;
-use crate::vectors::{ApiError, VectorsService};
+use crate::vectors::{self, VectorsService};
 
 /// The state that the handlers of one server share.
 #[derive(Debug)]
@@ -141,11 +138,7 @@ impl S3Handler for Handler {
 }
 
 impl Inner {
-    async fn answer(&self, request: Request<RequestBody>) -> Response<Body> {
-        let head = request.method() == Method::HEAD;
-        // Only a refused request needs them, and the path must be taken before it is rewritten.
-        let ids = request.extensions().get::<RequestIds>().cloned();
-        let uri = request.uri().clone();
+    async fn answer(&self, request: Request<RequestBody>) -> Reply {
         let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
         let claimed = claimed.and_then(Service::claimed);
         // Authentication may have to read the body whole.
@@ -153,52 +146,30 @@ impl Inner {
             Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
             _ => None,
         };
-        // With its code, which stays what it is on the way through the layers.
-        let request = request.map(|body| body.map_err(S3Error::from));
         let request = match self.authenticator.authenticate(request).await {
             Ok(request) => request,
             Err(error) if claimed == Some(Service::S3Vectors) => {
-                return ApiError::from(&error).into_response();
+                return Err(vectors::refusal(&error));
             }
-            Err(error) => return refusal(&error, uri.path(), ids.as_ref(), head),
+            Err(error) => return Err(error),
         };
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Sts) => {
-                let error = s3_error!(
-                    NotImplemented,
+                return Err(ApiError::new(
+                    ErrorCode::NotImplemented,
                     "The services s3 and s3vectors are implemented by LiteIO; the request is signed \
-                     for another."
-                );
-                return error.to_http_response().unwrap_or_default();
+                     for another.",
+                ));
             }
             Some(Service::S3) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
-        let response = self.service.call(request.map(Body::http_body)).await;
-        match fault.as_ref().and_then(BodyFault::get) {
+        let reply = self.service.call(request).await;
+        match (reply, fault.as_ref().and_then(BodyFault::get)) {
             // A body that failed is the client's doing, whatever was made of it on the way.
-            Some(error) if response.status().is_server_error() => {
-                let error = S3Error::from(error.clone());
-                error.to_http_response().unwrap_or(response)
-            }
-            _ => response,
+            (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
+            (reply, _) => reply,
         }
-    }
-}
-
-/// The answer to a request that was not authenticated.
-fn refusal(
-    error: &AuthError,
-    resource: &str,
-    ids: Option<&RequestIds>,
-    head: bool,
-) -> Response<Body> {
-    let elements = error.elements();
-    let elements: Vec<_> = elements.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let error = S3Error::from(error.clone());
-    match ids {
-        Some(ids) => error_body::error_response_with(&error, &elements, resource, ids, head),
-        None => error.to_http_response().unwrap_or_default(),
     }
 }

@@ -28,17 +28,18 @@
 //! ```
 
 mod app;
-pub mod auth;
+mod auth;
 pub mod banner;
 pub mod cli;
 pub mod command;
 pub mod config;
-pub mod front;
+mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod health;
 pub mod offload;
 mod platform;
+mod reply;
 mod router;
 mod s3;
 mod serve;
@@ -48,4 +49,5 @@ mod vectors;
 mod verify;
 
 pub use config::{Config, ConfigError, Durability};
+pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

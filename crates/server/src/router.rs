@@ -1,14 +1,12 @@
 //! Where a request goes: an operational route, or S3. A plain comparison of the path: an S3 request
 //! pays a few nanoseconds for it.
 
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
-use s3s::{Body, s3_error};
 
-use crate::front::error_body::error_response;
-use crate::front::request_id::RequestIds;
 use crate::front::target::Target;
 use crate::health::Readiness;
+use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
 /// The bucket name that no bucket can have, for it starts with an underscore.
 const OPERATIONAL: &str = "_liteio";
@@ -45,26 +43,18 @@ pub(crate) fn route(target: &Target<'_>, path: &str) -> Route {
 }
 
 /// Answers an operational request.
-pub(crate) fn answer(
-    operation: Operation,
-    method: &Method,
-    readiness: Readiness,
-    path: &str,
-    ids: &RequestIds,
-) -> Response<Body> {
-    let head = method == Method::HEAD;
+pub(crate) fn answer(operation: Operation, method: &Method, readiness: Readiness) -> Reply {
     if operation == Operation::Unknown {
-        let error = s3_error!(NoSuchKey, "There is no such operational route.");
-        return error_response(&error, path, ids, head);
+        return Err(ApiError::new(ErrorCode::NoSuchKey, "There is no such operational route."));
     }
     if !matches!(*method, Method::GET | Method::HEAD) {
-        let error = s3_error!(
-            MethodNotAllowed,
-            "The specified method is not allowed against this resource."
+        let error = ApiError::new(
+            ErrorCode::MethodNotAllowed,
+            "The specified method is not allowed against this resource.",
         );
-        let mut response = error_response(&error, path, ids, head);
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return response;
+        let mut headers = HeaderMap::new();
+        headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return Err(error.with_headers(headers));
     }
     let (status, body) = match (operation, readiness) {
         (Operation::Live, _) => (StatusCode::OK, serde_json::json!({ "status": "live" })),
@@ -77,8 +67,8 @@ pub(crate) fn answer(
             serde_json::json!({ "status": "not ready", "reason": reason }),
         ),
     };
-    let mut response = Response::new(Body::from(format!("{body}\n")));
+    let mut response = Response::new(ReplyBody::from(format!("{body}\n")));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    Ok(response)
 }

@@ -142,7 +142,8 @@ impl ServerBuilder {
     }
 
     /// Answers with `handler` instead of the S3 service; nothing is opened then.
-    pub fn handler(mut self, handler: impl S3Handler) -> ServerBuilder {
+    #[cfg(test)]
+    pub(crate) fn handler(mut self, handler: impl S3Handler) -> ServerBuilder {
         self.handler = Some(Arc::new(handler));
         self
     }

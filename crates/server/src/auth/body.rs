@@ -1,6 +1,5 @@
 //! The body that leaves the authentication layer: plain, streamed, verified on its way.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
@@ -10,98 +9,36 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
-use s3s::{S3Error, S3ErrorCode};
 use sha2::{Digest, Sha256};
 
 use super::chunked::ChunkedDecoder;
-use super::error::{AuthError, CONTENT_SHA256_MISMATCH, custom_code, status_of};
+use super::error;
 use super::gathered::{Gathered, TooLarge};
 use super::post_file::FileDecoder;
 use super::signing_key::{Signature, hex_digest};
+use crate::reply::{ApiError, BoxError, ErrorCode};
 
-pub(super) type BoxError = Box<dyn StdError + Send + Sync>;
-
-/// Why a body failed on its way in. Nothing of it may be kept.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AuthBodyError {
-    /// The S3 error code.
-    pub code: S3ErrorCode,
-    /// The message, for the eyes of the client.
-    pub message: Cow<'static, str>,
+/// The error of the connection's own body. One that is ours stays as it is.
+fn of_connection(error: &(dyn StdError + 'static)) -> ApiError {
+    ApiError::find(error).cloned().unwrap_or_else(incomplete)
 }
 
-impl AuthBodyError {
-    pub(super) fn new(code: S3ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        AuthBodyError { code, message: message.into() }
-    }
-
-    /// Finds one of ours in an error that others have wrapped.
-    #[must_use]
-    pub fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a AuthBodyError> {
-        let mut next = Some(error);
-        // Bounded, for an error that is its own source.
-        for _ in 0..16 {
-            let error = next?;
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            next = error.source();
-        }
-        None
-    }
-
-    /// What the connection's own body reported. An error that has an S3 code keeps it.
-    fn of_connection(error: &(dyn StdError + 'static)) -> Self {
-        if let Some(found) = AuthBodyError::find(error) {
-            return found.clone();
-        }
-        if let Some(found) = error.downcast_ref::<S3Error>() {
-            let message = found.message().unwrap_or("The request body could not be read");
-            return AuthBodyError::new(found.code().clone(), message.to_owned());
-        }
-        incomplete()
-    }
-}
-
-fn incomplete() -> AuthBodyError {
-    AuthBodyError::new(
-        S3ErrorCode::IncompleteBody,
+fn incomplete() -> ApiError {
+    ApiError::new(
+        ErrorCode::IncompleteBody,
         "You did not provide the number of bytes specified by the Content-Length HTTP header",
     )
-}
-
-impl fmt::Display for AuthBodyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.code.as_str(), self.message)
-    }
-}
-
-impl StdError for AuthBodyError {}
-
-impl From<AuthBodyError> for S3Error {
-    fn from(error: AuthBodyError) -> S3Error {
-        let status = status_of(&error.code);
-        let mut s3_error = S3Error::with_message(error.code, error.message);
-        s3_error.set_status_code(status);
-        s3_error
-    }
-}
-
-impl From<AuthBodyError> for AuthError {
-    fn from(error: AuthBodyError) -> AuthError {
-        AuthError::new(error.code, error.message)
-    }
 }
 
 /// The error of a body, in the extensions of every request that has one, for whoever answers when
 /// a layer in between has turned the error into something else.
 #[derive(Debug, Clone, Default)]
-pub struct BodyFault(Arc<OnceLock<AuthBodyError>>);
+pub(crate) struct BodyFault(Arc<OnceLock<ApiError>>);
 
 impl BodyFault {
     /// The error, once the body has failed.
     #[must_use]
-    pub fn get(&self) -> Option<&AuthBodyError> {
+    pub(crate) fn get(&self) -> Option<&ApiError> {
         self.0.get()
     }
 }
@@ -123,7 +60,7 @@ type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 pub(super) enum Source {
     #[default]
     Empty,
-    /// Never locked: the mutex only makes a `Send` body `Sync`, as s3s wants it.
+    /// Never locked: the mutex only makes a `Send` body `Sync`, as the typed layer wants it.
     Stream(Mutex<BoxedBody>),
     Buffered(Bytes),
 }
@@ -153,7 +90,7 @@ impl Source {
     pub(super) fn poll_data(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, AuthBodyError>>> {
+    ) -> Poll<Option<Result<Bytes, ApiError>>> {
         loop {
             let body = match self {
                 Source::Empty => return Poll::Ready(None),
@@ -172,7 +109,7 @@ impl Source {
                 Some(Err(error)) => {
                     *self = Source::Empty;
                     let error: &(dyn StdError + 'static) = &*error;
-                    return Poll::Ready(Some(Err(AuthBodyError::of_connection(error))));
+                    return Poll::Ready(Some(Err(of_connection(error))));
                 }
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) if data.is_empty() => {}
@@ -183,7 +120,7 @@ impl Source {
         }
     }
 
-    pub(super) async fn next_data(&mut self) -> Option<Result<Bytes, AuthBodyError>> {
+    pub(super) async fn next_data(&mut self) -> Option<Result<Bytes, ApiError>> {
         std::future::poll_fn(|context| self.poll_data(context)).await
     }
 
@@ -192,9 +129,8 @@ impl Source {
         &mut self,
         bytes_declared: Option<u64>,
         bytes_max: usize,
-    ) -> Result<Bytes, AuthBodyError> {
-        let too_large =
-            |TooLarge| AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE);
+    ) -> Result<Bytes, ApiError> {
+        let too_large = |TooLarge| error::entity_too_large();
         let mut gathered = Gathered::new(bytes_declared, bytes_max);
         while let Some(data) = self.next_data().await.transpose()? {
             if let Some(whole) = gathered.add(data).map_err(too_large)? {
@@ -204,9 +140,6 @@ impl Source {
         Ok(gathered.finish())
     }
 }
-
-pub(super) const ENTITY_TOO_LARGE: &str =
-    "Your proposed upload exceeds the maximum allowed object size.";
 
 /// What is done to the bytes between the connection and the handler.
 pub(super) enum Verifier {
@@ -229,7 +162,7 @@ impl Verifier {
         }
     }
 
-    fn decode(&mut self, input: &mut Bytes) -> Result<Step, AuthBodyError> {
+    fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
         match self {
             Verifier::Plain { remaining } => {
                 count_down(remaining, input)?;
@@ -251,7 +184,7 @@ impl Verifier {
     }
 
     /// The connection's body has ended.
-    fn finish(&mut self) -> Result<(), AuthBodyError> {
+    fn finish(&mut self) -> Result<(), ApiError> {
         match self {
             Verifier::Plain { remaining } | Verifier::Hashed { remaining, .. }
                 if remaining.is_some_and(|remaining| remaining > 0) =>
@@ -272,30 +205,29 @@ impl Verifier {
     }
 }
 
-fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), AuthBodyError> {
+fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError> {
     if let Some(left) = remaining {
         *left = left.checked_sub(data.len() as u64).ok_or_else(|| {
             let message = "The request body is longer than its Content-Length.";
-            AuthBodyError::new(S3ErrorCode::InvalidRequest, message)
+            ApiError::new(ErrorCode::InvalidRequest, message)
         })?;
     }
     Ok(())
 }
 
-fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), AuthBodyError> {
+fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
     if hex_digest(&hasher.finalize()) == *expected {
         return Ok(());
     }
-    let code = custom_code("XAmzContentSHA256Mismatch");
-    Err(AuthBodyError::new(code, CONTENT_SHA256_MISMATCH))
+    Err(error::content_sha256_mismatch())
 }
 
 /// The body of an authenticated request.
 ///
 /// It ends cleanly only when everything that was declared about it holds: its length, its hash, the
-/// signatures of its chunks, its trailer. Otherwise its last item is an [`AuthBodyError`], and the
+/// signatures of its chunks, its trailer. Otherwise its last item is an [`ApiError`], and the
 /// bytes that would complete the declared length are never given out.
-pub struct AuthBody {
+pub(crate) struct AuthBody {
     source: Source,
     verifier: Verifier,
     /// Data that was read but not decoded, and more of it.
@@ -337,10 +269,7 @@ impl AuthBody {
         self.fault.clone()
     }
 
-    fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, AuthBodyError>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ApiError>> {
         loop {
             if self.input.is_empty() {
                 self.input = std::mem::take(&mut self.input_after);
@@ -372,12 +301,12 @@ impl AuthBody {
 
 impl Body for AuthBody {
     type Data = Bytes;
-    type Error = AuthBodyError;
+    type Error = ApiError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, AuthBodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
         let this = self.get_mut();
         if this.ended {
             return Poll::Ready(None);

@@ -4,7 +4,8 @@
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 
-use super::error::AuthError;
+use super::error;
+use crate::reply::ApiError;
 
 /// What was found in a query.
 #[derive(Debug, Default)]
@@ -16,10 +17,9 @@ pub(super) fn is_amz(name: &[u8]) -> bool {
 }
 
 /// The error of a parameter that is given twice.
-pub(super) fn repeated(name: &[u8]) -> AuthError {
+pub(super) fn repeated(name: &[u8]) -> ApiError {
     let name = String::from_utf8_lossy(name).into_owned();
-    AuthError::invalid_argument(format!("{name} is given more than once"))
-        .with("ArgumentName", name)
+    error::invalid_argument(format!("{name} is given more than once")).with("ArgumentName", name)
 }
 
 impl CarriedHeaders {
@@ -27,12 +27,12 @@ impl CarriedHeaders {
     ///
     /// # Errors
     /// `InvalidArgument` when it cannot be a header or is one of those before.
-    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), AuthError> {
+    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), ApiError> {
         let header = HeaderName::from_bytes(name).ok().zip(HeaderValue::from_bytes(value).ok());
         let Some((header, value)) = header else {
             let name = String::from_utf8_lossy(name).into_owned();
             let message = format!("The query parameter {name} cannot be a header");
-            return Err(AuthError::invalid_argument(message).with("ArgumentName", name));
+            return Err(error::invalid_argument(message).with("ArgumentName", name));
         };
         match self.0.insert(header, value) {
             None => Ok(()),

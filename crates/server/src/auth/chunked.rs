@@ -11,17 +11,16 @@
 //! a chunk is checked before the last slice of that chunk leaves.
 
 use bytes::Bytes;
-use s3s::S3ErrorCode;
 use sha2::{Digest, Sha256};
 
 use super::amz_date::AmzDate;
-use super::body::{AuthBodyError, Step};
-use super::error::custom_code;
+use super::body::Step;
 use super::limits::{CHUNK_HEADER_BYTES_MAX, SIGNED_CHUNK_BYTES_MIN};
 use super::payload::EMPTY_SHA256;
 use super::signing_key::{Signature, SigningKey, hex_digest};
 use super::sigv4::same_signature;
 use super::trailer::TrailerBlock;
+use crate::reply::{ApiError, ErrorCode};
 
 /// Takes the framing off an aws-chunked body and verifies it.
 pub(super) struct ChunkedDecoder {
@@ -87,13 +86,13 @@ impl ChunkChain {
     }
 
     /// The chunk has ended: its signature must fit.
-    fn verify_chunk(&mut self) -> Result<(), AuthBodyError> {
+    fn verify_chunk(&mut self) -> Result<(), ApiError> {
         let hash = hex_digest(&self.hasher.finalize_reset());
         let expected = self.sign("AWS4-HMAC-SHA256-PAYLOAD\n", &[EMPTY_SHA256, b"\n", &hash]);
         let provided = std::str::from_utf8(&self.provided).unwrap_or_default();
         if !same_signature(&expected, provided) {
-            return Err(AuthBodyError::new(
-                S3ErrorCode::SignatureDoesNotMatch,
+            return Err(ApiError::new(
+                ErrorCode::SignatureDoesNotMatch,
                 "The chunk signature we calculated does not match the signature you provided. \
                  Check your key and signing method.",
             ));
@@ -108,12 +107,12 @@ impl ChunkChain {
     }
 }
 
-fn malformed(message: &'static str) -> AuthBodyError {
-    AuthBodyError::new(S3ErrorCode::InvalidRequest, message)
+fn malformed(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, message)
 }
 
-fn incomplete() -> AuthBodyError {
-    AuthBodyError::new(S3ErrorCode::IncompleteBody, "The request body terminated unexpectedly")
+fn incomplete() -> ApiError {
+    ApiError::new(ErrorCode::IncompleteBody, "The request body terminated unexpectedly")
 }
 
 impl ChunkedDecoder {
@@ -139,7 +138,7 @@ impl ChunkedDecoder {
     }
 
     /// Works on `input` until it is empty or gave some data.
-    pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, AuthBodyError> {
+    pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
         while !input.is_empty() {
             match self.state {
                 State::ChunkHeader => self.read_chunk_header(input)?,
@@ -155,7 +154,7 @@ impl ChunkedDecoder {
     }
 
     /// The input has ended.
-    pub(super) fn finish(&mut self) -> Result<(), AuthBodyError> {
+    pub(super) fn finish(&mut self) -> Result<(), ApiError> {
         if self.state != State::Done {
             return Err(incomplete());
         }
@@ -166,7 +165,7 @@ impl ChunkedDecoder {
     }
 
     /// Moves one line, without its `\n`, into `self.line`. False when its end has not come yet.
-    fn read_line(&mut self, input: &mut Bytes, bytes_max: usize) -> Result<bool, AuthBodyError> {
+    fn read_line(&mut self, input: &mut Bytes, bytes_max: usize) -> Result<bool, ApiError> {
         let end = memchr::memchr(b'\n', input);
         let taken = end.unwrap_or(input.len());
         if self.line.len() + taken >= bytes_max {
@@ -177,7 +176,7 @@ impl ChunkedDecoder {
         Ok(end.is_some())
     }
 
-    fn read_chunk_header(&mut self, input: &mut Bytes) -> Result<(), AuthBodyError> {
+    fn read_chunk_header(&mut self, input: &mut Bytes) -> Result<(), ApiError> {
         if !self.read_line(input, CHUNK_HEADER_BYTES_MAX)? {
             return Ok(());
         }
@@ -189,7 +188,7 @@ impl ChunkedDecoder {
         self.begin_chunk(parsed?)
     }
 
-    fn begin_chunk(&mut self, header: ChunkHeader) -> Result<(), AuthBodyError> {
+    fn begin_chunk(&mut self, header: ChunkHeader) -> Result<(), ApiError> {
         if let Some(chain) = &mut self.chain {
             chain.provided = header
                 .signature
@@ -200,8 +199,8 @@ impl ChunkedDecoder {
         }
         let too_small = |bytes: u64| self.chain.is_some() && bytes < SIGNED_CHUNK_BYTES_MIN;
         if self.previous_chunk_bytes.is_some_and(too_small) {
-            return Err(AuthBodyError::new(
-                custom_code("InvalidChunkSizeError"),
+            return Err(ApiError::new(
+                ErrorCode::InvalidChunkSizeError,
                 "Only the last chunk is allowed to have a size less than 8192 bytes",
             ));
         }
@@ -213,13 +212,13 @@ impl ChunkedDecoder {
         Ok(())
     }
 
-    fn begin_final_chunk(&mut self) -> Result<(), AuthBodyError> {
+    fn begin_final_chunk(&mut self) -> Result<(), ApiError> {
         if let Some(chain) = &mut self.chain {
             chain.verify_chunk()?;
         }
         if self.decoded_remaining > 0 {
-            return Err(AuthBodyError::new(
-                S3ErrorCode::IncompleteBody,
+            return Err(ApiError::new(
+                ErrorCode::IncompleteBody,
                 "The chunks hold less than x-amz-decoded-content-length bytes.",
             ));
         }
@@ -227,11 +226,7 @@ impl ChunkedDecoder {
         Ok(())
     }
 
-    fn read_chunk_data(
-        &mut self,
-        input: &mut Bytes,
-        remaining: u64,
-    ) -> Result<Bytes, AuthBodyError> {
+    fn read_chunk_data(&mut self, input: &mut Bytes, remaining: u64) -> Result<Bytes, ApiError> {
         let taken = usize::try_from(remaining).map_or(input.len(), |r| r.min(input.len()));
         let data = input.split_to(taken);
         if let Some(chain) = &mut self.chain {
@@ -249,7 +244,7 @@ impl ChunkedDecoder {
         Ok(data)
     }
 
-    fn read_chunk_end(&mut self, input: &mut Bytes, after_cr: bool) -> Result<(), AuthBodyError> {
+    fn read_chunk_end(&mut self, input: &mut Bytes, after_cr: bool) -> Result<(), ApiError> {
         let expected = if after_cr { b'\n' } else { b'\r' };
         if input.first() != Some(&expected) {
             return Err(malformed("The data of a chunk does not end with CRLF."));
@@ -259,7 +254,7 @@ impl ChunkedDecoder {
         Ok(())
     }
 
-    fn read_trailer_line(&mut self, input: &mut Bytes) -> Result<(), AuthBodyError> {
+    fn read_trailer_line(&mut self, input: &mut Bytes) -> Result<(), ApiError> {
         let bytes_max = self.trailer.as_ref().map_or(2 + 1, TrailerBlock::line_bytes_max);
         if !self.read_line(input, bytes_max)? {
             return Ok(());
@@ -290,7 +285,7 @@ struct ChunkHeader {
 
 impl ChunkHeader {
     /// Parses `size[;name=value]…\r`.
-    fn parse(line: &[u8]) -> Result<ChunkHeader, AuthBodyError> {
+    fn parse(line: &[u8]) -> Result<ChunkHeader, ApiError> {
         let line = line
             .strip_suffix(b"\r")
             .ok_or_else(|| malformed("A chunk header does not end with CRLF."))?;

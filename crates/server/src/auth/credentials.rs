@@ -17,7 +17,7 @@ const ID_BYTES_MAX: usize = 128;
 
 /// A secret key. It is never printed: `Debug` hides it, and there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey(String);
+pub(crate) struct SecretKey(String);
 
 impl SecretKey {
     pub(super) fn expose(&self) -> &str {
@@ -33,17 +33,17 @@ impl fmt::Debug for SecretKey {
 
 /// One user: an owner of buckets, with one pair of keys.
 #[derive(Debug, Clone)]
-pub struct User {
+pub(crate) struct User {
     /// Name for people and logs; unique.
-    pub name: String,
+    pub(crate) name: String,
     /// The access key, which names the user in a signature; unique.
-    pub access_key: String,
+    pub(crate) access_key: String,
     /// The secret key, known to the user and to this server alone.
-    pub secret_key: SecretKey,
+    pub(crate) secret_key: SecretKey,
     /// Canonical id, the owner in listings and access control lists; unique.
-    pub id: String,
+    pub(crate) id: String,
     /// Display name beside the id.
-    pub display_name: String,
+    pub(crate) display_name: String,
 }
 
 impl User {
@@ -52,7 +52,7 @@ impl User {
     /// # Errors
     /// [`CredentialsError`] when a key is empty, too short or holds characters that no signature can
     /// carry.
-    pub fn new(
+    pub(crate) fn new(
         name: impl Into<String>,
         access_key: impl Into<String>,
         secret_key: impl Into<String>,
@@ -114,7 +114,7 @@ fn default_id(access_key: &str) -> String {
 
 /// All users, found by access key.
 #[derive(Debug, Clone, Default)]
-pub struct Credentials {
+pub(crate) struct Credentials {
     users: Vec<Arc<User>>,
     by_access_key: HashMap<String, u32>,
 }
@@ -122,7 +122,7 @@ pub struct Credentials {
 /// Credentials that cannot be used: one line that says what to change, without any secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct CredentialsError(String);
+pub(crate) struct CredentialsError(String);
 
 fn fail<T>(message: impl Into<String>) -> Result<T, CredentialsError> {
     Err(CredentialsError(message.into()))
@@ -133,7 +133,7 @@ impl Credentials {
     ///
     /// # Errors
     /// [`CredentialsError`] when there is no user, or two share a name, an access key or an id.
-    pub fn new(users: Vec<User>) -> Result<Credentials, CredentialsError> {
+    pub(crate) fn new(users: Vec<User>) -> Result<Credentials, CredentialsError> {
         if users.is_empty() {
             return fail("there is no user");
         }
@@ -161,7 +161,7 @@ impl Credentials {
     ///
     /// # Errors
     /// [`CredentialsError`] with one line that names the user or the line of the file.
-    pub fn from_toml(text: &str) -> Result<Credentials, CredentialsError> {
+    pub(crate) fn from_toml(text: &str) -> Result<Credentials, CredentialsError> {
         // The parser's own report quotes the line, which may hold a secret: only its words are kept.
         let document: toml::Table = text.parse().or_else(|error: toml::de::Error| {
             let line = error.span().map_or(0, |span| 1 + count_lines(text, span.start));
@@ -179,7 +179,7 @@ impl Credentials {
 
     /// The user with this access key.
     #[must_use]
-    pub fn find(&self, access_key: &str) -> Option<&Arc<User>> {
+    pub(crate) fn find(&self, access_key: &str) -> Option<&Arc<User>> {
         self.find_indexed(access_key).map(|(_, user)| user)
     }
 
@@ -187,12 +187,6 @@ impl Credentials {
     pub(super) fn find_indexed(&self, access_key: &str) -> Option<(u32, &Arc<User>)> {
         let index = *self.by_access_key.get(access_key)?;
         self.users.get(index as usize).map(|user| (index, user))
-    }
-
-    /// All users, in the order in which they were given.
-    #[must_use]
-    pub fn users(&self) -> &[Arc<User>] {
-        &self.users
     }
 }
 

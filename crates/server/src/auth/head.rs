@@ -5,8 +5,8 @@ use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
 };
 
-use super::error::AuthError;
-
+use super::error;
+use crate::reply::ApiError;
 pub(super) const X_AMZ_DATE: &str = "x-amz-date";
 pub(super) const X_AMZ_CONTENT_SHA256: &str = "x-amz-content-sha256";
 pub(super) const X_AMZ_DECODED_CONTENT_LENGTH: &str = "x-amz-decoded-content-length";
@@ -30,7 +30,7 @@ pub(super) struct SecurityHeaders<'a> {
 impl<'a> SecurityHeaders<'a> {
     /// # Errors
     /// `InvalidArgument` when a header that decides about security is repeated or unreadable.
-    pub(super) fn scan(headers: &'a HeaderMap) -> Result<Self, AuthError> {
+    pub(super) fn scan(headers: &'a HeaderMap) -> Result<Self, ApiError> {
         let mut found = SecurityHeaders::default();
         for (name, value) in headers {
             match name.as_str() {
@@ -53,8 +53,8 @@ impl<'a> SecurityHeaders<'a> {
     }
 }
 
-fn repeated(name: &HeaderName) -> AuthError {
-    AuthError::invalid_argument(format!("The header {name} was sent more than once"))
+fn repeated(name: &HeaderName) -> ApiError {
+    error::invalid_argument(format!("The header {name} was sent more than once"))
         .with("ArgumentName", name.as_str())
 }
 
@@ -62,9 +62,9 @@ fn once<'a>(
     place: &mut Option<&'a str>,
     name: &HeaderName,
     value: &'a HeaderValue,
-) -> Result<(), AuthError> {
+) -> Result<(), ApiError> {
     let text = value.to_str().map_err(|_| {
-        AuthError::invalid_argument(format!("The header {name} holds unprintable characters"))
+        error::invalid_argument(format!("The header {name} holds unprintable characters"))
             .with("ArgumentName", name.as_str())
     })?;
     match place.replace(text.trim()) {
@@ -73,18 +73,14 @@ fn once<'a>(
     }
 }
 
-fn number(
-    place: &mut Option<u64>,
-    name: &HeaderName,
-    value: &HeaderValue,
-) -> Result<(), AuthError> {
+fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Result<(), ApiError> {
     let mut text = None;
     once(&mut text, name, value)?;
     // `parse` alone would take a plus sign.
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let Some(parsed) = digits.and_then(|text| text.parse().ok()) else {
         let message = format!("The header {name} is not a valid length");
-        return Err(AuthError::invalid_argument(message).with("ArgumentName", name.as_str()));
+        return Err(error::invalid_argument(message).with("ArgumentName", name.as_str()));
     };
     match place.replace(parsed) {
         None => Ok(()),
@@ -198,7 +194,7 @@ mod tests {
         ] {
             let twice = headers(&[(name, "1"), (name, "1")]);
             let error = SecurityHeaders::scan(&twice).expect_err(name);
-            assert_eq!(error.code().as_str(), "InvalidArgument", "{name}");
+            assert_eq!(error.code(), "InvalidArgument", "{name}");
         }
         for length in ["-1", "+1", "", "1.0", "18446744073709551616", "0x10"] {
             let headers = headers(&[("x-amz-decoded-content-length", length)]);

@@ -7,7 +7,7 @@ use super::credentials::User;
 /// Who sent a request, as its signature proves. Every request leaves the authentication layer with
 /// one in its extensions.
 #[derive(Debug, Clone)]
-pub enum Identity {
+pub(crate) enum Identity {
     /// The request carried no signature.
     Anonymous,
     /// The request was signed with this user's secret key.
@@ -17,7 +17,7 @@ pub enum Identity {
 impl Identity {
     /// The user, unless anonymous.
     #[must_use]
-    pub fn user(&self) -> Option<&Arc<User>> {
+    pub(crate) fn user(&self) -> Option<&Arc<User>> {
         match self {
             Identity::Anonymous => None,
             Identity::User(user) => Some(user),

@@ -41,19 +41,17 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{Method, Request};
 use http_body::Body;
-use s3s::S3ErrorCode;
 use sha2::{Digest, Sha256};
 
-pub use self::body::{AuthBody, AuthBodyError, BodyFault};
-pub use self::credentials::{Credentials, CredentialsError, SecretKey, User};
-pub use self::error::{AuthError, SignatureDiagnostics};
+pub(crate) use self::body::{AuthBody, BodyFault};
+pub(crate) use self::credentials::{Credentials, User};
 pub(crate) use self::gathered::{Gathered, TooLarge};
-pub use self::identity::Identity;
-pub use self::post_object::{HiddenContentType, PostForm};
-pub use self::sigv4::Service;
-pub use self::trailer::TrailerHandle;
+pub(crate) use self::identity::Identity;
+pub(crate) use self::post_object::PostForm;
+pub(crate) use self::sigv4::Service;
+pub(crate) use self::trailer::TrailerHandle;
 
-use self::body::{BoxError, ENTITY_TOO_LARGE, Source, Verifier};
+use self::body::{Source, Verifier};
 use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
@@ -64,15 +62,16 @@ use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv2::{Version2Query, is_version_2};
 use self::sigv4::Claim;
 use self::trailer::TrailerBlock;
+use crate::reply::{ApiError, BoxError};
 
 /// What time it is.
-pub type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// The bucket that a host names (`bucket.s3.example.com:9000`), if it names one.
-pub type HostBucketFn = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub(crate) type HostBucketFn = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Authenticates requests against a table of users.
-pub struct Authenticator {
+pub(crate) struct Authenticator {
     credentials: Credentials,
     region: String,
     clock: ClockFn,
@@ -99,21 +98,15 @@ struct Verified {
 impl Authenticator {
     /// An authenticator for one region, whose hosts name no buckets.
     #[must_use]
-    pub fn new(credentials: Credentials, region: String, clock: ClockFn) -> Self {
+    pub(crate) fn new(credentials: Credentials, region: String, clock: ClockFn) -> Self {
         let host_bucket: HostBucketFn = Arc::new(|_| None);
         Authenticator { credentials, region, clock, host_bucket, keys: SigningKeyCache::default() }
     }
 
     /// The same, with hosts that name buckets.
     #[must_use]
-    pub fn with_host_bucket(self, host_bucket: HostBucketFn) -> Self {
+    pub(crate) fn with_host_bucket(self, host_bucket: HostBucketFn) -> Self {
         Authenticator { host_bucket, ..self }
-    }
-
-    /// The users that can sign.
-    #[must_use]
-    pub fn credentials(&self) -> &Credentials {
-        &self.credentials
     }
 
     fn now_unix_seconds(&self) -> i64 {
@@ -124,12 +117,15 @@ impl Authenticator {
     ///
     /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
     /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
-    /// [`PostForm`] when the request came as a form and is now a PUT; [`HiddenContentType`] when
+    /// [`PostForm`] when the request came as a form and is now a PUT; [`post_object::HiddenContentType`] when
     /// another POST says to be one.
     ///
     /// # Errors
-    /// [`AuthError`], with the code, status and message of AWS.
-    pub async fn authenticate<B>(&self, request: Request<B>) -> Result<Request<AuthBody>, AuthError>
+    /// [`ApiError`], with the code, status and message of AWS.
+    pub(crate) async fn authenticate<B>(
+        &self,
+        request: Request<B>,
+    ) -> Result<Request<AuthBody>, ApiError>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -142,7 +138,7 @@ impl Authenticator {
         }
         let version_2 = match is_version_2(parts.uri.query().unwrap_or_default()) {
             true if parts.headers.contains_key(AUTHORIZATION) => {
-                return Err(AuthError::only_one_mechanism());
+                return Err(error::only_one_mechanism());
             }
             true => Some(Version2Query::take(&mut parts)?),
             false => None,
@@ -157,7 +153,7 @@ impl Authenticator {
             Outcome::Done(verified) => verified,
             Outcome::NeedsBodyHash(claim) => {
                 if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
-                    return Err(AuthError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE));
+                    return Err(error::entity_too_large());
                 }
                 let data = source.collect(content_length, HASHED_BODY_BYTES_MAX).await?;
                 let hash = hex_digest(&Sha256::digest(&data));
@@ -180,9 +176,9 @@ impl Authenticator {
         parts: &'a Parts,
         found: &SecurityHeaders<'a>,
         query: &'a QueryAuthentication<'a>,
-    ) -> Result<Outcome<'a>, AuthError> {
+    ) -> Result<Outcome<'a>, ApiError> {
         if found.has_security_token {
-            return Err(AuthError::invalid_token());
+            return Err(error::invalid_token());
         }
         let (claim, presigned) = match (found.authorization, query) {
             (None, QueryAuthentication::None) => {
@@ -201,7 +197,7 @@ impl Authenticator {
             (Some(authorization), QueryAuthentication::None) => {
                 (self.claim_of_header(parts, found, authorization)?, None)
             }
-            (Some(_), _) => return Err(AuthError::only_one_mechanism()),
+            (Some(_), _) => return Err(error::only_one_mechanism()),
         };
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
         let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
@@ -214,7 +210,7 @@ impl Authenticator {
             (None, Service::S3Vectors | Service::Sts) => EMPTY_SHA256_TEXT,
             (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
             (None, Service::S3) => {
-                return Err(AuthError::invalid_request(
+                return Err(error::invalid_request(
                     "Missing required header for this request: x-amz-content-sha256",
                 ));
             }
@@ -231,13 +227,13 @@ impl Verified {
         identity: Identity,
         service: Option<Service>,
         found: &SecurityHeaders<'_>,
-    ) -> Result<Verified, AuthError> {
+    ) -> Result<Verified, ApiError> {
         let payload = match found.content_sha256 {
             None => Payload::Unsigned,
             Some(content_sha256) => Payload::parse(content_sha256, found)?,
         };
         if matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. })) {
-            return Err(AuthError::invalid_request(
+            return Err(error::invalid_request(
                 "A payload with signed chunks needs a request signed with Version 4.",
             ));
         }
@@ -262,7 +258,7 @@ fn finish(
     verified: Verified,
     source: Source,
     content_length: Option<u64>,
-) -> Result<Request<AuthBody>, AuthError> {
+) -> Result<Request<AuthBody>, ApiError> {
     let has_body = source.has_data();
     let Verified { identity, service, payload, chain } = verified;
     let mut decoded_length = None;
@@ -272,7 +268,7 @@ fn finish(
             // A reader might never ask an empty body for its end.
             let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
             if is_empty && expected != *EMPTY_SHA256 {
-                return Err(AuthError::content_sha256_mismatch());
+                return Err(error::content_sha256_mismatch());
             }
             Verifier::Hashed { remaining: content_length, hasher: Sha256::new(), expected }
         }

@@ -1,11 +1,11 @@
 //! What a request says about its payload, in `x-amz-content-sha256` and the headers beside it.
 
 use http::header::HeaderName;
-use s3s::S3ErrorCode;
 
-use super::error::AuthError;
+use super::error;
 use super::head::SecurityHeaders;
 use super::limits::TRAILERS_MAX;
+use crate::reply::{ApiError, ErrorCode};
 
 /// The hash of nothing.
 pub(super) const EMPTY_SHA256: &[u8; 64] =
@@ -46,20 +46,20 @@ impl Payload {
     pub(super) fn parse(
         content_sha256: &str,
         found: &SecurityHeaders<'_>,
-    ) -> Result<Payload, AuthError> {
+    ) -> Result<Payload, ApiError> {
         let (signed, with_trailer) = match content_sha256 {
             "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => (true, false),
             "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" => (true, true),
             "STREAMING-UNSIGNED-PAYLOAD-TRAILER" => (false, true),
             "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"
             | "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER" => {
-                return Err(AuthError::signature_version_4a());
+                return Err(error::signature_version_4a());
             }
             other => return Payload::parse_unframed(other, found),
         };
         let decoded_length = found.decoded_content_length.ok_or_else(|| {
-            AuthError::new(
-                S3ErrorCode::MissingContentLength,
+            ApiError::new(
+                ErrorCode::MissingContentLength,
                 "You must provide the x-amz-decoded-content-length HTTP header.",
             )
         })?;
@@ -70,7 +70,7 @@ impl Payload {
         Ok(Payload::Chunked(ChunkedPayload { signed, trailers, decoded_length }))
     }
 
-    fn parse_unframed(text: &str, found: &SecurityHeaders<'_>) -> Result<Payload, AuthError> {
+    fn parse_unframed(text: &str, found: &SecurityHeaders<'_>) -> Result<Payload, ApiError> {
         no_trailers(found)?;
         if text == UNSIGNED_PAYLOAD {
             return Ok(Payload::Unsigned);
@@ -80,7 +80,7 @@ impl Payload {
                 digits.make_ascii_lowercase();
                 Ok(Payload::Hashed(digits))
             }
-            _ => Err(AuthError::invalid_argument(
+            _ => Err(error::invalid_argument(
                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, \
                  STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, \
                  STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER, or a valid sha256 value.",
@@ -92,17 +92,17 @@ impl Payload {
 }
 
 /// A trailer that was announced but cannot come would be an integrity promise silently dropped.
-fn no_trailers(found: &SecurityHeaders<'_>) -> Result<(), AuthError> {
+fn no_trailers(found: &SecurityHeaders<'_>) -> Result<(), ApiError> {
     match found.trailer {
         None => Ok(()),
-        Some(_) => Err(AuthError::invalid_request(
+        Some(_) => Err(error::invalid_request(
             "The x-amz-trailer header needs a payload with trailer: x-amz-content-sha256 must be \
              STREAMING-UNSIGNED-PAYLOAD-TRAILER or STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER.",
         )),
     }
 }
 
-fn declared_trailers(list: &str) -> Result<Vec<HeaderName>, AuthError> {
+fn declared_trailers(list: &str) -> Result<Vec<HeaderName>, ApiError> {
     let mut names = Vec::new();
     for text in list.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         let name = HeaderName::from_bytes(text.as_bytes())
@@ -110,7 +110,7 @@ fn declared_trailers(list: &str) -> Result<Vec<HeaderName>, AuthError> {
             .filter(|name| name.as_str().starts_with("x-amz-checksum-"))
             .filter(|name| !names.contains(name) && names.len() < TRAILERS_MAX);
         names.push(name.ok_or_else(|| {
-            AuthError::invalid_request(
+            error::invalid_request(
                 "The value specified in the x-amz-trailer header is not supported",
             )
         })?);

@@ -2,10 +2,11 @@
 
 use bytes::{Buf, Bytes};
 use memchr::memmem;
-use s3s::S3ErrorCode;
 
-use super::body::{AuthBodyError, ENTITY_TOO_LARGE, Step};
+use super::body::Step;
+use super::error;
 use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_FILE_BYTES_MAX};
+use crate::reply::{ApiError, ErrorCode};
 
 /// How long a file may be, in bytes, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +42,9 @@ enum State {
     Epilogue { bytes: usize },
 }
 
-pub(super) fn malformed_form() -> AuthBodyError {
-    AuthBodyError::new(
-        S3ErrorCode::MalformedPOSTRequest,
+pub(super) fn malformed_form() -> ApiError {
+    ApiError::new(
+        ErrorCode::MalformedPOSTRequest,
         "The body of your POST request is not well-formed multipart/form-data.",
     )
 }
@@ -57,7 +58,7 @@ impl FileDecoder {
         FileDecoder { delimiter, finder, state, length, file_bytes: 0 }
     }
 
-    pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, AuthBodyError> {
+    pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
         while !input.is_empty() {
             match self.state {
                 State::File { matched: 0 } => {
@@ -93,7 +94,7 @@ impl FileDecoder {
         Ok(Step::NeedsInput)
     }
 
-    pub(super) fn finish(&self) -> Result<(), AuthBodyError> {
+    pub(super) fn finish(&self) -> Result<(), ApiError> {
         match self.state {
             State::Epilogue { .. } => Ok(()),
             _ => Err(malformed_form()),
@@ -136,18 +137,18 @@ impl FileDecoder {
         None
     }
 
-    fn count(&mut self, data: Bytes) -> Result<Step, AuthBodyError> {
+    fn count(&mut self, data: Bytes) -> Result<Step, ApiError> {
         self.file_bytes += data.len() as u64;
         if self.file_bytes > self.length.max {
-            return Err(AuthBodyError::new(S3ErrorCode::EntityTooLarge, ENTITY_TOO_LARGE));
+            return Err(error::entity_too_large());
         }
         Ok(Step::Data(data))
     }
 
-    fn check_end(&self) -> Result<(), AuthBodyError> {
+    fn check_end(&self) -> Result<(), ApiError> {
         if self.file_bytes < self.length.min {
             let message = "Your proposed upload is smaller than the minimum allowed object size.";
-            return Err(AuthBodyError::new(S3ErrorCode::EntityTooSmall, message));
+            return Err(ApiError::new(ErrorCode::EntityTooSmall, message));
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use memchr::memmem;
-use s3s::S3ErrorCode;
 
-use super::body::{AuthBodyError, Source};
-use super::error::AuthError;
+use super::body::Source;
+use super::error;
 use super::limits::{FORM_FIELDS_MAX, FORM_PREFACE_BYTES_MAX};
 use super::post_file::malformed_form;
+use crate::reply::{ApiError, ErrorCode};
 
 /// A field of a form: its name in lower case, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Form {
     /// # Errors
     /// `MalformedPOSTRequest`, `MaxPostPreDataLengthExceededError`, no file at all, or what the
     /// connection reported.
-    pub(super) async fn read(headers: &HeaderMap, source: &mut Source) -> Result<Form, AuthError> {
+    pub(super) async fn read(headers: &HeaderMap, source: &mut Source) -> Result<Form, ApiError> {
         let delimiter = delimiter(headers).ok_or_else(malformed_form)?;
         let mut reader = PrefaceReader::new(delimiter);
         loop {
@@ -77,8 +77,8 @@ impl Form {
                 });
             }
             if taken.len() == room {
-                return Err(AuthError::new(
-                    S3ErrorCode::MaxPostPreDataLengthExceededError,
+                return Err(ApiError::new(
+                    ErrorCode::MaxPostPreDataLengthExceededError,
                     "Your POST request fields preceding the upload file were too large.",
                 ));
             }
@@ -124,7 +124,7 @@ impl PrefaceReader {
 
     /// Reads as many fields as have come. Gives the file's name once its contents begin, at
     /// `position`.
-    fn advance(&mut self) -> Result<Option<String>, AuthError> {
+    fn advance(&mut self) -> Result<Option<String>, ApiError> {
         loop {
             let rest = &self.buffer[self.position..];
             if self.before_first {
@@ -137,7 +137,7 @@ impl PrefaceReader {
                 [b'-', b'-', ..] => return Err(no_file()),
                 [b'\r', b'\n', ..] => {}
                 [] | [b'-' | b'\r'] => return Ok(None),
-                _ => return Err(malformed_form().into()),
+                _ => return Err(malformed_form()),
             }
             let Some(head_end) = memmem::find(rest, b"\r\n\r\n") else { return Ok(None) };
             let content = head_end + 4;
@@ -152,7 +152,7 @@ impl PrefaceReader {
             let value = value.map_err(|_| malformed_form())?.to_owned();
             if self.fields.len() == FORM_FIELDS_MAX {
                 let message = "The form has too many fields.";
-                return Err(AuthBodyError::new(S3ErrorCode::MalformedPOSTRequest, message).into());
+                return Err(ApiError::new(ErrorCode::MalformedPOSTRequest, message));
             }
             self.fields.push(Field { name: disposition.name.to_ascii_lowercase(), value });
             self.position += content + end + self.delimiter.len();
@@ -160,8 +160,8 @@ impl PrefaceReader {
     }
 }
 
-fn no_file() -> AuthError {
-    AuthError::invalid_argument("POST requires exactly one file upload per request.")
+fn no_file() -> ApiError {
+    error::invalid_argument("POST requires exactly one file upload per request.")
         .with("ArgumentName", "file")
         .with("ArgumentValue", "0")
 }

@@ -6,14 +6,13 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Uri};
-use s3s::S3ErrorCode;
 
 use super::Authenticator;
 use super::amz_date::AmzDate;
 use super::body::{AuthBody, Source, Verifier};
 use super::canonical::{push_encoded, query_pairs};
 use super::credentials::User;
-use super::error::{AuthError, SignatureDiagnostics};
+use super::error::{self, SignatureDiagnostics};
 use super::identity::Identity;
 use super::limits::OBJECT_KEY_BYTES_MAX;
 use super::post_file::{FileDecoder, LengthRange};
@@ -23,27 +22,28 @@ use super::post_tagging::tagging_header;
 use super::presigned::QueryAuthentication;
 use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
+use crate::reply::{ApiError, ErrorCode};
 
 /// In the extensions of a PUT that came as a form, for whoever shapes the answer: the file has no
 /// declared length, and success is answered as the form asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PostForm {
+pub(crate) struct PostForm {
     /// The bucket that the request named.
-    pub bucket: String,
+    pub(crate) bucket: String,
     /// The key, with `${filename}` replaced.
-    pub key: String,
+    pub(crate) key: String,
     /// 200, 201 (with a document) or 204, as `success_action_status` asked.
-    pub success_status: u16,
+    pub(crate) success_status: u16,
     /// Where to send the browser after success (303), with `bucket`, `key` and `etag` added to the
     /// query; takes precedence over the status.
-    pub success_redirect: Option<String>,
+    pub(crate) success_redirect: Option<String>,
 }
 
 /// The content type of a POST that is no upload of a form although it says `multipart/form-data`,
 /// in its extensions instead of its headers. It may describe an object (of
 /// CreateMultipartUpload), but nothing behind this layer may take the body for a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HiddenContentType(pub HeaderValue);
+pub(crate) struct HiddenContentType(pub(crate) HeaderValue);
 
 /// Takes such a content type off a POST.
 pub(super) fn hide_form_content_type(parts: &mut Parts) {
@@ -71,7 +71,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// `MethodNotAllowed` for a form that is sent to no bucket.
-    pub(super) fn form_target(&self, parts: &Parts) -> Result<Option<FormTarget>, AuthError> {
+    pub(super) fn form_target(&self, parts: &Parts) -> Result<Option<FormTarget>, ApiError> {
         if parts.method != Method::POST || !is_form(&parts.headers) {
             return Ok(None);
         }
@@ -89,8 +89,8 @@ impl Authenticator {
         }
         let bucket = path.strip_suffix('/').unwrap_or(path);
         if bucket.is_empty() {
-            return Err(AuthError::new(
-                S3ErrorCode::MethodNotAllowed,
+            return Err(ApiError::new(
+                ErrorCode::MethodNotAllowed,
                 "The specified method is not allowed against this resource.",
             ));
         }
@@ -102,7 +102,7 @@ impl Authenticator {
 
     /// Whether a request is a form upload.
     #[must_use]
-    pub fn is_form_upload(&self, parts: &Parts) -> bool {
+    pub(crate) fn is_form_upload(&self, parts: &Parts) -> bool {
         matches!(self.form_target(parts), Ok(Some(_)))
     }
 
@@ -112,13 +112,13 @@ impl Authenticator {
         mut parts: Parts,
         mut source: Source,
         target: FormTarget,
-    ) -> Result<http::Request<AuthBody>, AuthError> {
+    ) -> Result<http::Request<AuthBody>, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
         let is_signed_twice = parts.headers.contains_key(http::header::AUTHORIZATION)
             || is_version_2(query)
             || !matches!(QueryAuthentication::scan(query)?, QueryAuthentication::None);
         if is_signed_twice {
-            return Err(AuthError::only_one_mechanism());
+            return Err(error::only_one_mechanism());
         }
         let mut form = Form::read(&parts.headers, &mut source).await?;
         expand_file_name(&mut form);
@@ -147,17 +147,17 @@ impl Authenticator {
     }
 
     /// Who sends the form, and how long its file may be.
-    fn check_form(&self, form: &Form, bucket: &str) -> Result<(Identity, LengthRange), AuthError> {
+    fn check_form(&self, form: &Form, bucket: &str) -> Result<(Identity, LengthRange), ApiError> {
         if let Some(named) = form.field("bucket")
             && named != bucket
         {
             let message = "The bucket field of the form is not the bucket of the request.";
-            return Err(AuthError::access_denied(message));
+            return Err(error::access_denied(message));
         }
         let has_any = |names: &[&str]| names.iter().any(|name| form.field(name).is_some());
         let (is_version_2, is_version_4) = (has_any(&VERSION_2_FIELDS), has_any(&VERSION_4_FIELDS));
         if is_version_2 && is_version_4 {
-            return Err(AuthError::only_one_mechanism());
+            return Err(error::only_one_mechanism());
         }
         if !is_version_2 && !is_version_4 && form.field("policy").is_none() {
             return Ok((Identity::Anonymous, LengthRange::default()));
@@ -166,11 +166,11 @@ impl Authenticator {
         for name in VERSION_4_FIELDS.into_iter().chain(VERSION_2_FIELDS).chain(["policy"]) {
             if form.fields.iter().filter(|field| field.name == name).count() > 1 {
                 let message = format!("The form field {name} is given more than once");
-                return Err(AuthError::invalid_argument(message).with("ArgumentName", name));
+                return Err(error::invalid_argument(message).with("ArgumentName", name));
             }
         }
         if form.field("x-amz-security-token").is_some() {
-            return Err(AuthError::invalid_token());
+            return Err(error::invalid_token());
         }
         let user = match is_version_2 {
             true => Arc::clone(self.check_version_2_policy(
@@ -185,18 +185,18 @@ impl Authenticator {
         Ok((Identity::User(user), policy.length))
     }
 
-    fn check_form_signature(&self, form: &Form) -> Result<Arc<User>, AuthError> {
+    fn check_form_signature(&self, form: &Form) -> Result<Arc<User>, ApiError> {
         let policy = required_field(form, "policy")?;
         match required_field(form, "x-amz-algorithm")? {
             ALGORITHM => {}
-            ALGORITHM_ASYMMETRIC => return Err(AuthError::signature_version_4a()),
+            ALGORITHM_ASYMMETRIC => return Err(error::signature_version_4a()),
             _ => {
                 let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
-                return Err(AuthError::invalid_argument(message));
+                return Err(error::invalid_argument(message));
             }
         }
         let date = AmzDate::parse(required_field(form, "x-amz-date")?).ok_or_else(|| {
-            AuthError::invalid_argument(
+            error::invalid_argument(
                 "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
             )
         })?;
@@ -212,22 +212,22 @@ impl Authenticator {
         if same_signature(&key.sign(&[policy.as_bytes()]), signature) {
             return Ok(Arc::clone(user));
         }
-        Err(AuthError::signature_does_not_match(SignatureDiagnostics {
-            access_key_id: scope.access_key.to_owned(),
-            string_to_sign: policy.to_owned(),
-            signature_provided: signature.to_owned(),
+        Err(error::signature_does_not_match(&SignatureDiagnostics {
+            access_key_id: scope.access_key,
+            string_to_sign: policy,
+            signature_provided: signature,
             canonical_request: None,
         }))
     }
 }
 
-fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, AuthError> {
+fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, ApiError> {
     form.field(name).ok_or_else(|| {
         let message = format!(
             "Bucket POST must contain a field named '{name}'.  If it is specified, please check \
              the order of the fields."
         );
-        AuthError::invalid_argument(message).with("ArgumentName", name).with("ArgumentValue", "")
+        error::invalid_argument(message).with("ArgumentName", name).with("ArgumentValue", "")
     })
 }
 
@@ -240,18 +240,18 @@ fn expand_file_name(form: &mut Form) {
     }
 }
 
-fn form_key(form: &Form) -> Result<String, AuthError> {
+fn form_key(form: &Form) -> Result<String, ApiError> {
     if form.fields.iter().filter(|field| field.name == "key").count() > 1 {
         let message = "The form field key is given more than once";
-        return Err(AuthError::invalid_argument(message).with("ArgumentName", "key"));
+        return Err(error::invalid_argument(message).with("ArgumentName", "key"));
     }
     let key = required_field(form, "key")?;
     if key.is_empty() {
         let message = "User key must have a length greater than 0.";
-        return Err(AuthError::invalid_argument(message).with("ArgumentName", "key"));
+        return Err(error::invalid_argument(message).with("ArgumentName", "key"));
     }
     if key.len() > OBJECT_KEY_BYTES_MAX {
-        return Err(AuthError::new(S3ErrorCode::KeyTooLongError, "Your key is too long"));
+        return Err(ApiError::new(ErrorCode::KeyTooLongError, "Your key is too long"));
     }
     Ok(key.to_owned())
 }
@@ -271,7 +271,7 @@ fn success_redirect(form: &Form) -> Option<String> {
     matches!(uri.scheme_str(), Some("http" | "https")).then(|| redirect.to_owned())
 }
 
-fn object_uri(target: &FormTarget, key: &str) -> Result<Uri, AuthError> {
+fn object_uri(target: &FormTarget, key: &str) -> Result<Uri, ApiError> {
     let mut path = Vec::with_capacity(target.bucket.len() + key.len() + 16);
     path.push(b'/');
     if !target.by_host {
@@ -280,9 +280,8 @@ fn object_uri(target: &FormTarget, key: &str) -> Result<Uri, AuthError> {
         path.push(b'/');
     }
     push_encoded(&mut path, key.bytes(), true);
-    let path = PathAndQuery::from_maybe_shared(path).map_err(|_| {
-        AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.")
-    })?;
+    let path = PathAndQuery::from_maybe_shared(path)
+        .map_err(|_| ApiError::new(ErrorCode::InvalidURI, "Couldn't parse the specified URI."))?;
     Ok(Uri::from(path))
 }
 
@@ -309,7 +308,7 @@ fn is_header_field(name: &str) -> bool {
 
 /// Takes off what described the form and what only a signature could have allowed, and adds what
 /// the fields say about the object.
-fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), AuthError> {
+fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), ApiError> {
     let describes_form = |name: &HeaderName| {
         let text = name.as_str();
         text.starts_with("x-amz-")
@@ -333,9 +332,9 @@ fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), AuthError
     Ok(())
 }
 
-fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), AuthError> {
+fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ApiError> {
     let invalid = || {
-        AuthError::invalid_argument(format!("The form field {name} cannot be a header"))
+        error::invalid_argument(format!("The form field {name} cannot be a header"))
             .with("ArgumentName", name)
     };
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
@@ -349,7 +348,7 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), AuthEr
     };
     if headers.insert(name.clone(), value.map_err(|_| invalid())?).is_some() {
         let message = format!("The form field {name} is given more than once");
-        return Err(AuthError::invalid_argument(message).with("ArgumentName", name.as_str()));
+        return Err(error::invalid_argument(message).with("ArgumentName", name.as_str()));
     }
     Ok(())
 }

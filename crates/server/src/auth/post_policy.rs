@@ -1,13 +1,13 @@
 //! POST policies: what the signer of a form allows its user to send.
 
 use jiff::Timestamp;
-use s3s::S3ErrorCode;
 use serde_json::Value;
 
-use super::error::AuthError;
+use super::error;
 use super::limits::POLICY_CONDITIONS_MAX;
 use super::post_file::LengthRange;
 use super::post_form::Field;
+use crate::reply::{ApiError, ErrorCode};
 
 /// A policy document, checked in its form.
 #[derive(Debug)]
@@ -31,12 +31,12 @@ enum Operator {
     StartsWith,
 }
 
-fn invalid(detail: &str) -> AuthError {
-    AuthError::new(S3ErrorCode::InvalidPolicyDocument, format!("Invalid Policy: {detail}"))
+fn invalid(detail: &str) -> ApiError {
+    ApiError::new(ErrorCode::InvalidPolicyDocument, format!("Invalid Policy: {detail}"))
 }
 
-fn denied(detail: &str) -> AuthError {
-    AuthError::access_denied(format!("Invalid according to Policy: {detail}"))
+fn denied(detail: &str) -> ApiError {
+    error::access_denied(format!("Invalid according to Policy: {detail}"))
 }
 
 impl PostPolicy {
@@ -44,7 +44,7 @@ impl PostPolicy {
     ///
     /// # Errors
     /// `InvalidPolicyDocument`.
-    pub(super) fn parse(base64: &str) -> Result<PostPolicy, AuthError> {
+    pub(super) fn parse(base64: &str) -> Result<PostPolicy, ApiError> {
         let json = base64_simd::forgiving_decode_to_vec(base64.as_bytes())
             .map_err(|_| invalid("Invalid Base64."))?;
         let document: Value =
@@ -78,7 +78,7 @@ impl PostPolicy {
         Ok(policy)
     }
 
-    fn push(&mut self, condition: &Value) -> Result<(), AuthError> {
+    fn push(&mut self, condition: &Value) -> Result<(), ApiError> {
         match condition {
             Value::Object(pairs) if !pairs.is_empty() => {
                 for (field, operand) in pairs {
@@ -96,7 +96,7 @@ impl PostPolicy {
         }
     }
 
-    fn push_list(&mut self, items: &[Value]) -> Result<(), AuthError> {
+    fn push_list(&mut self, items: &[Value]) -> Result<(), ApiError> {
         let [operator, first, second] = items else {
             return Err(invalid("a condition list must have three elements."));
         };
@@ -136,7 +136,7 @@ impl PostPolicy {
         fields: &[Field],
         bucket: &str,
         now_unix_seconds: i64,
-    ) -> Result<(), AuthError> {
+    ) -> Result<(), ApiError> {
         if now_unix_seconds > self.expires_unix_seconds {
             return Err(denied("Policy expired."));
         }
@@ -162,7 +162,7 @@ impl PostPolicy {
 
     /// Every field must be named by some condition, the bucket too: otherwise the form could be
     /// sent to any bucket of the signer.
-    fn check_covered(&self, fields: &[Field]) -> Result<(), AuthError> {
+    fn check_covered(&self, fields: &[Field]) -> Result<(), ApiError> {
         let covered = |name: &str| self.conditions.iter().any(|c| c.field == name);
         let exempt = |name: &str| {
             matches!(name, "x-amz-signature" | "awsaccesskeyid" | "signature" | "file" | "policy")

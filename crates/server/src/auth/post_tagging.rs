@@ -2,17 +2,16 @@
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use s3s::S3ErrorCode;
 
 use super::canonical::push_encoded;
-use super::error::AuthError;
+use crate::reply::{ApiError, ErrorCode};
 
 /// Deepest nesting of a tagging document: `Tagging/TagSet/Tag/Key`.
 const DEPTH_MAX: usize = 4;
 
-fn malformed() -> AuthError {
-    AuthError::new(
-        S3ErrorCode::MalformedXML,
+fn malformed() -> ApiError {
+    ApiError::new(
+        ErrorCode::MalformedXML,
         "The XML you provided was not well-formed or did not validate against our published schema",
     )
 }
@@ -21,7 +20,7 @@ fn malformed() -> AuthError {
 ///
 /// # Errors
 /// `MalformedXML`; entities other than the five of XML count as malformed.
-pub(super) fn tagging_header(document: &str) -> Result<String, AuthError> {
+pub(super) fn tagging_header(document: &str) -> Result<String, ApiError> {
     let mut reader = Reader::from_str(document);
     let mut path: Vec<Vec<u8>> = Vec::new();
     let (mut key, mut value) = (String::new(), String::new());
@@ -68,7 +67,7 @@ pub(super) fn tagging_header(document: &str) -> Result<String, AuthError> {
     String::from_utf8(header).map_err(|_| malformed())
 }
 
-fn named_entity(name: &[u8]) -> Result<char, AuthError> {
+fn named_entity(name: &[u8]) -> Result<char, ApiError> {
     match name {
         b"amp" => Ok('&'),
         b"lt" => Ok('<'),
@@ -85,7 +84,7 @@ fn push_text(
     key: &mut String,
     value: &mut String,
     text: &str,
-) -> Result<(), AuthError> {
+) -> Result<(), ApiError> {
     let inside = |last: &'static [u8]| path.iter().eq([&b"Tagging"[..], b"TagSet", b"Tag", last]);
     if inside(b"Key") {
         key.push_str(text);

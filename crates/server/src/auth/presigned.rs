@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use http::Uri;
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use s3s::S3ErrorCode;
 
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
 use super::canonical::query_pairs;
 use super::carried::{CarriedHeaders, is_amz};
-use super::error::AuthError;
+use super::error;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::sigv2::Version2Query;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
+use crate::reply::{ApiError, ErrorCode};
 
 /// The parameters of a presigned URL, decoded.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ pub(super) enum QueryAuthentication<'a> {
     Version4(Box<PresignedQuery<'a>>),
 }
 
-fn parameters_error(message: impl Into<Cow<'static, str>>) -> AuthError {
-    AuthError::new(S3ErrorCode::AuthorizationQueryParametersError, message)
+fn parameters_error(message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::new(ErrorCode::AuthorizationQueryParametersError, message)
 }
 
 impl<'a> QueryAuthentication<'a> {
@@ -45,7 +45,7 @@ impl<'a> QueryAuthentication<'a> {
     ///
     /// # Errors
     /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
-    pub(super) fn scan(query: &'a str) -> Result<Self, AuthError> {
+    pub(super) fn scan(query: &'a str) -> Result<Self, ApiError> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
         for (name, value) in query_pairs(query) {
             refuse_disguised(name)?;
@@ -84,7 +84,7 @@ impl<'a> PresignedQuery<'a> {
 
 /// A parameter whose name is encoded although it need not be would be none of ours here, and one
 /// for whoever decodes it later.
-fn refuse_disguised(name: &str) -> Result<(), AuthError> {
+fn refuse_disguised(name: &str) -> Result<(), ApiError> {
     if !name.contains('%') {
         return Ok(());
     }
@@ -114,7 +114,7 @@ fn is_signature_parameter(name: &str) -> bool {
 ///
 /// # Errors
 /// `InvalidArgument` when a parameter cannot be a header or is repeated.
-pub(super) fn strip_query(parts: &mut Parts) -> Result<(), AuthError> {
+pub(super) fn strip_query(parts: &mut Parts) -> Result<(), ApiError> {
     let mut kept = parts.uri.path().to_owned();
     let mut separator = '?';
     let mut carried = CarriedHeaders::default();
@@ -147,8 +147,8 @@ fn is_checksum(name: &[u8]) -> bool {
 }
 
 /// The same URI with another path and query.
-pub(super) fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<Uri, AuthError> {
-    let invalid = || AuthError::new(S3ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
+pub(super) fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<Uri, ApiError> {
+    let invalid = || ApiError::new(ErrorCode::InvalidURI, "Couldn't parse the specified URI.");
     let mut parts = uri.clone().into_parts();
     let kept = PathAndQuery::from_maybe_shared(path_and_query).map_err(|_| invalid())?;
     parts.path_and_query = Some(kept);
@@ -161,10 +161,10 @@ impl Authenticator {
         &'a self,
         parts: &'a Parts,
         query: &'a PresignedQuery<'a>,
-    ) -> Result<Claim<'a>, AuthError> {
+    ) -> Result<Claim<'a>, ApiError> {
         match query.algorithm.as_deref() {
             Some(ALGORITHM) => {}
-            Some(ALGORITHM_ASYMMETRIC) => return Err(AuthError::signature_version_4a()),
+            Some(ALGORITHM_ASYMMETRIC) => return Err(error::signature_version_4a()),
             Some(_) => {
                 let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
                 return Err(parameters_error(message));
@@ -172,7 +172,7 @@ impl Authenticator {
             None => return Err(missing_parameters()),
         }
         if query.has_security_token {
-            return Err(AuthError::invalid_token());
+            return Err(error::invalid_token());
         }
         let required =
             |value: &'a Option<Cow<'a, str>>| value.as_deref().ok_or_else(missing_parameters);
@@ -194,17 +194,17 @@ impl Authenticator {
         Ok(Claim { user, scope, date, signed_headers, signature, key })
     }
 
-    fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), AuthError> {
+    fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), ApiError> {
         let now = self.now_unix_seconds();
         if date.unix_seconds() > now.saturating_add(CLOCK_SKEW_SECONDS_MAX) {
-            return Err(AuthError::access_denied("Request is not valid yet")
+            return Err(error::access_denied("Request is not valid yet")
                 .with("X-Amz-Date", date.as_str())
                 .with("ServerTime", display_time(now)));
         }
         let end = date.unix_seconds().saturating_add(expires_seconds);
         // A URL of no seconds never lives, however fast it is used.
         if now >= end {
-            return Err(AuthError::access_denied("Request has expired")
+            return Err(error::access_denied("Request has expired")
                 .with("X-Amz-Expires", expires_seconds.to_string())
                 .with("Expires", display_time(end))
                 .with("ServerTime", display_time(now)));
@@ -213,14 +213,14 @@ impl Authenticator {
     }
 }
 
-fn missing_parameters() -> AuthError {
+fn missing_parameters() -> ApiError {
     parameters_error(
         "Query-string authentication version 4 requires the X-Amz-Algorithm, X-Amz-Credential, \
          X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters.",
     )
 }
 
-fn parse_expires(text: &str) -> Result<i64, AuthError> {
+fn parse_expires(text: &str) -> Result<i64, ApiError> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(parameters_error("X-Amz-Expires should be a number"));

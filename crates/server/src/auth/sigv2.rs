@@ -21,9 +21,10 @@ use super::amz_date::display_time;
 use super::canonical::query_pairs;
 use super::carried::{CarriedHeaders, is_amz, repeated};
 use super::credentials::{SecretKey, User};
-use super::error::{AuthError, SignatureDiagnostics};
+use super::error::{self, SignatureDiagnostics};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
+use crate::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
 
@@ -110,8 +111,8 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn missing_parameters() -> AuthError {
-    AuthError::access_denied(
+fn missing_parameters() -> ApiError {
+    error::access_denied(
         "Query-string authentication requires the Signature, Expires and AWSAccessKeyId parameters",
     )
 }
@@ -123,7 +124,7 @@ impl Version2Query {
     /// # Errors
     /// `AccessDenied` when a parameter of the signature is missing, `InvalidArgument` when one is
     /// repeated or cannot be a header, or when the URL is signed in another way, too.
-    pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, AuthError> {
+    pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, ApiError> {
         let (mut access_key, mut signature, mut expires) = (None, None, None);
         let mut carried = CarriedHeaders::default();
         let mut signed: Vec<Parameter<'_>> = Vec::new();
@@ -142,7 +143,7 @@ impl Version2Query {
                 b"AWSAccessKeyId" => &mut access_key,
                 b"Signature" => &mut signature,
                 b"Expires" => &mut expires,
-                name if is_version_4(name) => return Err(AuthError::only_one_mechanism()),
+                name if is_version_4(name) => return Err(error::only_one_mechanism()),
                 name if is_header(name) => {
                     carried.add(name, value.as_deref().unwrap_or_default())?;
                     continue;
@@ -250,11 +251,11 @@ fn is_signature_of(secret_key: &SecretKey, text: &[u8], provided: &str) -> bool 
     expected.as_bytes().ct_eq(provided.as_bytes()).into()
 }
 
-fn mismatch(access_key: &str, string_to_sign: &[u8], provided: &str) -> AuthError {
-    AuthError::signature_does_not_match(SignatureDiagnostics {
-        access_key_id: access_key.to_owned(),
-        string_to_sign: text_of(string_to_sign),
-        signature_provided: provided.to_owned(),
+fn mismatch(access_key: &str, string_to_sign: &[u8], provided: &str) -> ApiError {
+    error::signature_does_not_match(&SignatureDiagnostics {
+        access_key_id: access_key,
+        string_to_sign: &text_of(string_to_sign),
+        signature_provided: provided,
         canonical_request: None,
     })
 }
@@ -269,7 +270,7 @@ impl Authenticator {
         &self,
         parts: &Parts,
         query: &Version2Query,
-    ) -> Result<&Arc<User>, AuthError> {
+    ) -> Result<&Arc<User>, ApiError> {
         self.check_expires(&query.expires)?;
         let user = self.version_2_user(&query.access_key)?;
         let bucket = super::head::host(parts).and_then(|host| (self.host_bucket)(host));
@@ -300,7 +301,7 @@ impl Authenticator {
         access_key: &str,
         policy: &str,
         signature: &str,
-    ) -> Result<&Arc<User>, AuthError> {
+    ) -> Result<&Arc<User>, ApiError> {
         let user = self.version_2_user(access_key)?;
         match is_signature_of(&user.secret_key, policy.as_bytes(), signature) {
             true => Ok(user),
@@ -308,27 +309,27 @@ impl Authenticator {
         }
     }
 
-    fn version_2_user(&self, access_key: &str) -> Result<&Arc<User>, AuthError> {
+    fn version_2_user(&self, access_key: &str) -> Result<&Arc<User>, ApiError> {
         let user = self.credentials.find(access_key);
-        user.ok_or_else(|| AuthError::invalid_access_key_id(access_key))
+        user.ok_or_else(|| error::invalid_access_key_id(access_key))
     }
 
-    fn check_expires(&self, expires: &str) -> Result<(), AuthError> {
+    fn check_expires(&self, expires: &str) -> Result<(), ApiError> {
         let is_number = !expires.is_empty() && expires.bytes().all(|byte| byte.is_ascii_digit());
         let end =
             is_number.then(|| expires.parse::<i64>().unwrap_or(i64::MAX)).ok_or_else(|| {
                 let message = format!("Invalid date (should be seconds since epoch): {expires}");
-                AuthError::access_denied(message)
+                error::access_denied(message)
             })?;
         let now = self.now_unix_seconds();
         if now >= end {
-            return Err(AuthError::access_denied("Request has expired")
+            return Err(error::access_denied("Request has expired")
                 .with("Expires", display_time(end))
                 .with("ServerTime", display_time(now)));
         }
         // The clock of the signer may run ahead.
         if end - now > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
-            return Err(AuthError::access_denied(
+            return Err(error::access_denied(
                 "Expires must be less than a week (604800 seconds) ahead",
             )
             .with("ServerTime", display_time(now)));

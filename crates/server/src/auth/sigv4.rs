@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use http::request::Parts;
-use s3s::S3ErrorCode;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -12,10 +11,11 @@ use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
 use super::canonical::{Canonical, PathForm};
 use super::credentials::User;
-use super::error::{AuthError, SignatureDiagnostics};
+use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
 use super::signing_key::{SigningKey, hex_digest};
+use crate::reply::{ApiError, ErrorCode};
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
@@ -23,7 +23,7 @@ const SCOPE_END: &str = "aws4_request";
 
 /// The service that a request was signed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Service {
+pub(crate) enum Service {
     /// Objects and buckets.
     S3,
     /// Vector buckets and indexes.
@@ -35,7 +35,7 @@ pub enum Service {
 impl Service {
     /// The name in a credential scope.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Service::S3 => "s3",
             Service::S3Vectors => "s3vectors",
@@ -46,7 +46,7 @@ impl Service {
     /// The service in the credential scope of an `Authorization` header, before anything of it is
     /// verified: only to refuse a request in the way of its service.
     #[must_use]
-    pub fn claimed(authorization: &str) -> Option<Service> {
+    pub(crate) fn claimed(authorization: &str) -> Option<Service> {
         let (_, credential) = authorization.split_once("Credential=")?;
         let scope = credential.split([',', ' ']).next()?;
         Service::parse(scope.strip_suffix("/aws4_request")?.rsplit('/').next()?)
@@ -67,22 +67,21 @@ pub(super) enum Place {
 
 impl Place {
     /// The error of a credential or signature that cannot be read.
-    pub(super) fn malformed(self, detail: &str) -> AuthError {
+    pub(super) fn malformed(self, detail: &str) -> ApiError {
         let (code, prefix) = match self {
-            Place::Header => (
-                S3ErrorCode::AuthorizationHeaderMalformed,
-                "The authorization header is malformed; ",
-            ),
+            Place::Header => {
+                (ErrorCode::AuthorizationHeaderMalformed, "The authorization header is malformed; ")
+            }
             Place::Query => (
-                S3ErrorCode::AuthorizationQueryParametersError,
+                ErrorCode::AuthorizationQueryParametersError,
                 "Error parsing the X-Amz-Credential parameter; ",
             ),
             Place::Form => (
-                S3ErrorCode::AuthorizationHeaderMalformed,
+                ErrorCode::AuthorizationHeaderMalformed,
                 "Error parsing the X-Amz-Credential form field; ",
             ),
         };
-        AuthError::new(code, format!("{prefix}{detail}"))
+        ApiError::new(code, format!("{prefix}{detail}"))
     }
 }
 
@@ -104,7 +103,7 @@ impl<'a> Scope<'a> {
         place: Place,
         region: &str,
         date: &AmzDate,
-    ) -> Result<Scope<'a>, AuthError> {
+    ) -> Result<Scope<'a>, ApiError> {
         let malformed = || {
             place.malformed(
                 "the Credential is mal-formed; expecting \
@@ -157,7 +156,7 @@ pub(super) struct Claim<'a> {
 impl Claim<'_> {
     /// # Errors
     /// `SignatureDoesNotMatch`, with what the signer should compare.
-    pub(super) fn verify(&self, parts: &Parts, payload_hash: &str) -> Result<(), AuthError> {
+    pub(super) fn verify(&self, parts: &Parts, payload_hash: &str) -> Result<(), ApiError> {
         let path_form = match self.scope.service {
             Service::S3 => PathForm::Once,
             Service::S3Vectors | Service::Sts => PathForm::Twice,
@@ -183,11 +182,11 @@ impl Claim<'_> {
             self.scope.text,
             String::from_utf8_lossy(&request_hash)
         );
-        Err(AuthError::signature_does_not_match(SignatureDiagnostics {
-            access_key_id: self.scope.access_key.to_owned(),
-            string_to_sign,
-            signature_provided: self.signature.to_owned(),
-            canonical_request: Some(String::from_utf8_lossy(&request).into_owned()),
+        Err(error::signature_does_not_match(&SignatureDiagnostics {
+            access_key_id: self.scope.access_key,
+            string_to_sign: &string_to_sign,
+            signature_provided: self.signature,
+            canonical_request: Some(&String::from_utf8_lossy(&request)),
         }))
     }
 
@@ -212,9 +211,9 @@ pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
 
 impl Authenticator {
     /// The user and the signing key of a scope.
-    pub(super) fn signer(&self, scope: &Scope<'_>) -> Result<(&Arc<User>, SigningKey), AuthError> {
+    pub(super) fn signer(&self, scope: &Scope<'_>) -> Result<(&Arc<User>, SigningKey), ApiError> {
         let Some((index, user)) = self.credentials.find_indexed(scope.access_key) else {
-            return Err(AuthError::invalid_access_key_id(scope.access_key));
+            return Err(error::invalid_access_key_id(scope.access_key));
         };
         let derive = || {
             let secret = user.secret_key.expose();
@@ -234,12 +233,10 @@ impl Authenticator {
         parts: &'a Parts,
         found: &SecurityHeaders<'a>,
         authorization: &'a str,
-    ) -> Result<Claim<'a>, AuthError> {
+    ) -> Result<Claim<'a>, ApiError> {
         let fields = AuthorizationFields::parse(authorization)?;
         let date = signed_date(found).ok_or_else(|| {
-            AuthError::access_denied(
-                "AWS authentication requires a valid Date or x-amz-date header",
-            )
+            error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
         })?;
         let scope = Scope::parse(fields.credential, Place::Header, &self.region, &date)?;
         self.check_skew(&date)?;
@@ -249,14 +246,14 @@ impl Authenticator {
         Ok(Claim { user, scope, date, signed_headers, signature, key })
     }
 
-    fn check_skew(&self, date: &AmzDate) -> Result<(), AuthError> {
+    fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {
         let now = self.now_unix_seconds();
         let skew = now.saturating_sub(date.unix_seconds()).saturating_abs();
         if skew <= CLOCK_SKEW_SECONDS_MAX {
             return Ok(());
         }
-        let error = AuthError::new(
-            S3ErrorCode::RequestTimeTooSkewed,
+        let error = ApiError::new(
+            ErrorCode::RequestTimeTooSkewed,
             "The difference between the request time and the current time is too large.",
         );
         Err(error
@@ -274,15 +271,15 @@ struct AuthorizationFields<'a> {
 }
 
 impl<'a> AuthorizationFields<'a> {
-    fn parse(authorization: &'a str) -> Result<Self, AuthError> {
+    fn parse(authorization: &'a str) -> Result<Self, ApiError> {
         let (scheme, rest) = authorization.split_once(' ').unwrap_or((authorization, ""));
         match scheme {
             ALGORITHM => {}
-            ALGORITHM_ASYMMETRIC => return Err(AuthError::signature_version_4a()),
-            "AWS" => return Err(AuthError::signature_version_2()),
-            "" => return Err(AuthError::access_denied("The Authorization header is empty.")),
+            ALGORITHM_ASYMMETRIC => return Err(error::signature_version_4a()),
+            "AWS" => return Err(error::signature_version_2()),
+            "" => return Err(error::access_denied("The Authorization header is empty.")),
             _ => {
-                return Err(AuthError::invalid_argument("Unsupported Authorization Type")
+                return Err(error::invalid_argument("Unsupported Authorization Type")
                     .with("ArgumentName", "Authorization"));
             }
         }
@@ -320,7 +317,7 @@ pub(super) fn check_all_signed(
     parts: &Parts,
     signed_headers: &str,
     place: Place,
-) -> Result<(), AuthError> {
+) -> Result<(), ApiError> {
     if signed_headers.bytes().filter(|byte| *byte == b';').count() >= SIGNED_HEADERS_MAX {
         return Err(place.malformed("SignedHeaders names too many headers."));
     }
@@ -339,5 +336,5 @@ pub(super) fn check_all_signed(
         return Ok(());
     }
     let message = "There were headers present in the request which were not signed";
-    Err(AuthError::access_denied(message).with("HeadersNotSigned", unsigned.join(", ")))
+    Err(error::access_denied(message).with("HeadersNotSigned", unsigned.join(", ")))
 }

@@ -4,17 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-use s3s::S3ErrorCode;
 
-use super::body::AuthBodyError;
-use super::error::custom_code;
 use super::limits::{TRAILER_BYTES_MAX, TRAILERS_MAX};
+use crate::reply::{ApiError, ErrorCode};
 
 /// The trailers of a body, in the extensions of a request that announces some.
 ///
 /// Their names are known from the start; their values once the body has ended without error.
 #[derive(Debug, Clone)]
-pub struct TrailerHandle {
+pub(crate) struct TrailerHandle {
     declared: Arc<[HeaderName]>,
     received: Arc<OnceLock<HeaderMap>>,
 }
@@ -26,13 +24,13 @@ impl TrailerHandle {
 
     /// The names in `x-amz-trailer`: all of them come, or the body fails.
     #[must_use]
-    pub fn declared(&self) -> &[HeaderName] {
+    pub(crate) fn declared(&self) -> &[HeaderName] {
         &self.declared
     }
 
     /// The trailers; `None` until the body has ended.
     #[must_use]
-    pub fn get(&self) -> Option<&HeaderMap> {
+    pub(crate) fn get(&self) -> Option<&HeaderMap> {
         self.received.get()
     }
 }
@@ -51,9 +49,9 @@ pub(super) struct TrailerBlock {
     ended_bare: bool,
 }
 
-fn malformed() -> AuthBodyError {
-    AuthBodyError::new(
-        custom_code("MalformedTrailerError"),
+fn malformed() -> ApiError {
+    ApiError::new(
+        ErrorCode::MalformedTrailerError,
         "The request contained trailing data that was not well-formed or did not conform to our \
          published schema.",
     )
@@ -78,7 +76,7 @@ impl TrailerBlock {
     }
 
     /// Takes one line, its `\n` taken off. True when it was the empty one that ends the block.
-    pub(super) fn push_line(&mut self, line: &[u8]) -> Result<bool, AuthBodyError> {
+    pub(super) fn push_line(&mut self, line: &[u8]) -> Result<bool, ApiError> {
         self.bytes = (self.bytes + line.len() + 1).min(TRAILER_BYTES_MAX);
         let (line, bare) = match line.strip_suffix(b"\r") {
             Some(line) => (line, false),
@@ -117,15 +115,12 @@ impl TrailerBlock {
 
     /// Checks what came against what was announced. `verify` says whether the signature fits the
     /// canonical lines.
-    pub(super) fn check(
-        &self,
-        verify: impl FnOnce(&[u8], &str) -> bool,
-    ) -> Result<(), AuthBodyError> {
+    pub(super) fn check(&self, verify: impl FnOnce(&[u8], &str) -> bool) -> Result<(), ApiError> {
         if self.signed {
             let signature = self.signature.as_deref().ok_or_else(malformed)?;
             if !verify(&self.canonical, signature) {
-                return Err(AuthBodyError::new(
-                    S3ErrorCode::SignatureDoesNotMatch,
+                return Err(ApiError::new(
+                    ErrorCode::SignatureDoesNotMatch,
                     "The signature of the trailer does not match what was computed.",
                 ));
             }

@@ -10,64 +10,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
-use s3s::{S3Error, S3ErrorCode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::SLOW_DOWN;
 use super::exchange::Exchange;
 use super::limits::BODY_BYTES_MAX;
+use super::{body_too_large, request_timeout, slow_down};
+use crate::reply::{ApiError, ErrorCode};
 
-/// Why a body ended before its end. What was received must not become an object.
-#[derive(Debug, thiserror::Error)]
-pub enum BodyError {
-    /// The client sent nothing for so long.
-    #[error("the client sent nothing for {} ms", .0.as_millis())]
-    Stalled(Duration),
-    /// The connection ended, or its framing broke.
-    #[error("the body broke off")]
-    BrokenOff(#[source] hyper::Error),
-    /// More than any request may send.
-    #[error("the body is longer than {BODY_BYTES_MAX} bytes")]
-    TooLong,
-    /// The body is held in memory whole, and other requests hold what there is for bodies.
-    #[error("there is no memory left for the body")]
-    OverBudget,
-}
-
-impl BodyError {
-    /// The code that AWS answers.
-    pub fn code(&self) -> S3ErrorCode {
-        match self {
-            BodyError::Stalled(_) => S3ErrorCode::RequestTimeout,
-            BodyError::BrokenOff(_) => S3ErrorCode::IncompleteBody,
-            BodyError::TooLong => S3ErrorCode::EntityTooLarge,
-            BodyError::OverBudget => S3ErrorCode::SlowDown,
-        }
-    }
-}
-
-impl From<BodyError> for S3Error {
-    fn from(error: BodyError) -> S3Error {
-        let message = match &error {
-            BodyError::Stalled(_) => {
-                "Your socket connection to the server was not read from or written to within the \
-                 timeout period. Idle connections will be closed."
-            }
-            BodyError::BrokenOff(_) => {
-                "You did not provide the number of bytes specified by the Content-Length HTTP \
-                 header."
-            }
-            BodyError::TooLong => "Your proposed upload exceeds the maximum allowed object size.",
-            BodyError::OverBudget => SLOW_DOWN,
-        };
-        let mut answer = S3Error::with_message(error.code(), message);
-        answer.set_source(Box::new(error));
-        answer
-    }
+/// The connection ended, or its framing broke.
+fn broken_off(error: &hyper::Error) -> ApiError {
+    tracing::debug!(%error, "the body broke off");
+    ApiError::new(
+        ErrorCode::IncompleteBody,
+        "You did not provide the number of bytes specified by the Content-Length HTTP header.",
+    )
 }
 
 /// The body that a handler reads.
-pub struct RequestBody {
+pub(crate) struct RequestBody {
     incoming: Incoming,
     exchange: Arc<Exchange>,
     stall_timeout: Duration,
@@ -77,7 +37,7 @@ pub struct RequestBody {
     /// touches the timer.
     alarm: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    /// Whether all of it will be in memory at once, not just a window of it.
+    /// All of it will be in memory at once, not just a window of it.
     held: bool,
 }
 
@@ -111,13 +71,13 @@ impl RequestBody {
     }
 
     /// Called when there is nothing to read: ready once the client has been silent for too long.
-    fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<BodyError> {
+    fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
         let since = *self.waiting_since.get_or_insert_with(Instant::now);
         let deadline = since + self.stall_timeout;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         while alarm.as_mut().poll(context).is_ready() {
             if Instant::now() >= deadline {
-                return Poll::Ready(BodyError::Stalled(self.stall_timeout));
+                return Poll::Ready(request_timeout());
             }
             alarm.as_mut().reset(deadline);
         }
@@ -127,12 +87,12 @@ impl RequestBody {
 
 impl HttpBody for RequestBody {
     type Data = Bytes;
-    type Error = BodyError;
+    type Error = ApiError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
         if self.ended {
             return Poll::Ready(None);
         }
@@ -146,7 +106,7 @@ impl HttpBody for RequestBody {
                 return Poll::Ready(None);
             }
             Poll::Ready(Some(Err(error))) => {
-                return Poll::Ready(Some(Err(BodyError::BrokenOff(error))));
+                return Poll::Ready(Some(Err(broken_off(&error))));
             }
             Poll::Ready(Some(Ok(frame))) => frame,
         };
@@ -154,10 +114,10 @@ impl HttpBody for RequestBody {
         let bytes = frame.data_ref().map_or(0, Bytes::len);
         let received = self.exchange.add_bytes_in(bytes);
         if received > BODY_BYTES_MAX {
-            return Poll::Ready(Some(Err(BodyError::TooLong)));
+            return Poll::Ready(Some(Err(body_too_large())));
         }
         if self.held && !self.exchange.hold(received) {
-            return Poll::Ready(Some(Err(BodyError::OverBudget)));
+            return Poll::Ready(Some(Err(slow_down())));
         }
         if self.incoming.is_end_stream() {
             self.end();

@@ -5,11 +5,12 @@ use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderMap, HeaderName,
 };
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, Version};
+use http::{HeaderValue, Method, Version};
 use percent_encoding::percent_decode_str;
-use s3s::{S3Error, S3ErrorCode, s3_error};
 
+use super::body_too_large;
 use super::limits::{BODY_BYTES_MAX, URI_BYTES_MAX};
+use crate::reply::{ApiError, ErrorCode};
 
 const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 
@@ -23,12 +24,12 @@ const LISTS: [&str; 2] = ["x-amz-object-attributes", "x-amz-optional-object-attr
 /// Checks method, target and headers.
 ///
 /// # Errors
-/// The S3 error to answer.
-pub(crate) fn check_head(parts: &Parts) -> Result<(), S3Error> {
+/// The error to answer.
+pub(crate) fn check_head(parts: &Parts) -> Result<(), ApiError> {
     if matches!(parts.method, Method::CONNECT | Method::TRACE) {
-        return Err(s3_error!(
-            MethodNotAllowed,
-            "The specified method is not allowed against this resource."
+        return Err(ApiError::new(
+            ErrorCode::MethodNotAllowed,
+            "The specified method is not allowed against this resource.",
         ));
     }
     check_target(parts)?;
@@ -37,7 +38,7 @@ pub(crate) fn check_head(parts: &Parts) -> Result<(), S3Error> {
     check_length(&parts.headers)
 }
 
-fn check_target(parts: &Parts) -> Result<(), S3Error> {
+fn check_target(parts: &Parts) -> Result<(), ApiError> {
     let uri = &parts.uri;
     let bytes = uri.path_and_query().map_or(0, |target| target.as_str().len());
     if bytes > URI_BYTES_MAX {
@@ -47,28 +48,24 @@ fn check_target(parts: &Parts) -> Result<(), S3Error> {
     // `*` is the one target without a slash that HTTP knows.
     let asterisk = parts.method == Method::OPTIONS && path == "*";
     if !(path.starts_with('/') || asterisk) || !is_encoded_utf8(path) {
-        return Err(s3_error!(InvalidURI, "Couldn't parse the specified URI."));
+        return Err(ApiError::new(ErrorCode::InvalidURI, "Couldn't parse the specified URI."));
     }
     match uri.query() {
-        Some(query) if injects_header(query) => Err(s3_error!(
-            InvalidArgument,
-            "A response header override must not contain control characters."
+        Some(query) if injects_header(query) => Err(ApiError::new(
+            ErrorCode::InvalidArgument,
+            "A response header override must not contain control characters.",
         )),
         _ => Ok(()),
     }
 }
 
 /// The answer to a target above [`URI_BYTES_MAX`].
-pub(crate) fn uri_too_long() -> S3Error {
-    let mut error = S3Error::with_message(
-        S3ErrorCode::Custom("RequestURITooLong".into()),
-        format!("The request URI is longer than {URI_BYTES_MAX} bytes."),
-    );
-    error.set_status_code(StatusCode::URI_TOO_LONG);
-    error
+pub(crate) fn uri_too_long() -> ApiError {
+    let message = format!("The request URI is longer than {URI_BYTES_MAX} bytes.");
+    ApiError::new(ErrorCode::RequestURITooLong, message)
 }
 
-/// Whether every `%` is followed by two hexadecimal digits and the decoded path is UTF-8.
+/// Every `%` is followed by two hexadecimal digits and the decoded path is UTF-8.
 fn is_encoded_utf8(path: &str) -> bool {
     if !path.contains('%') {
         return true;
@@ -86,7 +83,7 @@ fn injects_header(query: &str) -> bool {
     })
 }
 
-fn check_repeated(headers: &HeaderMap) -> Result<(), S3Error> {
+fn check_repeated(headers: &HeaderMap) -> Result<(), ApiError> {
     // As many names as values: nothing is repeated, which is what nearly every request looks like.
     if headers.keys_len() == headers.len() {
         return Ok(());
@@ -97,39 +94,45 @@ fn check_repeated(headers: &HeaderMap) -> Result<(), S3Error> {
             && !text.starts_with("x-amz-meta-")
             && !LISTS.contains(&text);
         if (amz || SINGLE.contains(name)) && headers.get_all(name).iter().nth(1).is_some() {
-            return Err(s3_error!(InvalidRequest, "The header {text} was given more than once."));
+            return Err(ApiError::new(
+                ErrorCode::InvalidRequest,
+                format!("The header {text} was given more than once."),
+            ));
         }
     }
     Ok(())
 }
 
-fn check_host(parts: &Parts) -> Result<(), S3Error> {
+fn check_host(parts: &Parts) -> Result<(), ApiError> {
     let host = parts.headers.get(HOST).map(HeaderValue::as_bytes);
     if host.is_none() && parts.version == Version::HTTP_11 {
-        return Err(s3_error!(InvalidRequest, "The Host header is missing."));
+        return Err(ApiError::new(ErrorCode::InvalidRequest, "The Host header is missing."));
     }
     let is_text = |host: &[u8]| host.iter().all(u8::is_ascii_graphic);
     if host.is_some_and(|host| !is_text(host)) {
-        return Err(s3_error!(InvalidRequest, "The Host header is not a host name."));
+        return Err(ApiError::new(
+            ErrorCode::InvalidRequest,
+            "The Host header is not a host name.",
+        ));
     }
     // With the absolute form two hosts are named. Which one was signed, or meant, is anybody's guess.
     match (parts.uri.authority(), host) {
         (Some(authority), Some(host))
             if !authority.as_str().as_bytes().eq_ignore_ascii_case(host) =>
         {
-            Err(s3_error!(InvalidRequest, "The request line and the Host header differ."))
+            Err(ApiError::new(
+                ErrorCode::InvalidRequest,
+                "The request line and the Host header differ.",
+            ))
         }
         _ => Ok(()),
     }
 }
 
-fn check_length(headers: &HeaderMap) -> Result<(), S3Error> {
+fn check_length(headers: &HeaderMap) -> Result<(), ApiError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     match length.and_then(|digits| digits.parse::<u64>().ok()) {
-        Some(bytes) if bytes > BODY_BYTES_MAX => Err(s3_error!(
-            EntityTooLarge,
-            "Your proposed upload exceeds the maximum allowed object size."
-        )),
+        Some(bytes) if bytes > BODY_BYTES_MAX => Err(body_too_large()),
         _ => Ok(()),
     }
 }
@@ -142,7 +145,7 @@ mod tests {
 
     fn code(request: http::request::Builder) -> Option<String> {
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        check_head(&parts).err().map(|error| error.code().as_str().to_owned())
+        check_head(&parts).err().map(|error| error.code().to_owned())
     }
 
     fn get(target: &str) -> http::request::Builder {

@@ -10,12 +10,12 @@ use http::header::{HOST, HeaderMap};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
-use s3s::{Body, StdError};
 use tokio::time::Instant;
 
 use super::limits::{HELD_BODY_COPIES, Share};
 use super::request_id::RequestIds;
 use super::target::Target;
+use crate::reply::{BoxError, ReplyBody};
 use crate::serve::ConnectionState;
 
 /// The target of the access log's lines.
@@ -107,27 +107,27 @@ impl Drop for Exchange {
     }
 }
 
-/// The body of an answer, counted.
+/// The body of a response, counted, as it is given to hyper.
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
-    body: Body,
+    body: ReplyBody,
     exchange: Arc<Exchange>,
 }
 
 impl ResponseBody {
-    pub(crate) fn new(body: Body, exchange: Arc<Exchange>) -> ResponseBody {
+    pub(crate) fn new(body: ReplyBody, exchange: Arc<Exchange>) -> ResponseBody {
         ResponseBody { body, exchange }
     }
 }
 
 impl HttpBody for ResponseBody {
     type Data = Bytes;
-    type Error = StdError;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {

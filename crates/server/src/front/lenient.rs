@@ -21,30 +21,30 @@ const COPY_IF_UNMODIFIED_SINCE: HeaderName =
 /// The headers that [`LenientHeaders::take`] took off a request. The `copy_source_…` conditions are
 /// on the source of a copy, the others on the object that the request addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LenientHeaders {
+pub(crate) struct LenientHeaders {
     /// `Range`; `None` also when it was malformed or named several ranges.
-    pub range: Option<RangeHeader>,
+    pub(crate) range: Option<RangeHeader>,
     /// `If-Match`.
-    pub if_match: Option<EtagCondition>,
+    pub(crate) if_match: Option<EtagCondition>,
     /// `If-None-Match`.
-    pub if_none_match: Option<EtagCondition>,
+    pub(crate) if_none_match: Option<EtagCondition>,
     /// `If-Modified-Since`, in seconds since 1970. `None` also when it was no date.
-    pub if_modified_since: Option<i64>,
+    pub(crate) if_modified_since: Option<i64>,
     /// `If-Unmodified-Since`, in seconds since 1970. `None` also when it was no date.
-    pub if_unmodified_since: Option<i64>,
+    pub(crate) if_unmodified_since: Option<i64>,
     /// `x-amz-copy-source-if-match`.
-    pub copy_source_if_match: Option<EtagCondition>,
+    pub(crate) copy_source_if_match: Option<EtagCondition>,
     /// `x-amz-copy-source-if-none-match`.
-    pub copy_source_if_none_match: Option<EtagCondition>,
+    pub(crate) copy_source_if_none_match: Option<EtagCondition>,
     /// `x-amz-copy-source-if-modified-since`, in seconds since 1970.
-    pub copy_source_if_modified_since: Option<i64>,
+    pub(crate) copy_source_if_modified_since: Option<i64>,
     /// `x-amz-copy-source-if-unmodified-since`, in seconds since 1970.
-    pub copy_source_if_unmodified_since: Option<i64>,
+    pub(crate) copy_source_if_unmodified_since: Option<i64>,
 }
 
 /// A single, well-formed range of bytes. Numbers above `u64::MAX` are `u64::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RangeHeader {
+pub(crate) enum RangeHeader {
     /// `bytes=first-last`, both included, `first <= last`.
     FromTo {
         /// The first byte.
@@ -66,35 +66,25 @@ pub enum RangeHeader {
 
 /// What `If-Match` or `If-None-Match` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EtagCondition {
+pub(crate) enum EtagCondition {
     /// `*`: any object at all.
     Any,
     /// At least one tag.
     Tags(Vec<EntityTag>),
 }
 
-impl EtagCondition {
-    /// Whether an object with this ETag (without quotes) is named. S3 compares weakly.
-    pub fn matches(&self, etag: &str) -> bool {
-        match self {
-            EtagCondition::Any => true,
-            EtagCondition::Tags(tags) => tags.iter().any(|tag| tag.value == etag),
-        }
-    }
-}
-
 /// One ETag of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntityTag {
+pub(crate) struct EntityTag {
     /// The tag without quotes and without `W/`.
-    pub value: String,
+    pub(crate) value: String,
     /// Whether it was marked with `W/`.
-    pub weak: bool,
+    pub(crate) weak: bool,
 }
 
 impl LenientHeaders {
     /// Takes the headers off the request. Call it after the signature has been checked.
-    pub fn take(headers: &mut HeaderMap) -> LenientHeaders {
+    pub(crate) fn take(headers: &mut HeaderMap) -> LenientHeaders {
         LenientHeaders {
             range: take_one(headers, &RANGE).and_then(|text| parse_range(&text)),
             if_match: take_etags(headers, &IF_MATCH),
@@ -139,7 +129,7 @@ fn take_date(headers: &mut HeaderMap, name: &HeaderName) -> Option<i64> {
 }
 
 /// `bytes=a-b`, `bytes=a-` or `bytes=-n`; anything else, several ranges included, is no range.
-pub fn parse_range(text: &str) -> Option<RangeHeader> {
+pub(crate) fn parse_range(text: &str) -> Option<RangeHeader> {
     let (unit, set) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return None;
@@ -167,7 +157,7 @@ fn parse_saturating(digits: &str) -> Option<Option<u64>> {
 }
 
 /// A list of ETags, or `*`; `None` when the list is empty.
-pub fn parse_etags(text: &str) -> Option<EtagCondition> {
+pub(crate) fn parse_etags(text: &str) -> Option<EtagCondition> {
     let mut rest = text.trim();
     if rest == "*" || rest == "\"*\"" {
         return Some(EtagCondition::Any);
@@ -192,7 +182,7 @@ pub fn parse_etags(text: &str) -> Option<EtagCondition> {
 }
 
 /// A date of HTTP (RFC 1123, RFC 850, asctime) or ISO 8601, in seconds since 1970.
-pub fn parse_date(text: &str) -> Option<i64> {
+pub(crate) fn parse_date(text: &str) -> Option<i64> {
     const IN_UTC: [&str; 3] =
         ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
     let text = text.trim();
@@ -208,6 +198,15 @@ pub fn parse_date(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl EtagCondition {
+        fn matches(&self, etag: &str) -> bool {
+            match self {
+                EtagCondition::Any => true,
+                EtagCondition::Tags(tags) => tags.iter().any(|tag| tag.value == etag),
+            }
+        }
+    }
 
     #[test]
     fn ranges() {

@@ -7,24 +7,24 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Headers of one request.
-pub const HEADERS_MAX: usize = 100;
+pub(crate) const HEADERS_MAX: usize = 100;
 /// Request line and headers together. AWS allows 8 KiB of each; presigned URLs with long session
 /// tokens come near.
-pub const HEAD_BYTES_MAX: usize = 32 << 10;
+pub(crate) const HEAD_BYTES_MAX: usize = 32 << 10;
 /// The request target. A key of 1,024 bytes is 3,072 when every byte is escaped.
-pub const URI_BYTES_MAX: usize = 16 << 10;
+pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
 /// A body as it travels: the largest part (5 GiB) with the framing of signed chunks.
-pub const BODY_BYTES_MAX: u64 = 6 << 30;
+pub(crate) const BODY_BYTES_MAX: u64 = 6 << 30;
 /// What hyper may read ahead, or gather before it writes, on one connection.
-pub const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
+pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 /// What a body of unknown or great length is counted as: about what is in memory of it at a time.
-pub const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
+pub(crate) const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
 /// What a body that is held whole costs for each of its bytes: once as it came, and once more as it
 /// is written out for the parser.
-pub const HELD_BODY_COPIES: u64 = 2;
+pub(crate) const HELD_BODY_COPIES: u64 = 2;
 /// What a rejected request may still send before the connection is cut. Read and thrown away, so
 /// that the client sees the answer rather than a reset.
-pub const LINGER_BYTES_MAX: usize = 16 << 20;
+pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
 
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
 const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);

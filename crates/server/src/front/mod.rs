@@ -1,13 +1,13 @@
 //! What stands before the S3 layer: ids on every response, limits, checks of the head, the way to
 //! the operational routes, and error bodies with everything S3 puts into them.
 
-pub mod body;
+pub(crate) mod body;
 pub(crate) mod check;
-pub mod error_body;
+mod error_document;
 pub(crate) mod exchange;
-pub mod lenient;
-pub mod limits;
-pub mod request_id;
+pub(crate) mod lenient;
+pub(crate) mod limits;
+pub(crate) mod request_id;
 pub(crate) mod target;
 
 use std::convert::Infallible;
@@ -21,24 +21,25 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use s3s::{Body, S3Error, S3ErrorCode};
 
 use self::body::RequestBody;
+use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 use self::limits::{Budget, Limits};
 use self::request_id::{RequestIdSource, RequestIds};
 use crate::health::Readiness;
+use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 use crate::router::{self, Route};
 use crate::serve::ConnectionState;
 
-/// What [`S3Handler::call`] returns.
-pub type HandlerFuture = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+/// The future of [`S3Handler::call`].
+pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// The S3 service behind the front: authentication, then the operations.
 ///
-/// The request has passed the checks of its head; its [`RequestIds`] are among its extensions. Error
-/// bodies need neither Resource nor ids: the front completes them.
-pub trait S3Handler: Send + Sync + 'static {
+/// The request has passed the checks of its head. Errors are returned as values: the front writes
+/// their documents.
+pub(crate) trait S3Handler: Send + Sync + 'static {
     /// Answers one request.
     fn call(&self, request: Request<RequestBody>) -> HandlerFuture;
 
@@ -63,7 +64,7 @@ pub trait S3Handler: Send + Sync + 'static {
 impl<F, Answer> S3Handler for F
 where
     F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
-    Answer: Future<Output = Response<Body>> + Send + 'static,
+    Answer: Future<Output = Reply> + Send + 'static,
 {
     fn call(&self, request: Request<RequestBody>) -> HandlerFuture {
         Box::pin(self(request))
@@ -109,7 +110,7 @@ impl Front {
         connection: Arc<ConnectionState>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         connection.request_started();
-        let (mut parts, incoming) = request.into_parts();
+        let (parts, incoming) = request.into_parts();
         let ids = self.ids.next();
         let share = self.budget.try_share(incoming.size_hint().upper());
         let overloaded = share.is_none();
@@ -130,7 +131,7 @@ impl Front {
             Ok(()) if overloaded => Err(slow_down()),
             checked => checked,
         };
-        let response = match (rejection, route) {
+        let reply = match (rejection, route) {
             // Health must tell an overloaded server from a dead one.
             (_, Route::Operational(operation)) => {
                 let readiness = match self.stopping.load(Ordering::Relaxed) {
@@ -138,34 +139,31 @@ impl Front {
                     false => self.handler.readiness(),
                 };
                 drop(body);
-                router::answer(operation, &parts.method, readiness, parts.uri.path(), &ids)
+                router::answer(operation, &parts.method, readiness)
             }
             (Err(error), Route::S3) => {
                 drop(body);
-                error_body::error_response(&error, parts.uri.path(), &ids, head)
+                Err(error)
             }
-            (Ok(()), Route::S3) => {
-                parts.extensions.insert(ids.clone());
-                let response = self.handler.call(Request::from_parts(parts, body)).await;
-                error_body::complete(response, exchange.uri.path(), &ids, head).await
-            }
+            (Ok(()), Route::S3) => self.handler.call(Request::from_parts(parts, body)).await,
         };
+        let response =
+            reply.unwrap_or_else(|error| error_response(error, exchange.uri.path(), &ids, head));
         Ok(finish(response, &ids, exchange))
     }
 
-    /// An answer to bytes that never became a request: a whole response, ready to be written.
-    pub(crate) fn reject(&self, error: &S3Error) -> Vec<u8> {
+    /// A whole response, ready to be written, to bytes that never became a request.
+    pub(crate) fn reject(&self, error: &ApiError) -> Vec<u8> {
         let ids = self.ids.next();
-        let status = error.status_code().unwrap_or(http::StatusCode::BAD_REQUEST);
-        let (code, message) = (error.code().as_str(), error.message().unwrap_or_default());
+        let status = error.status();
         tracing::info!(
             target: exchange::ACCESS_LOG,
             id = %ids.request_id(),
             status = status.as_u16(),
-            code,
+            code = error.code(),
             "rejected before it was a request"
         );
-        let xml = error_body::error_xml(code, message, &[], "/", &ids);
+        let xml = error_document::xml_document(error, "/", &ids);
         format!(
             "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n\
              content-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{xml}",
@@ -177,15 +175,29 @@ impl Front {
     }
 }
 
-const SLOW_DOWN: &str = "Please reduce your request rate.";
-
 /// The answer when the budget is spent.
-pub(crate) fn slow_down() -> S3Error {
-    S3Error::with_message(S3ErrorCode::SlowDown, SLOW_DOWN)
+pub(crate) fn slow_down() -> ApiError {
+    ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.")
+}
+
+/// The answer to a client that sends nothing of what is waited for.
+pub(crate) fn request_timeout() -> ApiError {
+    ApiError::new(
+        ErrorCode::RequestTimeout,
+        "Your socket connection to the server was not read from or written to within the timeout \
+         period. Idle connections will be closed.",
+    )
+}
+
+fn body_too_large() -> ApiError {
+    ApiError::new(
+        ErrorCode::EntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed object size.",
+    )
 }
 
 fn finish(
-    mut response: Response<Body>,
+    mut response: Response<ReplyBody>,
     ids: &RequestIds,
     exchange: Arc<Exchange>,
 ) -> Response<ResponseBody> {

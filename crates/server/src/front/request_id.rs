@@ -6,16 +6,16 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Name of the header that carries [`RequestIds::request_id`].
-pub const X_AMZ_REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+pub(crate) const X_AMZ_REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 /// Name of the header that carries [`RequestIds::host_id`].
-pub const X_AMZ_ID_2: HeaderName = HeaderName::from_static("x-amz-id-2");
+pub(crate) const X_AMZ_ID_2: HeaderName = HeaderName::from_static("x-amz-id-2");
 
 const REQUEST_ID_BYTES: usize = 16;
 const HOST_ID_BYTES: usize = 32;
 
 /// The ids of one request. Also among the extensions of the request, for whoever writes an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestIds {
+pub(crate) struct RequestIds {
     /// ASCII: the request id and, right after it, the host id. One allocation serves both headers.
     text: Bytes,
 }
@@ -32,17 +32,17 @@ impl RequestIds {
     }
 
     /// `x-amz-request-id`: 16 upper-case hexadecimal digits, unique in this server's life.
-    pub fn request_id(&self) -> &str {
+    pub(crate) fn request_id(&self) -> &str {
         std::str::from_utf8(&self.text[..REQUEST_ID_BYTES]).unwrap_or_default()
     }
 
     /// `x-amz-id-2`: base64, names the server process and the request.
-    pub fn host_id(&self) -> &str {
+    pub(crate) fn host_id(&self) -> &str {
         std::str::from_utf8(&self.text[REQUEST_ID_BYTES..]).unwrap_or_default()
     }
 
     /// Sets both headers.
-    pub fn insert_into(&self, headers: &mut HeaderMap) {
+    pub(crate) fn insert_into(&self, headers: &mut HeaderMap) {
         let halves = [
             (X_AMZ_REQUEST_ID, self.text.slice(..REQUEST_ID_BYTES)),
             (X_AMZ_ID_2, self.text.slice(REQUEST_ID_BYTES..)),
@@ -57,14 +57,14 @@ impl RequestIds {
 
 /// Hands out ids: a counter from a random start, mixed so that neighbours look nothing alike.
 #[derive(Debug)]
-pub struct RequestIdSource {
+pub(crate) struct RequestIdSource {
     next: AtomicU64,
     server: [u8; 16],
 }
 
 impl RequestIdSource {
     /// A source whose ids follow from `seed` alone.
-    pub fn new(seed: [u8; 24]) -> RequestIdSource {
+    pub(crate) fn new(seed: [u8; 24]) -> RequestIdSource {
         let (mut start, mut server) = ([0; 8], [0; 16]);
         start.copy_from_slice(&seed[..8]);
         server.copy_from_slice(&seed[8..]);
@@ -72,7 +72,7 @@ impl RequestIdSource {
     }
 
     /// The ids of the next request.
-    pub fn next(&self) -> RequestIds {
+    pub(crate) fn next(&self) -> RequestIds {
         RequestIds::new(mix(self.next.fetch_add(1, Ordering::Relaxed)), &self.server)
     }
 }

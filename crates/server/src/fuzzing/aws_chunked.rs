@@ -4,7 +4,7 @@ use http::Request;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-use super::exchange::{DATE, NO_SIGNATURE, authenticate, credential, hex, read, sign};
+use super::exchange::{DATE, NO_SIGNATURE, authenticate, credential, element, hex, read, sign};
 use crate::auth::TrailerHandle;
 
 const TRAILER: &str = "x-amz-checksum-crc32c";
@@ -63,7 +63,7 @@ fn head(signed: bool, with_trailer: bool, length: usize) -> (Parts, String) {
     let unsigned = authorization(NO_SIGNATURE);
     head.headers.insert("authorization", unsigned.parse().expect("ASCII"));
     let error = authenticate(&head, b"", 0).expect_err("not signed yet");
-    let to_sign = &error.diagnostics().expect("only the signature is wrong").string_to_sign;
+    let to_sign = element(&error, "StringToSign").expect("only the signature is wrong");
     let signature = sign(&DATE[..8], "s3", to_sign);
     head.headers.insert("authorization", authorization(&signature).parse().expect("ASCII"));
     (head, signature)
@@ -89,7 +89,7 @@ fn outcome(head: &Parts, body: &[u8], piece_bytes: usize, length: usize) -> Outc
         Err(error) => {
             assert!(length == 0 || data.len() < length, "the last bytes waited for their proof");
             assert!(trailer.is_none(), "no trailer of a body that failed");
-            Err((error.code.as_str().to_owned(), error.message.into_owned()))
+            Err((error.code().to_owned(), error.message().to_owned()))
         }
     }
 }

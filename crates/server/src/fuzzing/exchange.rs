@@ -13,11 +13,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use http::Request;
 use http::request::Parts;
 use http_body::{Body, Frame};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Empty};
 use sha1::Sha1;
 use sha2::Sha256;
 
-use crate::auth::{AuthBody, AuthBodyError, AuthError, Authenticator, Credentials, User};
+use crate::auth::{AuthBody, Authenticator, Credentials, User};
+use crate::reply::ApiError;
 
 pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
 const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -96,7 +97,7 @@ pub(super) fn authenticate(
     head: &Parts,
     body: &[u8],
     piece_bytes: usize,
-) -> Result<Request<AuthBody>, AuthError> {
+) -> Result<Request<AuthBody>, ApiError> {
     let request = Request::from_parts(head.clone(), Pieces::new(body, piece_bytes));
     let outcome = AUTHENTICATOR.authenticate(request).now_or_never().expect("nothing to wait for");
     if let Err(error) = &outcome {
@@ -109,8 +110,20 @@ pub(super) fn authenticate(
     outcome
 }
 
+/// Whether a request without a body is accepted. Its secret and clock are those of the examples that
+/// AWS publishes.
+pub fn is_accepted(request: Request<Empty<Bytes>>) -> bool {
+    let outcome = AUTHENTICATOR.authenticate(request).now_or_never();
+    outcome.expect("nothing to wait for").is_ok()
+}
+
+/// The text of an element of the error document.
+pub(super) fn element<'a>(error: &'a ApiError, name: &str) -> Option<&'a str> {
+    error.elements().iter().find(|(other, _)| *other == name).map(|(_, text)| &**text)
+}
+
 /// What a handler gets of a body: the data, and how it ended.
-pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), AuthBodyError>) {
+pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     let mut data = Vec::new();
     loop {
         match body.frame().now_or_never().expect("nothing to wait for") {

@@ -13,6 +13,7 @@ mod sigv4;
 mod tests;
 
 pub use aws_chunked::aws_chunked;
+pub use exchange::is_accepted;
 pub use post_form::post_form;
 pub use post_policy::post_policy;
 pub use sigv4::sigv4;

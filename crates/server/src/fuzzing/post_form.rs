@@ -5,8 +5,9 @@ use http::request::Parts;
 use http::{Method, Request};
 use memchr::memmem;
 
-use super::exchange::{DATE, authenticate, read, sign, sign_version_2};
-use crate::auth::{AuthError, Identity, PostForm};
+use super::exchange::{DATE, authenticate, element, read, sign, sign_version_2};
+use crate::auth::{Identity, PostForm};
+use crate::reply::ApiError;
 
 const BOUNDARY: &str = "b";
 /// A boundary of the usual length, which no small input holds by chance.
@@ -88,18 +89,18 @@ fn is_allowed(name: &HeaderName) -> bool {
 
 /// Where only the signature of the policy is wrong, the form is signed here, to see the policy
 /// checked. A policy that allows it makes the form its signer's.
-fn signed_here(head: &Parts, body: &[u8], error: &AuthError) {
-    let Some(diagnostics) = error.diagnostics() else { return };
-    let provided = diagnostics.signature_provided.as_bytes();
+fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
+    let Some(provided) = element(error, "SignatureProvided").map(str::as_bytes) else { return };
+    let string_to_sign = element(error, "StringToSign").expect("beside the signature");
     let places: Vec<usize> = match provided {
         b"" => Vec::new(),
         _ => memmem::find_iter(body, provided).take(2).collect(),
     };
     let [place] = places[..] else { return };
     // The date of the scope must be that of the clock, for this to be worth while.
-    let version_4 = sign(&DATE[..8], "s3", &diagnostics.string_to_sign);
+    let version_4 = sign(&DATE[..8], "s3", string_to_sign);
     let rest = &body[place + provided.len()..];
-    for signature in [version_4, sign_version_2(&diagnostics.string_to_sign)] {
+    for signature in [version_4, sign_version_2(string_to_sign)] {
         let signed = [&body[..place], signature.as_bytes(), rest].concat();
         if let Ok(put) = outcome(head, &signed, 0) {
             assert!(put.is_user);

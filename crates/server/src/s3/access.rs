@@ -14,6 +14,7 @@ use s3s::{S3Result, s3_error};
 
 use super::convert::header;
 use super::error;
+use super::refusal::Refusal;
 use crate::app::App;
 use crate::auth::Identity;
 
@@ -25,6 +26,15 @@ pub(super) struct Access {
 #[async_trait::async_trait]
 impl S3Access for Access {
     async fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
+        self.decide(context).map_err(|error| {
+            let refusal = context.extensions_mut().get::<Refusal>().cloned();
+            refusal.unwrap_or_default().keep(error)
+        })
+    }
+}
+
+impl Access {
+    fn decide(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
         let identity = identity(context.extensions_mut());
         if matches!(identity, Identity::Anonymous)
             && context.uri().query().is_some_and(overrides_response)

@@ -18,7 +18,7 @@ use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
 use super::{blocking, error};
 use crate::app::App;
-use crate::auth::AuthBodyError;
+use crate::reply::ApiError;
 
 /// The declared length of the body of a PUT, which S3 demands.
 pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
@@ -203,10 +203,13 @@ fn incomplete_body() -> S3Error {
     )
 }
 
-/// Why a body broke off: with the authentication layer's code, or because the client went away.
+/// The error of a body that broke off: that of the layer that refused it, else that the client went
+/// away.
 pub(super) fn from_body(error: &StdError) -> S3Error {
-    let error: &(dyn std::error::Error + 'static) = &**error;
-    AuthBodyError::find(error).map_or_else(incomplete_body, |found| found.clone().into())
+    match ApiError::find(&**error) {
+        Some(found) => error::custom(found.code(), found.status(), found.message()),
+        None => incomplete_body(),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3ErrorCode};
 
+use super::refusal::Refusal;
 use super::{
     Req, Resp, S3Api, bucket, multipart, object_attributes, object_copy, object_delete, object_get,
     object_list, object_put, part,
@@ -19,7 +20,10 @@ macro_rules! operations {
         #[async_trait::async_trait]
         impl S3 for S3Api {
             $(async fn $method(&self, request: Req<$input>) -> Resp<$output> {
-                operations!(@body self, request, $name $(, $module::$handler)? $(, as $arrives_as)?)
+                let refusal = request.extensions.get::<Refusal>().cloned().unwrap_or_default();
+                let answer: Resp<$output> =
+                    operations!(@body self, request, $name $(, $module::$handler)? $(, as $arrives_as)?);
+                answer.map_err(|error| refusal.keep(error))
             })*
         }
     };

@@ -125,7 +125,7 @@ pub(super) fn from_offload(error: OffloadError) -> S3Error {
 }
 
 /// Our own failure: the client learns that it happened, the log learns what it was.
-fn internal(error: &dyn std::error::Error) -> S3Error {
+pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
     tracing::error!(%error, "request failed");
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
@@ -155,10 +155,10 @@ pub(super) fn malformed_xml() -> S3Error {
     S3Error::with_message(S3ErrorCode::MalformedXML, MALFORMED_XML)
 }
 
-/// A code that s3s does not know by name.
-pub(super) fn custom(code: &'static str, status: StatusCode, message: &'static str) -> S3Error {
+/// An error with a code that s3s may not know by name.
+pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
     let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InternalError);
-    let mut error = S3Error::with_message(code, message);
+    let mut error = S3Error::with_message(code, message.to_owned());
     error.set_status_code(status);
     error
 }

@@ -28,6 +28,7 @@ mod object_list;
 mod object_put;
 mod page_token;
 mod part;
+mod refusal;
 mod service;
 mod tagging;
 mod unsupported;

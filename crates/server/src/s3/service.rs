@@ -1,4 +1,4 @@
-//! The service: s3s, and what it cannot do itself before and after an operation.
+//! The service: s3s, with the steps before and after an operation that s3s does not have.
 
 use std::sync::Arc;
 
@@ -7,18 +7,21 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
-use s3s::{Body, S3Error, S3Result, s3_error};
+use s3s::{Body, S3Result};
 
 use super::S3Api;
 use super::access::{Access, AlreadyAuthenticated, AnyName};
 use super::document::Document;
 use super::host::Domains;
 use super::limits::XML_BODY_BYTES_MAX;
+use super::refusal::{self, Refusal};
 use super::{condition, error};
 use crate::app::App;
+use crate::auth::AuthBody;
 use crate::front::lenient::LenientHeaders;
+use crate::reply::{Reply, ReplyBody};
 
-/// What an operation says about its response and s3s has no place for.
+/// The parts of a response that the outputs of s3s have no place for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     /// Instead of the status that follows from the output.
@@ -52,21 +55,21 @@ impl S3Service {
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub(crate) async fn call(&self, request: Request<Body>) -> Response<Body> {
-        let answered = match prepare(request).await {
-            Ok(request) => self.inner.call(request).await,
-            Err(error) => return error_response(error),
-        };
-        match answered {
-            Ok(response) => finish(response),
-            Err(error) => {
-                let error: s3s::StdError = error.into();
-                tracing::error!(%error, "the typed layer failed");
-                error_response(s3_error!(
-                    InternalError,
-                    "We encountered an internal error. Please try again."
-                ))
+    pub(crate) async fn call(&self, request: Request<AuthBody>) -> Reply {
+        let mut request = prepare(request.map(Body::http_body)).await.map_err(refusal::of_error)?;
+        let refusal = Refusal::default();
+        request.extensions_mut().insert(refusal.clone());
+        let response = self.inner.call(request).await.map_err(|error| {
+            let error: s3s::StdError = error.into();
+            refusal::of_error(error::internal(&*error))
+        })?;
+        let status = response.status();
+        match refusal.take() {
+            Some(error) => Err(error),
+            None if status.is_client_error() || status.is_server_error() => {
+                Err(refusal::of_response(&response))
             }
+            None => Ok(finish(response)),
         }
     }
 }
@@ -87,47 +90,19 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
 }
 
-fn finish(mut response: Response<Body>) -> Response<Body> {
-    if response.status().is_client_error() {
-        complete_message(&mut response);
-    }
-    let Some(answer) = response.extensions_mut().remove::<Answer>() else { return response };
+fn finish(mut response: Response<Body>) -> Response<ReplyBody> {
+    let answer = response.extensions_mut().remove::<Answer>().unwrap_or_default();
     if let Some(status) = answer.status {
         *response.status_mut() = status;
     }
     if let Some(xml) = answer.xml {
-        *response.body_mut() = Body::from(xml);
         response.headers_mut().remove(CONTENT_LENGTH);
         let xml_type = HeaderValue::from_static("application/xml");
         response.headers_mut().insert(CONTENT_TYPE, xml_type);
+        return response.map(|_| ReplyBody::from(xml));
     }
-    response
-}
-
-/// s3s refuses some requests with a code alone: here is what AWS says.
-fn complete_message(response: &mut Response<Body>) {
-    let Some(bytes) = response.body().bytes() else { return };
-    let Ok(text) = std::str::from_utf8(&bytes) else { return };
-    let Some((head, tail)) = text.split_once("</Code></Error>") else { return };
-    let code = head.rsplit('>').next().unwrap_or_default();
-    let message = match code {
-        "InvalidURI" => "Couldn't parse the specified URI.",
-        "KeyTooLongError" => "Your key is too long",
-        "MalformedXML" => error::MALFORMED_XML,
-        "MaxMessageLengthExceeded" => "Your request was too big.",
-        "MethodNotAllowed" => "The specified method is not allowed against this resource.",
-        "MissingContentLength" => "You must provide the Content-Length HTTP header.",
-        "MissingRequestBodyError" => "Request Body is empty",
-        _ => return,
-    };
-    let xml = format!("{head}</Code><Message>{message}</Message></Error>{tail}");
-    *response.body_mut() = Body::from(xml);
-}
-
-fn error_response(error: S3Error) -> Response<Body> {
-    error.to_http_response().unwrap_or_else(|_| {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-        response
+    response.map(|body| match body.bytes() {
+        Some(bytes) => ReplyBody::from(bytes),
+        None => ReplyBody::stream(body),
     })
 }

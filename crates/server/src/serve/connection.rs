@@ -13,7 +13,6 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
-use s3s::{S3Error, s3_error};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -24,7 +23,8 @@ use super::state::{ConnectionState, Phase};
 use super::watchdog::Watchdog;
 use crate::front::exchange::ResponseBody;
 use crate::front::limits::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
-use crate::front::{Front, check, limits::LINGER_BYTES_MAX};
+use crate::front::{Front, check, limits::LINGER_BYTES_MAX, request_timeout};
+use crate::reply::{ApiError, ErrorCode};
 
 type AnswerFuture = Pin<
     Box<dyn Future<Output = Result<http::Response<ResponseBody>, std::convert::Infallible>> + Send>,
@@ -96,11 +96,7 @@ pub(crate) async fn serve(stream: TcpStream, front: Arc<Front>, stopping: watch:
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
             Ended::TimedOut(Phase::Head) => {
-                let error = s3_error!(
-                    RequestTimeout,
-                    "Your socket connection to the server was not read from or written to within \
-                     the timeout period. Idle connections will be closed."
-                );
+                let error = request_timeout();
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
             Ended::TimedOut(_) => return,
@@ -168,24 +164,20 @@ async fn serve_requests(
     (ended, io)
 }
 
-/// hyper's reason, in the words of S3.
-fn rejection(status: Option<u16>) -> S3Error {
+/// The error for hyper's own answer.
+fn rejection(status: Option<u16>) -> ApiError {
     match status {
         Some(414) => check::uri_too_long(),
-        Some(431) => s3_error!(
-            RequestHeaderSectionTooLarge,
-            "Your request header and query parameters exceed the maximum allowed size or number."
+        Some(431) => ApiError::new(
+            ErrorCode::RequestHeaderSectionTooLarge,
+            "Your request header and query parameters exceed the maximum allowed size or number.",
         ),
-        _ => {
-            let mut error = s3_error!(InvalidRequest, "The request is not well-formed HTTP/1.1.");
-            error.set_status_code(http::StatusCode::BAD_REQUEST);
-            error
-        }
+        _ => ApiError::new(ErrorCode::InvalidRequest, "The request is not well-formed HTTP/1.1."),
     }
 }
 
 /// Answers what never became a request, and closes.
-pub(crate) async fn reject(mut stream: TcpStream, front: &Front, error: &S3Error) {
+pub(crate) async fn reject(mut stream: TcpStream, front: &Front, error: &ApiError) {
     let answer = front.reject(error);
     let written = timeout(front.limits.linger_timeout, stream.write_all(&answer)).await;
     if matches!(written, Ok(Ok(()))) {

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use s3s::{Body, s3_error};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
+use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::{Server, ServerBuilder, ServerHandle};
 
 const SHORT: Duration = Duration::from_millis(40);
@@ -20,16 +19,14 @@ const SHORT: Duration = Duration::from_millis(40);
 const LONG: Duration = Duration::from_secs(20);
 
 /// Answers with the body it was sent.
-async fn echo(request: Request<RequestBody>) -> Response<Body> {
-    match request.into_body().collect().await {
-        Ok(body) => Response::new(Body::from(body.to_bytes())),
-        Err(error) => s3s::S3Error::from(error).to_http_response().expect("serializes"),
-    }
+async fn echo(request: Request<RequestBody>) -> Reply {
+    let body = request.into_body().collect().await?;
+    Ok(Response::new(ReplyBody::from(body.to_bytes())))
 }
 
 /// Refuses without a look at the body.
-async fn refuse(_request: Request<RequestBody>) -> Response<Body> {
-    s3_error!(AccessDenied, "Access Denied").to_http_response().expect("serializes")
+async fn refuse(_request: Request<RequestBody>) -> Reply {
+    Err(ApiError::new(ErrorCode::AccessDenied, "Access Denied"))
 }
 
 async fn spawn(builder: ServerBuilder) -> ServerHandle {
@@ -240,7 +237,7 @@ async fn an_idle_connection_is_parked_then_closed() {
 async fn a_client_that_takes_nothing_is_cut_off() {
     let limits = Limits { response_stall_timeout: SHORT, ..Limits::default() };
     let endless = |_request: Request<RequestBody>| async {
-        Response::new(Body::from(Bytes::from(vec![b'x'; 64 << 20])))
+        Ok(Response::new(ReplyBody::from(vec![b'x'; 64 << 20])))
     };
     let server = spawn(Server::builder().handler(endless).limits(limits)).await;
     let mut stream = connect(&server).await;
@@ -391,9 +388,8 @@ async fn operational_routes() {
 #[tokio::test]
 async fn head_errors_and_not_modified_have_no_body() {
     let not_modified = |_request: Request<RequestBody>| async {
-        let mut response = s3_error!(NoSuchKey).to_http_response().expect("serializes");
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response
+        let (dialect, status) = (Dialect::S3, StatusCode::NOT_MODIFIED);
+        Err(ApiError::with_status(dialect, "NotModified", status, "Not Modified"))
     };
     let server = spawn(Server::builder().handler(not_modified)).await;
     for method in ["GET", "HEAD"] {

@@ -28,16 +28,16 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use s3s::Body;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::arn::Arns;
-pub(crate) use self::error::ApiError;
-use self::error::ApiResult;
+pub(crate) use self::error::refusal;
+use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
 use crate::app::App;
 use crate::auth::{AuthBody, Gathered, Identity, TooLarge, User};
+use crate::reply::{Reply, ReplyBody};
 
 /// Largest body of a request. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;
@@ -116,16 +116,11 @@ impl VectorsService {
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub(crate) async fn call(&self, request: Request<AuthBody>) -> Response<Body> {
-        match self.answer(request).await {
-            Ok(json) => {
-                let mut response = Response::new(Body::from(json));
-                let json_type = HeaderValue::from_static("application/json");
-                response.headers_mut().insert(CONTENT_TYPE, json_type);
-                response
-            }
-            Err(error) => error.into_response(),
-        }
+    pub(crate) async fn call(&self, request: Request<AuthBody>) -> Reply {
+        let mut response = Response::new(ReplyBody::from(self.answer(request).await?));
+        let json_type = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json_type);
+        Ok(response)
     }
 
     async fn answer(&self, request: Request<AuthBody>) -> Answer {
@@ -169,7 +164,7 @@ async fn collect(mut body: AuthBody) -> ApiResult<Bytes> {
     }
     let mut gathered = Gathered::new(declared, BODY_BYTES_MAX);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| ApiError::from(&error))?;
+        let frame = frame.map_err(|error| refusal(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         // At once when it was gathered before, for its signature.
         if let Some(whole) = gathered.add(data).map_err(|TooLarge| too_large())? {

@@ -18,7 +18,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 21] = [
     // Only one module of the key space knows this engine.
     Rule { package: "store", within: &[], except: &["kv::engine::on_redb"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside.
@@ -60,6 +60,24 @@ const RULES: [Rule; 19] = [
         within: &[],
         except: &[],
         banned: &["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"],
+    },
+    // The typed layer is an inside of `s3`.
+    Rule { package: "server", within: &[], except: &["s3"], banned: &["s3s"] },
+    // Replies know nobody who gives them.
+    Rule {
+        package: "server",
+        within: &["reply"],
+        except: &[],
+        banned: &[
+            "crate::app",
+            "crate::auth",
+            "crate::config",
+            "crate::front",
+            "crate::s3",
+            "crate::serve",
+            "crate::vectors",
+            "liteio_store",
+        ],
     },
     // What stands before S3 does not know it.
     Rule {

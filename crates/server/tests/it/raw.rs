@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use liteio::front::limits::Limits;
+use liteio::Limits;
 use liteio::{Server, ServerHandle};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;

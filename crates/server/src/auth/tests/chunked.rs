@@ -44,7 +44,7 @@ fn send(signer: &Signer, framed: impl Into<Bytes>) -> Request<AuthBody> {
 /// Sends a body of one form to a handler: the data, or the code of its error.
 fn outcome(signer: &Signer, framed: impl Into<Bytes>) -> Result<Vec<u8>, String> {
     let (data, end) = read(send(signer, framed).into_body());
-    end.map(|()| data).map_err(|error| error.code.as_str().to_owned())
+    end.map(|()| data).map_err(|error| error.code().to_owned())
 }
 
 fn refused(code: &str) -> Result<Vec<u8>, String> {
@@ -89,7 +89,7 @@ fn every_truncation_is_noticed() {
     let good = two_chunks(&signer);
     for length in (0..90).chain(8270..good.len()) {
         let (data, end) = read(send(&signer, good[..length].to_vec()).into_body());
-        assert_eq!(end.expect_err("truncated").code.as_str(), "IncompleteBody", "at {length}");
+        assert_eq!(end.expect_err("truncated").code(), "IncompleteBody", "at {length}");
         assert!(data.len() < 8194, "all of the data came of {length} bytes");
     }
 }
@@ -101,7 +101,7 @@ fn a_bad_chunk_never_leaves_whole() {
     let place = framed.iter().position(|byte| *byte == b'a').expect("data") + 5000;
     framed[place] = b'x';
     let (data, end) = read(send(&signer, framed).into_body());
-    assert_eq!(end.expect_err("refused").code.as_str(), "SignatureDoesNotMatch");
+    assert_eq!(end.expect_err("refused").code(), "SignatureDoesNotMatch");
     assert_eq!(data, b"");
 }
 
@@ -212,7 +212,7 @@ fn unsigned_trailer(trailer: &str) -> Result<String, String> {
         }
         Err(error) => {
             assert!(data.is_empty() && handle.get().is_none());
-            Err(error.code.as_str().to_owned())
+            Err(error.code().to_owned())
         }
     }
 }
@@ -350,7 +350,7 @@ proptest! {
         let request = signer.request_with(TestBody::new(cut(&framed, &places)));
         let body = authenticate(&authenticator(), request).expect("head").into_body();
         let (data, end) = read(body);
-        let cut = end.map(|()| data).map_err(|error| error.code.as_str().to_owned());
+        let cut = end.map(|()| data).map_err(|error| error.code().to_owned());
         prop_assert_eq!(cut, whole);
     }
 

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use super::signer::Signer;
 use super::*;
-use crate::auth::{HiddenContentType, PostForm};
+use crate::auth::PostForm;
+use crate::auth::post_object::HiddenContentType;
+use crate::reply::ApiError;
 
 const FORM_DATE: &str = "20151229T000000Z";
 
@@ -54,7 +56,7 @@ fn post_to(uri: &str, body: TestBody) -> Request<TestBody> {
         .expect("valid request")
 }
 
-fn send_bytes(uri: &str, bytes: Vec<u8>) -> Result<Request<AuthBody>, AuthError> {
+fn send_bytes(uri: &str, bytes: Vec<u8>) -> Result<Request<AuthBody>, ApiError> {
     let authenticator = authenticator_at(FORM_DATE, 60);
     authenticate(&authenticator, post_to(uri, TestBody::new([bytes])))
 }
@@ -63,7 +65,7 @@ pub(super) fn send(
     bucket: &str,
     fields: &Fields,
     file: &[u8],
-) -> Result<Request<AuthBody>, AuthError> {
+) -> Result<Request<AuthBody>, ApiError> {
     send_bytes(&format!("/{bucket}"), form_bytes(fields, file))
 }
 
@@ -287,7 +289,7 @@ fn the_length_of_the_file_is_held_to_its_range() {
         let (data, end) = read(put.into_body());
         match code {
             None => assert_eq!((data, end), (file, Ok(()))),
-            Some(code) => assert_eq!(end.expect_err(range).code.as_str(), code),
+            Some(code) => assert_eq!(end.expect_err(range).code(), code),
         }
     }
 }

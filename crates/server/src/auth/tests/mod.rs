@@ -22,7 +22,8 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 
 use super::amz_date::AmzDate;
-use super::{AuthBody, AuthBodyError, AuthError, Authenticator, Credentials, Identity, User};
+use super::{AuthBody, Authenticator, Credentials, Identity, User};
+use crate::reply::ApiError;
 
 pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
 pub(super) const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -95,12 +96,12 @@ pub(super) fn block_on<F: Future>(future: F) -> F::Output {
 pub(super) fn authenticate(
     authenticator: &Authenticator,
     request: Request<TestBody>,
-) -> Result<Request<AuthBody>, AuthError> {
+) -> Result<Request<AuthBody>, ApiError> {
     block_on(authenticator.authenticate(request))
 }
 
 /// What a handler gets of a body: the data, and how it ended.
-pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), AuthBodyError>) {
+pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     block_on(async move {
         let mut data = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -108,7 +109,7 @@ pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), AuthBodyError>) {
                 Ok(frame) => data.extend_from_slice(&frame.into_data().expect("data only")),
                 Err(error) => {
                     assert!(body.frame().await.is_none(), "an error is the last item");
-                    assert_eq!(body.fault().get().expect("kept").message, error.message);
+                    assert_eq!(body.fault().get().expect("kept"), &error);
                     return (data, Err(error));
                 }
             }
@@ -120,7 +121,7 @@ pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), AuthBodyError>) {
 
 /// The code of the error that a body ends with.
 pub(super) fn body_code(body: AuthBody) -> String {
-    read(body).1.expect_err("the body must fail").code.as_str().to_owned()
+    read(body).1.expect_err("the body must fail").code().to_owned()
 }
 
 #[track_caller]
@@ -133,11 +134,16 @@ pub(super) fn assert_user(request: &Request<AuthBody>, name: &str) {
 
 /// Checks code, status and a piece of the message, and that no secret shows.
 #[track_caller]
-pub(super) fn assert_refused<T>(result: Result<T, AuthError>, code: &str, message: &str) {
+pub(super) fn assert_refused<T>(result: Result<T, ApiError>, code: &str, message: &str) {
     let Err(error) = result else { panic!("expected {code}, but it was accepted") };
-    assert_eq!(error.code().as_str(), code, "{error}");
+    assert_eq!(error.code(), code, "{error}");
     assert!(error.message().contains(message), "{error} lacks {message:?}");
     assert!(error.status().is_client_error() || error.status() == 501, "{}", error.status());
     let shown = format!("{error} {error:?} {:?}", error.elements());
     assert!(!shown.contains(SECRET_KEY), "a secret shows in {shown}");
+}
+
+/// The text of an element of the error document.
+pub(super) fn element<'a>(error: &'a ApiError, name: &str) -> Option<&'a str> {
+    error.elements().iter().find(|(other, _)| *other == name).map(|(_, text)| &**text)
 }

@@ -4,17 +4,18 @@ use http::{HeaderValue, Request, Uri};
 
 use super::signer::Signer;
 use super::*;
+use crate::reply::ApiError;
 
 fn signer() -> Signer {
     Signer::new("GET", "/test.txt", "UNSIGNED-PAYLOAD")
 }
 
-fn send(request: Request<TestBody>) -> Result<Request<AuthBody>, AuthError> {
+fn send(request: Request<TestBody>) -> Result<Request<AuthBody>, ApiError> {
     authenticate(&authenticator(), request)
 }
 
 /// A presigned GET whose query was changed after signing.
-fn with_query(change: impl FnOnce(&str) -> String) -> Result<Request<AuthBody>, AuthError> {
+fn with_query(change: impl FnOnce(&str) -> String) -> Result<Request<AuthBody>, ApiError> {
     let mut request = signer().presigned("3600");
     let changed = change(request.uri().query().expect("query"));
     *request.uri_mut() = format!("/test.txt?{changed}").parse().expect("valid");

@@ -92,7 +92,7 @@ fn put_object() {
     let changed = authenticate(&authenticator(), put("Welcome to Amazon S4.")).expect("head fits");
     let (data, end) = read(changed.into_body());
     assert_eq!(data, b"Welcome ");
-    assert_eq!(end.expect_err("must fail").code.as_str(), "XAmzContentSHA256Mismatch");
+    assert_eq!(end.expect_err("must fail").code(), "XAmzContentSHA256Mismatch");
 }
 
 fn presigned() -> Request<TestBody> {

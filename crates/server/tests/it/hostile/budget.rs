@@ -3,7 +3,7 @@
 use std::io::{BufReader, Write as _};
 use std::time::Duration;
 
-use liteio::front::limits::Limits;
+use liteio::Limits;
 
 use super::*;
 use crate::raw::{UNSIGNED, connect, form_fields, form_request, read_reply};

@@ -1,0 +1,17 @@
+//! Replies: the one error and the one body that the whole server answers with.
+//!
+//! A handler returns a [`Reply`]. An error stays a value until the response leaves: `front` writes the
+//! document, because only it knows the ids of the request and the path as it was sent.
+
+mod body;
+mod code;
+mod error;
+
+use http::Response;
+
+pub(crate) use self::body::{BoxError, ReplyBody};
+pub(crate) use self::code::ErrorCode;
+pub(crate) use self::error::{ApiError, Dialect};
+
+/// The answer of a handler.
+pub(crate) type Reply = Result<Response<ReplyBody>, ApiError>;
