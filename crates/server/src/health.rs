@@ -1,27 +1,14 @@
-//! Health: what the server says of itself, and the command that asks.
+//! The client of `liteio health`.
 
-use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
-use crate::router::READY_PATH;
+use crate::operational::READY_PATH;
 
 /// For the connection, and again for the whole answer.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
-
-/// What `/_liteio/health/ready` answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readiness {
-    /// Everything works.
-    Ready,
-    /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
-    /// deletion of what nobody needs. Still 200: traffic may come.
-    Degraded(Cow<'static, str>),
-    /// Nothing should be sent here, for this reason. 503.
-    NotReady(Cow<'static, str>),
-}
 
 /// Asks the server at `url` (`http://HOST:PORT`, a path is optional) whether it is ready. Returns its
 /// answer in one line.

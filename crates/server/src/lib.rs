@@ -27,23 +27,26 @@
 //! # }
 //! ```
 
-mod app;
 mod auth;
 pub mod banner;
 pub mod cli;
 pub mod command;
 pub mod config;
+mod connection;
+mod dispatch;
 mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod health;
 pub mod offload;
+mod open;
+mod operational;
 mod platform;
 mod reply;
-mod router;
 mod s3;
 mod serve;
 mod server;
+mod state;
 pub mod telemetry;
 mod vectors;
 mod verify;

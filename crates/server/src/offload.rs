@@ -9,11 +9,11 @@ use tokio::task::JoinHandle;
 /// Jobs on blocking threads at a time. Concurrent writers share one sync, so there must be room for
 /// many to wait for it together; each holds a thread of a few dozen KiB. Stays below tokio's own
 /// limit of 512, which queues without bound.
-pub const OFFLOAD_JOBS_MAX: usize = 256;
+pub(crate) const OFFLOAD_JOBS_MAX: usize = 256;
 
 /// A job did not run to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OffloadError {
+pub(crate) enum OffloadError {
     /// It panicked. What it was doing may be half done.
     #[error("a job on a blocking thread panicked")]
     Panicked,
@@ -24,7 +24,7 @@ pub enum OffloadError {
 
 /// Hands work to blocking threads, a bounded number at a time. Clones share the bound.
 #[derive(Clone, Debug)]
-pub struct Offload {
+pub(crate) struct Offload {
     jobs: Arc<Semaphore>,
 }
 
@@ -36,7 +36,7 @@ impl Default for Offload {
 
 impl Offload {
     /// At most `jobs_max` jobs at a time; the next ones wait their turn.
-    pub fn new(jobs_max: usize) -> Offload {
+    pub(crate) fn new(jobs_max: usize) -> Offload {
         Offload { jobs: Arc::new(Semaphore::new(jobs_max)) }
     }
 
@@ -44,7 +44,7 @@ impl Offload {
     ///
     /// # Errors
     /// [`OffloadError`] when the job panicked or never started.
-    pub async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, OffloadError> {
@@ -58,7 +58,7 @@ impl Offload {
 
     /// Starts `job` on a blocking thread, now or as soon as there is room, and waits for nothing. It
     /// may be dropped without having run when the runtime shuts down.
-    pub fn start(&self, job: impl FnOnce() + Send + 'static) {
+    pub(crate) fn start(&self, job: impl FnOnce() + Send + 'static) {
         if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
             on_thread(permit, job);
             return;

@@ -9,11 +9,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app;
 use crate::banner;
 use crate::config::{Config, ConfigError, CredentialsSource, Durability, ListenAddress, Storage};
+use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
-use crate::front::{Front, S3Handler};
+use crate::front::{Front, Handler};
+use crate::open::{OpenError, open};
 use crate::serve;
 
 /// Why a server did not start. Nothing has been changed.
@@ -36,6 +37,12 @@ pub enum ServerError {
     /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
     #[error("{0}")]
     Open(String),
+}
+
+impl From<OpenError> for ServerError {
+    fn from(error: OpenError) -> ServerError {
+        ServerError::Open(error.to_string())
+    }
 }
 
 /// Starts servers.
@@ -71,7 +78,7 @@ pub struct ServerBuilder {
     config: Config,
     address: Option<String>,
     limits: Limits,
-    handler: Option<Arc<dyn S3Handler>>,
+    handler: Option<Arc<dyn Handler>>,
 }
 
 impl ServerBuilder {
@@ -143,7 +150,7 @@ impl ServerBuilder {
 
     /// Answers with `handler` instead of the S3 service; nothing is opened then.
     #[cfg(test)]
-    pub(crate) fn handler(mut self, handler: impl S3Handler) -> ServerBuilder {
+    pub(crate) fn handler(mut self, handler: impl Handler) -> ServerBuilder {
         self.handler = Some(Arc::new(handler));
         self
     }
@@ -163,7 +170,7 @@ impl ServerBuilder {
 async fn spawn(
     config: Config,
     limits: Limits,
-    handler: Option<Arc<dyn S3Handler>>,
+    handler: Option<Arc<dyn Handler>>,
 ) -> Result<ServerHandle, ServerError> {
     // The socket first: if the port is taken, no data directory is created. Clients that connect
     // while the data is being opened wait in the backlog.
@@ -175,7 +182,10 @@ async fn spawn(
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let handler = match handler {
         Some(handler) => handler,
-        None => app::open(&config).await?,
+        None => {
+            let (app, credentials) = open(&config).await?;
+            Arc::new(Dispatch::new(app, credentials, config.domains.clone()))
+        }
     };
     let front = Arc::new(Front::new(limits, config.domains, seed, handler));
     let (stop, stopping) = watch::channel(false);

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use super::limits::{HELD_BODY_COPIES, Share};
 use super::request_id::RequestIds;
 use super::target::Target;
+use crate::connection::ConnectionState;
 use crate::reply::{BoxError, ReplyBody};
-use crate::serve::ConnectionState;
 
 /// The target of the access log's lines.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";

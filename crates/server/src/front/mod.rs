@@ -1,23 +1,20 @@
-//! What stands before the S3 layer: ids on every response, limits, checks of the head, the way to
-//! the operational routes, and error bodies with everything S3 puts into them.
+//! The front of every request: ids on every response, limits, checks of the head, the access log, and
+//! the error document.
 
 pub(crate) mod body;
 pub(crate) mod check;
 mod error_document;
 pub(crate) mod exchange;
+mod handler;
 pub(crate) mod lenient;
 pub(crate) mod limits;
 pub(crate) mod request_id;
 pub(crate) mod target;
 
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::{CONNECTION, HeaderValue, SERVER};
-use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
@@ -25,60 +22,19 @@ use hyper::body::Incoming;
 use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
+pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::{Budget, Limits};
 use self::request_id::{RequestIdSource, RequestIds};
-use crate::health::Readiness;
-use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
-use crate::router::{self, Route};
-use crate::serve::ConnectionState;
-
-/// The future of [`S3Handler::call`].
-pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
-
-/// The S3 service behind the front: authentication, then the operations.
-///
-/// The request has passed the checks of its head. Errors are returned as values: the front writes
-/// their documents.
-pub(crate) trait S3Handler: Send + Sync + 'static {
-    /// Answers one request.
-    fn call(&self, request: Request<RequestBody>) -> HandlerFuture;
-
-    /// Whether the body of such a request is held in memory whole, and is to be charged to the
-    /// budget so. Other bodies are passed through a window.
-    fn holds_body(&self, head: &Parts, names_key: bool) -> bool {
-        let _ = (head, names_key);
-        false
-    }
-
-    /// Whether requests can be served, for `/_liteio/health/ready`.
-    fn readiness(&self) -> Readiness {
-        Readiness::Ready
-    }
-
-    /// Called once, after the last request: makes everything durable and closes it.
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-impl<F, Answer> S3Handler for F
-where
-    F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
-    Answer: Future<Output = Reply> + Send + 'static,
-{
-    fn call(&self, request: Request<RequestBody>) -> HandlerFuture {
-        Box::pin(self(request))
-    }
-}
+use crate::connection::ConnectionState;
+use crate::reply::{ApiError, ErrorCode, ReplyBody};
 
 /// The front of one server.
 pub(crate) struct Front {
     pub(crate) limits: Limits,
-    pub(crate) handler: Arc<dyn S3Handler>,
+    pub(crate) handler: Arc<dyn Handler>,
     ids: RequestIdSource,
     budget: Budget,
     domains: Arc<[String]>,
-    stopping: AtomicBool,
 }
 
 impl Front {
@@ -86,7 +42,7 @@ impl Front {
         limits: Limits,
         domains: Vec<String>,
         seed: [u8; 24],
-        handler: Arc<dyn S3Handler>,
+        handler: Arc<dyn Handler>,
     ) -> Front {
         Front {
             limits,
@@ -94,13 +50,7 @@ impl Front {
             ids: RequestIdSource::new(seed),
             budget: Budget::new(&limits),
             domains: domains.into(),
-            stopping: AtomicBool::new(false),
         }
-    }
-
-    /// From now on the server says that it is not ready.
-    pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
     }
 
     /// Answers one request of a connection.
@@ -122,30 +72,21 @@ impl Front {
             share,
         ));
         let target = exchange.target();
-        let held = self.handler.holds_body(&parts, !target.key.is_empty());
-        let route = router::route(&target, parts.uri.path());
+        let plan = self.handler.plan(&parts, &target);
         let stall_timeout = self.limits.body_stall_timeout;
-        let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, held);
+        let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, plan.held);
         let head = parts.method == Method::HEAD;
-        let rejection = match check::check_head(&parts) {
+        let checked = match check::check_head(&parts) {
+            _ if plan.exempt => Ok(()),
             Ok(()) if overloaded => Err(slow_down()),
             checked => checked,
         };
-        let reply = match (rejection, route) {
-            // Health must tell an overloaded server from a dead one.
-            (_, Route::Operational(operation)) => {
-                let readiness = match self.stopping.load(Ordering::Relaxed) {
-                    true => Readiness::NotReady("stopping".into()),
-                    false => self.handler.readiness(),
-                };
-                drop(body);
-                router::answer(operation, &parts.method, readiness)
-            }
-            (Err(error), Route::S3) => {
+        let reply = match checked {
+            Ok(()) => self.handler.call(Request::from_parts(parts, body), &target).await,
+            Err(error) => {
                 drop(body);
                 Err(error)
             }
-            (Ok(()), Route::S3) => self.handler.call(Request::from_parts(parts, body)).await,
         };
         let response =
             reply.unwrap_or_else(|error| error_response(error, exchange.uri.path(), &ids, head));

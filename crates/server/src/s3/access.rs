@@ -15,8 +15,8 @@ use s3s::{S3Result, s3_error};
 use super::convert::header;
 use super::error;
 use super::refusal::Refusal;
-use crate::app::App;
 use crate::auth::Identity;
+use crate::state::App;
 
 /// The decision before every operation.
 pub(super) struct Access {

@@ -17,8 +17,8 @@ use super::convert::header;
 use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
 use super::{blocking, error};
-use crate::app::App;
 use crate::reply::ApiError;
+use crate::state::App;
 
 /// The declared length of the body of a PUT, which S3 demands.
 pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {

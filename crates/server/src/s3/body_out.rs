@@ -15,7 +15,7 @@ use s3s::{Body, S3Result, StdError};
 use tokio::task::JoinHandle;
 
 use super::{blocking, error};
-use crate::app::App;
+use crate::state::App;
 
 /// A body with what a reader gives.
 ///

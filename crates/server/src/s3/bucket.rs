@@ -10,7 +10,7 @@ use super::convert::{bucket_name, header_value, page_size, requester, xml_respon
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, error, unsupported};
-use crate::app::App;
+use crate::state::App;
 
 /// The region whose buckets have no location constraint, and where creating a bucket of one's own
 /// again succeeds.

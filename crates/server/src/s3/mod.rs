@@ -42,7 +42,7 @@ use s3s::{S3Request, S3Response, S3Result};
 pub(crate) use self::document::holds_body;
 pub(crate) use self::host::Domains;
 pub(crate) use self::service::S3Service;
-use crate::app::App;
+use crate::state::App;
 
 type Req<T> = S3Request<T>;
 type Resp<T> = S3Result<S3Response<T>>;

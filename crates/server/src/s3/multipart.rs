@@ -20,7 +20,7 @@ use super::metadata::{self, storage_class_or_standard};
 use super::page_token::{KeyEncoding, key_in_url};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, condition, error, unsupported};
-use crate::app::App;
+use crate::state::App;
 
 pub(super) async fn create_multipart_upload(
     app: &App,

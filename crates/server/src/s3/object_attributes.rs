@@ -10,7 +10,7 @@ use super::convert::{http_date, object_key, page_size, version_id, xml_response}
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, checksum, error, metadata, unsupported};
-use crate::app::App;
+use crate::state::App;
 
 /// Which attributes are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::convert::{
 };
 use super::xml::XmlWriter;
 use super::{Req, Resp, access, blocking, checksum, condition, error, metadata, unsupported};
-use crate::app::App;
+use crate::state::App;
 
 pub(super) async fn copy_object(
     app: &App,

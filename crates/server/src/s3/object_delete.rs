@@ -14,7 +14,7 @@ use super::access::allowed_bucket;
 use super::convert::{insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{Req, Resp, condition, error};
-use crate::app::App;
+use crate::state::App;
 
 pub(super) async fn delete_object(
     app: &App,

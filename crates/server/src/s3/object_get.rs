@@ -22,8 +22,8 @@ use super::access::allowed_bucket;
 use super::convert::{header_value, insert_text, object_key, part_number, version_id};
 use super::service::Answer;
 use super::{Req, Resp, body_out, checksum, condition, error, metadata, unsupported};
-use crate::app::App;
 use crate::front::lenient::{LenientHeaders, RangeHeader};
+use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 

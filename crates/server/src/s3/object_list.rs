@@ -15,7 +15,7 @@ use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, checksum};
-use crate::app::App;
+use crate::state::App;
 
 /// Bytes of XML for one entry, roughly.
 const ENTRY_BYTES: usize = 384;

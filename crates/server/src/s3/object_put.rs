@@ -13,8 +13,8 @@ use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{Req, Resp, body_in, checksum, condition, error, metadata, unsupported};
-use crate::app::App;
 use crate::auth::PostForm;
+use crate::state::App;
 
 pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<PutObjectOutput> {
     let Req { input, headers, mut extensions, .. } = request;

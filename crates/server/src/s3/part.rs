@@ -15,7 +15,7 @@ use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, body_in, condition, error, unsupported};
-use crate::app::App;
+use crate::state::App;
 
 pub(super) async fn upload_part(
     app: &App,

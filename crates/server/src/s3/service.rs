@@ -16,10 +16,10 @@ use super::host::Domains;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::refusal::{self, Refusal};
 use super::{condition, error};
-use crate::app::App;
 use crate::auth::AuthBody;
 use crate::front::lenient::LenientHeaders;
 use crate::reply::{Reply, ReplyBody};
+use crate::state::App;
 
 /// The parts of a response that the outputs of s3s have no place for.
 #[derive(Clone, Debug, Default)]

@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::io::ConnectionIo;
-use super::state::{ConnectionState, Phase};
 use super::watchdog::Watchdog;
+use crate::connection::{ConnectionState, Phase};
 use crate::front::exchange::ResponseBody;
 use crate::front::limits::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::front::{Front, check, limits::LINGER_BYTES_MAX, request_timeout};

@@ -10,7 +10,7 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::state::ConnectionState;
+use crate::connection::ConnectionState;
 
 /// The most of a status line that is looked at: `HTTP/1.1 400`.
 const STATUS_BYTES: usize = 12;

@@ -2,7 +2,6 @@
 
 mod connection;
 mod io;
-mod state;
 #[cfg(test)]
 mod tests;
 mod watchdog;
@@ -15,7 +14,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-pub(crate) use self::state::ConnectionState;
 use crate::front::{Front, slow_down};
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
@@ -27,7 +25,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) async fn run(listener: TcpListener, front: Arc<Front>, stopping: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     accept(&listener, &front, &stopping, &mut connections).await;
-    front.stop();
+    front.handler.stop();
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     if timeout(front.limits.shutdown_timeout, drained).await.is_err() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,6 +12,9 @@ use tokio::sync::Semaphore;
 
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
+use crate::front::target::Target;
+use crate::front::{Handler, HandlerFuture, Plan};
+use crate::operational::{Operational, Readiness};
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::{Server, ServerBuilder, ServerHandle};
 
@@ -27,6 +31,33 @@ async fn echo(request: Request<RequestBody>) -> Reply {
 /// Refuses without a look at the body.
 async fn refuse(_request: Request<RequestBody>) -> Reply {
     Err(ApiError::new(ErrorCode::AccessDenied, "Access Denied"))
+}
+
+/// A handler with the operational routes of the server before it.
+struct WithHealth<H> {
+    operational: Arc<Operational>,
+    handler: H,
+}
+
+impl<H> WithHealth<H> {
+    fn new(handler: H) -> WithHealth<H> {
+        let operational = Arc::new(Operational::new(|| Readiness::Ready));
+        WithHealth { operational, handler }
+    }
+}
+
+impl<H: Handler> Handler for WithHealth<H> {
+    fn plan(&self, _head: &Parts, target: &Target<'_>) -> Plan {
+        Plan { exempt: Operational::owns(target), held: false }
+    }
+
+    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture {
+        if !Operational::owns(target) {
+            return self.handler.call(request, target);
+        }
+        let operational = Arc::clone(&self.operational);
+        Box::pin(async move { operational.call(request.map(drop)).await })
+    }
 }
 
 async fn spawn(builder: ServerBuilder) -> ServerHandle {
@@ -265,7 +296,7 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     };
     let limits =
         Limits { body_bytes_max: BODY_WINDOW_BYTES_MAX, requests_max: 3, ..Limits::default() };
-    let server = spawn(Server::builder().handler(waiting).limits(limits)).await;
+    let server = spawn(Server::builder().handler(WithHealth::new(waiting)).limits(limits)).await;
     let body = "x".repeat(BODY_WINDOW_BYTES_MAX as usize);
     let head = format!(
         "PUT /b/k HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
@@ -359,7 +390,7 @@ async fn dropping_the_handle_stops_the_server() {
 
 #[tokio::test]
 async fn operational_routes() {
-    let server = spawn(Server::builder().handler(refuse)).await;
+    let server = spawn(Server::builder().handler(WithHealth::new(refuse))).await;
     let rows = [
         ("GET", "x", "/_liteio/health/live", 200, "{\"status\":\"live\"}\n"),
         ("GET", "x", "/_liteio/health/ready", 200, "{\"status\":\"ready\"}\n"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::state::{ConnectionState, Phase};
+use crate::connection::{ConnectionState, Phase};
 use crate::front::limits::Limits;
 
 /// Times the phases of a connection. The timer is armed for the earliest moment at which something

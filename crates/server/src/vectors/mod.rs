@@ -35,9 +35,9 @@ use self::arn::Arns;
 pub(crate) use self::error::refusal;
 use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
-use crate::app::App;
 use crate::auth::{AuthBody, Gathered, Identity, TooLarge, User};
 use crate::reply::{Reply, ReplyBody};
+use crate::state::App;
 
 /// Largest body of a request. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;

@@ -1,4 +1,12 @@
-//! What the bytes, the bodies and the driver of one connection tell each other.
+//! The state of one connection, shared by its bytes, its bodies and the driver that times them.
+//!
+//! ```text
+//!          bytes read            head complete
+//!   Idle ─────────────► Head ─────────────────► Request ◄────────► Blocked
+//!    ▲                                            │    write blocked │ bytes written
+//!    └────────────────────────────────────────────┘
+//!         body read or given up, answer handed over and flushed
+//! ```
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -15,7 +23,7 @@ const WRITE_BLOCKED: u8 = 1 << 4;
 /// A body was given up before its end: more of it may be on its way.
 const ABANDONED: u8 = 1 << 5;
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Nothing: between requests, or before the first.

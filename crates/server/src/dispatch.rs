@@ -1,0 +1,150 @@
+//! The choice between health, S3, S3 Vectors and STS. Nothing else knows that there are several.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use http::Request;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use liteio_store::StoreHealth;
+
+use crate::auth::{Authenticator, BodyFault, Credentials, Service};
+use crate::front::body::RequestBody;
+use crate::front::target::Target;
+use crate::front::{Handler, HandlerFuture, Plan};
+use crate::operational::{Operational, Readiness};
+use crate::reply::{ApiError, ErrorCode, Reply};
+use crate::s3::{self, Domains, S3Service};
+use crate::state::App;
+use crate::vectors::{self, VectorsService};
+
+/// The handler behind the front.
+pub(crate) struct Dispatch {
+    services: Arc<Services>,
+    app: Arc<App>,
+    stopping: Arc<AtomicBool>,
+}
+
+struct Services {
+    operational: Operational,
+    authenticator: Authenticator,
+    s3: S3Service,
+    vectors: VectorsService,
+}
+
+impl Dispatch {
+    /// The services over `app`; subdomains of `domains` are buckets.
+    pub(crate) fn new(app: App, credentials: Credentials, domains: Vec<String>) -> Dispatch {
+        let app = Arc::new(app);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let readiness = {
+            let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
+            move || readiness(&app, &stopping)
+        };
+        let domains = Domains::new(domains);
+        let hosts = domains.clone();
+        let authenticator =
+            Authenticator::new(credentials, app.region.clone(), Arc::new(SystemTime::now))
+                .with_host_bucket(Arc::new(move |host| hosts.bucket(host).map(str::to_owned)));
+        let services = Services {
+            operational: Operational::new(readiness),
+            authenticator,
+            s3: S3Service::new(Arc::clone(&app), domains),
+            vectors: VectorsService::new(Arc::clone(&app)),
+        };
+        Dispatch { services: Arc::new(services), app, stopping }
+    }
+}
+
+impl Handler for Dispatch {
+    fn plan(&self, head: &Parts, target: &Target<'_>) -> Plan {
+        if Operational::owns(target) {
+            // Health must tell an overloaded server from a dead one.
+            return Plan { exempt: true, held: false };
+        }
+        let names_key = !target.key.is_empty();
+        let held =
+            !self.services.authenticator.is_form_upload(head) && s3::holds_body(head, names_key);
+        Plan { exempt: false, held }
+    }
+
+    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture {
+        let services = Arc::clone(&self.services);
+        if Operational::owns(target) {
+            let request = request.map(drop);
+            return Box::pin(async move { services.operational.call(request).await });
+        }
+        Box::pin(async move { services.signed(request).await })
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let store = self.app.store.clone();
+            if let Err(error) = self.app.offload.run(move || store.close()).await {
+                tracing::error!(%error, "the store was not closed");
+            }
+        })
+    }
+}
+
+fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
+    if stopping.load(Ordering::Relaxed) {
+        return Readiness::NotReady("stopping".into());
+    }
+    match app.store.health() {
+        StoreHealth::Ready => match app.store.sweep_failure() {
+            None => Readiness::Ready,
+            Some(reason) => {
+                let told = format!("orphans are not swept, run `liteio verify`: {reason}");
+                Readiness::Degraded(told.into())
+            }
+        },
+        StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
+        StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
+    }
+}
+
+impl Services {
+    /// Authenticates a request and gives it to the service that it is signed for.
+    async fn signed(&self, request: Request<RequestBody>) -> Reply {
+        let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+        let claimed = claimed.and_then(Service::claimed);
+        // Authentication may have to read the body whole.
+        let _admitted = match claimed {
+            Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
+            _ => None,
+        };
+        let request = match self.authenticator.authenticate(request).await {
+            Ok(request) => request,
+            Err(error) if claimed == Some(Service::S3Vectors) => {
+                return Err(vectors::refusal(&error));
+            }
+            Err(error) => return Err(error),
+        };
+        match request.extensions().get() {
+            Some(Service::S3Vectors) => return self.vectors.call(request).await,
+            Some(Service::Sts) => {
+                return Err(ApiError::new(
+                    ErrorCode::NotImplemented,
+                    "The services s3 and s3vectors are implemented by LiteIO; the request is signed \
+                     for another.",
+                ));
+            }
+            Some(Service::S3) | None => {}
+        }
+        let fault = request.extensions().get::<BodyFault>().cloned();
+        let reply = self.s3.call(request).await;
+        match (reply, fault.as_ref().and_then(BodyFault::get)) {
+            // A body that failed is the client's doing, whatever was made of it on the way.
+            (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
+            (reply, _) => reply,
+        }
+    }
+}

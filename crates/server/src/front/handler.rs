@@ -1,0 +1,59 @@
+//! The handler behind the front, as the front sees it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use http::Request;
+use http::request::Parts;
+
+use super::body::RequestBody;
+use super::target::Target;
+use crate::reply::Reply;
+
+/// The future of [`Handler::call`].
+pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// The treatment of a request, known by its head alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plan {
+    /// It is answered whatever its head is like and however many others there are. Its body is not
+    /// read.
+    pub(crate) exempt: bool,
+    /// Its body is held in memory whole, and charged to the budget so. Other bodies are passed
+    /// through a window.
+    pub(crate) held: bool,
+}
+
+/// Everything behind the front.
+///
+/// The request has passed the checks of its head. Errors are returned as values: the front writes
+/// their documents.
+pub(crate) trait Handler: Send + Sync + 'static {
+    /// Decides how a request is treated.
+    fn plan(&self, head: &Parts, target: &Target<'_>) -> Plan {
+        let _ = (head, target);
+        Plan::default()
+    }
+
+    /// Answers one request.
+    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture;
+
+    /// Called when the server begins to stop; requests in flight are still answered.
+    fn stop(&self) {}
+
+    /// Called once, after the last request: makes everything durable and closes it.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+impl<F, Answer> Handler for F
+where
+    F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Reply> + Send + 'static,
+{
+    fn call(&self, request: Request<RequestBody>, _target: &Target<'_>) -> HandlerFuture {
+        Box::pin(self(request))
+    }
+}

@@ -1,0 +1,66 @@
+//! Opening what a configuration names: the users and the data.
+
+use std::fs;
+
+use liteio_store::{Store, StoreConfig};
+
+use crate::auth::{Credentials, User};
+use crate::config::{Config, CredentialsSource, Durability, Storage};
+use crate::offload::Offload;
+use crate::state::App;
+
+/// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
+/// the users cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct OpenError(String);
+
+/// Opens the users and the data.
+///
+/// # Errors
+/// [`OpenError`].
+pub(crate) async fn open(config: &Config) -> Result<(App, Credentials), OpenError> {
+    // First: a wrong file of users must not leave a data directory behind.
+    let credentials = open_credentials(&config.credentials)?;
+    let offload = Offload::default();
+    let store_config = store_config(config);
+    let opened = offload.run(move || Store::open(store_config)).await;
+    let store = opened
+        .map_err(|error| OpenError(error.to_string()))?
+        .map_err(|error| OpenError(error.to_string()))?;
+    Ok((App { store, region: config.region.clone(), offload }, credentials))
+}
+
+fn store_config(config: &Config) -> StoreConfig {
+    let mut store_config = match &config.storage {
+        Storage::Memory => StoreConfig::memory(),
+        Storage::Directory { path, durability } => {
+            let mut store_config = StoreConfig::directory(path);
+            store_config.durability = match durability {
+                Durability::Fsync => liteio_store::Durability::Fsync,
+                Durability::Os => liteio_store::Durability::Os,
+            };
+            store_config
+        }
+    };
+    store_config.region.clone_from(&config.region);
+    store_config
+}
+
+fn open_credentials(source: &CredentialsSource) -> Result<Credentials, OpenError> {
+    let opened = match source {
+        CredentialsSource::Pair { access_key, secret_key } => {
+            User::new(access_key.clone(), access_key.clone(), secret_key.clone())
+                .and_then(|user| Credentials::new(vec![user]))
+        }
+        CredentialsSource::File(path) => {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
+            Credentials::from_toml(&text.map_err(OpenError)?)
+        }
+    };
+    opened.map_err(|error| match source {
+        CredentialsSource::Pair { .. } => OpenError(error.to_string()),
+        CredentialsSource::File(path) => OpenError(format!("{}: {error}", path.display())),
+    })
+}

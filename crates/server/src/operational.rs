@@ -1,0 +1,122 @@
+//! The operational routes below `/_liteio/`: everything that is neither S3 nor S3 Vectors.
+//!
+//! An axum router, reached only by requests whose path begins with `/_liteio`:
+//! matching it would cost an S3 request 0.7 µs, the comparison costs nothing that can be measured.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use tower_service::Service as _;
+
+use crate::front::target::Target;
+use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
+
+/// The first segment of every operational path. No bucket can have this name, for it starts with an
+/// underscore.
+const FIRST_SEGMENT: &str = "_liteio";
+/// The process runs and answers.
+const LIVE_PATH: &str = "/_liteio/health/live";
+/// Requests can be served.
+pub(crate) const READY_PATH: &str = "/_liteio/health/ready";
+
+/// The answer of `/_liteio/health/ready`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// Everything works.
+    Ready,
+    /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
+    /// deletion of orphans. Still 200: traffic may come.
+    Degraded(Cow<'static, str>),
+    /// Nothing should be sent here, for this reason. 503.
+    NotReady(Cow<'static, str>),
+}
+
+type ReadinessFn = Arc<dyn Fn() -> Readiness + Send + Sync>;
+
+/// The routes of one server.
+pub(crate) struct Operational {
+    router: Router,
+}
+
+impl Operational {
+    /// The routes; `readiness` is asked for each request.
+    pub(crate) fn new(readiness: impl Fn() -> Readiness + Send + Sync + 'static) -> Operational {
+        let readiness: ReadinessFn = Arc::new(readiness);
+        let router = Router::new()
+            .route(LIVE_PATH, get(live))
+            .route(READY_PATH, get(ready))
+            .fallback(unknown)
+            .method_not_allowed_fallback(method_not_allowed)
+            .with_state(readiness);
+        Operational { router }
+    }
+
+    /// Whether a request is operational. In virtual-host addressing everything is a key.
+    pub(crate) fn owns(target: &Target<'_>) -> bool {
+        target.bucket == FIRST_SEGMENT && !target.virtual_host
+    }
+
+    /// Answers one request. Its body is not read.
+    pub(crate) async fn call(&self, request: Request<()>) -> Reply {
+        let called = self.router.clone().call(request.map(|()| Body::empty())).await;
+        let mut response = called.unwrap_or_else(|never| match never {});
+        match response.extensions_mut().remove::<ApiError>() {
+            Some(error) => Err(error),
+            None => Ok(response.map(|body| ReplyBody::stream(body.map_err(Into::into)))),
+        }
+    }
+}
+
+/// An error leaves the router as a value, in the extensions of an empty response.
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+async fn live() -> Response {
+    json(StatusCode::OK, &serde_json::json!({ "status": "live" }))
+}
+
+async fn ready(State(readiness): State<ReadinessFn>) -> Response {
+    match readiness() {
+        Readiness::Ready => json(StatusCode::OK, &serde_json::json!({ "status": "ready" })),
+        Readiness::Degraded(reason) => {
+            json(StatusCode::OK, &serde_json::json!({ "status": "degraded", "reason": reason }))
+        }
+        Readiness::NotReady(reason) => json(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &serde_json::json!({ "status": "not ready", "reason": reason }),
+        ),
+    }
+}
+
+async fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::NoSuchKey, "There is no such operational route.")
+}
+
+async fn method_not_allowed() -> ApiError {
+    let error = ApiError::new(
+        ErrorCode::MethodNotAllowed,
+        "The specified method is not allowed against this resource.",
+    );
+    let mut headers = HeaderMap::new();
+    headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    error.with_headers(headers)
+}
+
+/// A line of JSON.
+fn json(status: StatusCode, value: &serde_json::Value) -> Response {
+    let json_type = HeaderValue::from_static("application/json");
+    (status, [(CONTENT_TYPE, json_type)], format!("{value}\n")).into_response()
+}
