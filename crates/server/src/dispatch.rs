@@ -13,11 +13,11 @@ use liteio_store::StoreHealth;
 
 use crate::auth::{Authenticator, BodyFault, Credentials, Service};
 use crate::front::body::RequestBody;
-use crate::front::target::Target;
 use crate::front::{Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
+use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply};
-use crate::s3::{self, Domains, S3Service};
+use crate::s3::{self, S3Service};
 use crate::state::App;
 use crate::vectors::{self, VectorsService};
 
@@ -36,23 +36,20 @@ struct Services {
 }
 
 impl Dispatch {
-    /// The services over `app`; subdomains of `domains` are buckets.
-    pub(crate) fn new(app: App, credentials: Credentials, domains: Vec<String>) -> Dispatch {
+    /// The services over `app`, for these users.
+    pub(crate) fn new(app: App, credentials: Credentials) -> Dispatch {
         let app = Arc::new(app);
         let stopping = Arc::new(AtomicBool::new(false));
         let readiness = {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             move || readiness(&app, &stopping)
         };
-        let domains = Domains::new(domains);
-        let hosts = domains.clone();
-        let authenticator =
-            Authenticator::new(credentials, app.region.clone(), Arc::new(SystemTime::now))
-                .with_host_bucket(Arc::new(move |host| hosts.bucket(host).map(str::to_owned)));
+        let clock = Arc::new(SystemTime::now);
+        let authenticator = Authenticator::new(credentials, app.region.clone(), clock);
         let services = Services {
             operational: Operational::new(readiness),
             authenticator,
-            s3: S3Service::new(Arc::clone(&app), domains),
+            s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
         };
         Dispatch { services: Arc::new(services), app, stopping }
@@ -60,24 +57,25 @@ impl Dispatch {
 }
 
 impl Handler for Dispatch {
-    fn plan(&self, head: &Parts, target: &Target<'_>) -> Plan {
-        if Operational::owns(target) {
+    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+        if Operational::owns(&origin.target) {
             // Health must tell an overloaded server from a dead one.
             return Plan { exempt: true, held: false };
         }
-        let names_key = !target.key.is_empty();
-        let held =
-            !self.services.authenticator.is_form_upload(head) && s3::holds_body(head, names_key);
+        let target = &origin.target;
+        let held = !self.services.authenticator.is_form_upload(head, target.host_bucket())
+            && s3::holds_body(head, target.names_key());
         Plan { exempt: false, held }
     }
 
-    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture {
+    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture {
         let services = Arc::clone(&self.services);
-        if Operational::owns(target) {
+        if Operational::owns(&origin.target) {
             let request = request.map(drop);
             return Box::pin(async move { services.operational.call(request).await });
         }
-        Box::pin(async move { services.signed(request).await })
+        let origin = Arc::clone(origin);
+        Box::pin(async move { services.signed(request, &origin).await })
     }
 
     fn stop(&self) {
@@ -113,7 +111,7 @@ fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
 
 impl Services {
     /// Authenticates a request and gives it to the service that it is signed for.
-    async fn signed(&self, request: Request<RequestBody>) -> Reply {
+    async fn signed(&self, request: Request<RequestBody>, origin: &Origin) -> Reply {
         let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
         let claimed = claimed.and_then(Service::claimed);
         // Authentication may have to read the body whole.
@@ -121,13 +119,14 @@ impl Services {
             Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
             _ => None,
         };
-        let request = match self.authenticator.authenticate(request).await {
-            Ok(request) => request,
-            Err(error) if claimed == Some(Service::S3Vectors) => {
-                return Err(vectors::refusal(&error));
-            }
-            Err(error) => return Err(error),
-        };
+        let request =
+            match self.authenticator.authenticate(request, origin.target.host_bucket()).await {
+                Ok(request) => request,
+                Err(error) if claimed == Some(Service::S3Vectors) => {
+                    return Err(vectors::refusal(&error));
+                }
+                Err(error) => return Err(error),
+            };
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Sts) => {

@@ -41,6 +41,7 @@ pub mod health;
 pub mod offload;
 mod open;
 mod operational;
+mod origin;
 mod platform;
 mod reply;
 mod s3;

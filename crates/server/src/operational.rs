@@ -16,7 +16,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use tower_service::Service as _;
 
-use crate::front::target::Target;
+use crate::origin::Target;
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
 /// The first segment of every operational path. No bucket can have this name, for it starts with an
@@ -60,8 +60,8 @@ impl Operational {
     }
 
     /// Whether a request is operational. In virtual-host addressing everything is a key.
-    pub(crate) fn owns(target: &Target<'_>) -> bool {
-        target.bucket == FIRST_SEGMENT && !target.virtual_host
+    pub(crate) fn owns(target: &Target) -> bool {
+        target.host_bucket().is_none() && target.bucket() == FIRST_SEGMENT
     }
 
     /// Answers one request. Its body is not read.

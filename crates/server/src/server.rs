@@ -184,7 +184,7 @@ async fn spawn(
         Some(handler) => handler,
         None => {
             let (app, credentials) = open(&config).await?;
-            Arc::new(Dispatch::new(app, credentials, config.domains.clone()))
+            Arc::new(Dispatch::new(app, credentials))
         }
     };
     let front = Arc::new(Front::new(limits, config.domains, seed, handler));

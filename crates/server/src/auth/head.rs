@@ -1,9 +1,7 @@
 //! The security headers of a request, looked up in one pass, each at most once.
 
 use http::HeaderMap;
-use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
-};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 
 use super::error;
 use crate::reply::ApiError;
@@ -132,12 +130,6 @@ fn strip_aws_chunked(headers: &mut HeaderMap) {
     {
         headers.insert(CONTENT_ENCODING, kept);
     }
-}
-
-/// The host that the client asked for: the Host header, else the authority of the URI.
-pub(super) fn host(parts: &http::request::Parts) -> Option<&str> {
-    let header = parts.headers.get(HOST).and_then(|value| value.to_str().ok());
-    header.or_else(|| parts.uri.authority().map(|authority| authority.as_str()))
 }
 
 /// The date that the signature covers: `x-amz-date`, else `Date`.

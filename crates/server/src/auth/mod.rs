@@ -67,15 +67,11 @@ use crate::reply::{ApiError, BoxError};
 /// What time it is.
 pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// The bucket that a host names (`bucket.s3.example.com:9000`), if it names one.
-pub(crate) type HostBucketFn = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
 /// Authenticates requests against a table of users.
 pub(crate) struct Authenticator {
     credentials: Credentials,
     region: String,
     clock: ClockFn,
-    host_bucket: HostBucketFn,
     keys: SigningKeyCache,
 }
 
@@ -96,24 +92,18 @@ struct Verified {
 }
 
 impl Authenticator {
-    /// An authenticator for one region, whose hosts name no buckets.
+    /// An authenticator for one region.
     #[must_use]
     pub(crate) fn new(credentials: Credentials, region: String, clock: ClockFn) -> Self {
-        let host_bucket: HostBucketFn = Arc::new(|_| None);
-        Authenticator { credentials, region, clock, host_bucket, keys: SigningKeyCache::default() }
-    }
-
-    /// The same, with hosts that name buckets.
-    #[must_use]
-    pub(crate) fn with_host_bucket(self, host_bucket: HostBucketFn) -> Self {
-        Authenticator { host_bucket, ..self }
+        Authenticator { credentials, region, clock, keys: SigningKeyCache::default() }
     }
 
     fn now_unix_seconds(&self) -> i64 {
         amz_date::unix_seconds((self.clock)())
     }
 
-    /// Finds out who sent a request, and takes signature and payload framing off it.
+    /// Finds out who sent a request, and takes signature and payload framing off it. `host_bucket` is
+    /// the bucket that its host names, if it names one.
     ///
     /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
     /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
@@ -125,6 +115,7 @@ impl Authenticator {
     pub(crate) async fn authenticate<B>(
         &self,
         request: Request<B>,
+        host_bucket: Option<&str>,
     ) -> Result<Request<AuthBody>, ApiError>
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -132,7 +123,7 @@ impl Authenticator {
     {
         let (mut parts, body) = request.into_parts();
         let mut source = Source::new(body);
-        if let Some(target) = self.form_target(&parts)? {
+        if let Some(target) = self.form_target(&parts, host_bucket)? {
             // Boxed, so that the many other requests do not carry its state about.
             return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
@@ -149,7 +140,7 @@ impl Authenticator {
             None => QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?,
         };
         let mut content_length = found.content_length;
-        let verified = match self.check_head(&parts, &found, &query)? {
+        let verified = match self.check_head(&parts, &found, &query, host_bucket)? {
             Outcome::Done(verified) => verified,
             Outcome::NeedsBodyHash(claim) => {
                 if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
@@ -176,6 +167,7 @@ impl Authenticator {
         parts: &'a Parts,
         found: &SecurityHeaders<'a>,
         query: &'a QueryAuthentication<'a>,
+        host_bucket: Option<&str>,
     ) -> Result<Outcome<'a>, ApiError> {
         if found.has_security_token {
             return Err(error::invalid_token());
@@ -186,7 +178,7 @@ impl Authenticator {
                 return Ok(Outcome::Done(verified));
             }
             (None, QueryAuthentication::Version2(query)) => {
-                let user = Arc::clone(self.check_version_2_query(parts, query)?);
+                let user = Arc::clone(self.check_version_2_query(parts, query, host_bucket)?);
                 let (identity, service) = (Identity::User(user), Some(Service::S3));
                 let verified = Verified::without_key(identity, service, found)?;
                 return Ok(Outcome::Done(verified));

@@ -71,7 +71,11 @@ impl Authenticator {
     ///
     /// # Errors
     /// `MethodNotAllowed` for a form that is sent to no bucket.
-    pub(super) fn form_target(&self, parts: &Parts) -> Result<Option<FormTarget>, ApiError> {
+    pub(super) fn form_target(
+        &self,
+        parts: &Parts,
+        host_bucket: Option<&str>,
+    ) -> Result<Option<FormTarget>, ApiError> {
         if parts.method != Method::POST || !is_form(&parts.headers) {
             return Ok(None);
         }
@@ -81,9 +85,9 @@ impl Authenticator {
             return Ok(None);
         }
         let path = parts.uri.path().trim_start_matches('/');
-        if let Some(bucket) = super::head::host(parts).and_then(|host| (self.host_bucket)(host)) {
+        if let Some(bucket) = host_bucket {
             return match path {
-                "" => Ok(Some(FormTarget { bucket, by_host: true })),
+                "" => Ok(Some(FormTarget { bucket: bucket.to_owned(), by_host: true })),
                 _ => Ok(None),
             };
         }
@@ -102,8 +106,8 @@ impl Authenticator {
 
     /// Whether a request is a form upload.
     #[must_use]
-    pub(crate) fn is_form_upload(&self, parts: &Parts) -> bool {
-        matches!(self.form_target(parts), Ok(Some(_)))
+    pub(crate) fn is_form_upload(&self, parts: &Parts, host_bucket: Option<&str>) -> bool {
+        matches!(self.form_target(parts, host_bucket), Ok(Some(_)))
     }
 
     /// Turns a form upload into the PUT that it stands for.

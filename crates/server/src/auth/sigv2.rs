@@ -270,11 +270,11 @@ impl Authenticator {
         &self,
         parts: &Parts,
         query: &Version2Query,
+        host_bucket: Option<&str>,
     ) -> Result<&Arc<User>, ApiError> {
         self.check_expires(&query.expires)?;
         let user = self.version_2_user(&query.access_key)?;
-        let bucket = super::head::host(parts).and_then(|host| (self.host_bucket)(host));
-        let path = match bucket {
+        let path = match host_bucket {
             Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
             None => Cow::Borrowed(parts.uri.path()),
         };

@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{HOST, HeaderMap};
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{Method, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::{HELD_BODY_COPIES, Share};
 use super::request_id::RequestIds;
-use super::target::Target;
 use crate::connection::ConnectionState;
+use crate::origin::Origin;
 use crate::reply::{BoxError, ReplyBody};
 
 /// The target of the access log's lines.
@@ -27,10 +26,8 @@ pub(crate) const ACCESS_LOG: &str = "liteio::access";
 pub(crate) struct Exchange {
     pub(crate) ids: RequestIds,
     pub(crate) method: Method,
-    pub(crate) uri: Uri,
     pub(crate) connection: Arc<ConnectionState>,
-    host: Option<HeaderValue>,
-    domains: Arc<[String]>,
+    origin: Arc<Origin>,
     started: Instant,
     status: AtomicU16,
     bytes_in: AtomicU64,
@@ -41,29 +38,22 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub(crate) fn new(
         ids: RequestIds,
-        (method, uri, headers): (&Method, &Uri, &HeaderMap),
+        method: Method,
+        origin: Arc<Origin>,
         connection: Arc<ConnectionState>,
-        domains: Arc<[String]>,
         share: Option<Share>,
     ) -> Exchange {
         Exchange {
             ids,
-            method: method.clone(),
-            uri: uri.clone(),
+            method,
+            origin,
             connection,
-            host: headers.get(HOST).cloned(),
-            domains,
             started: Instant::now(),
             status: AtomicU16::new(0),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             share: Mutex::new(share),
         }
-    }
-
-    pub(crate) fn target(&self) -> Target<'_> {
-        let host = self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default();
-        Target::of(host, self.uri.path(), &self.domains)
     }
 
     pub(crate) fn set_status(&self, status: StatusCode) {
@@ -91,14 +81,14 @@ impl Drop for Exchange {
         if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
             return;
         }
-        let target = self.target();
+        let target = &self.origin.target;
         // Status 0: the client went away before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
             id = %self.ids.request_id(),
             method = %self.method,
-            bucket = target.bucket,
-            key = &*target.key,
+            bucket = target.bucket(),
+            key = &*target.key(),
             status = self.status.load(Ordering::Relaxed),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),
             bytes_out = self.bytes_out.load(Ordering::Relaxed),

@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use http::Request;
 use http::request::Parts;
 
 use super::body::RequestBody;
-use super::target::Target;
+use crate::origin::Origin;
 use crate::reply::Reply;
 
 /// The future of [`Handler::call`].
@@ -26,17 +27,18 @@ pub(crate) struct Plan {
 
 /// Everything behind the front.
 ///
-/// The request has passed the checks of its head. Errors are returned as values: the front writes
+/// The request has passed the checks of its head, and has its [`Origin`] in an `Arc` among its
+/// extensions. Errors are returned as values: the front writes
 /// their documents.
 pub(crate) trait Handler: Send + Sync + 'static {
     /// Decides how a request is treated.
-    fn plan(&self, head: &Parts, target: &Target<'_>) -> Plan {
-        let _ = (head, target);
+    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+        let _ = (head, origin);
         Plan::default()
     }
 
     /// Answers one request.
-    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture;
+    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture;
 
     /// Called when the server begins to stop; requests in flight are still answered.
     fn stop(&self) {}
@@ -53,7 +55,7 @@ where
     F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
     Answer: Future<Output = Reply> + Send + 'static,
 {
-    fn call(&self, request: Request<RequestBody>, _target: &Target<'_>) -> HandlerFuture {
+    fn call(&self, request: Request<RequestBody>, _origin: &Arc<Origin>) -> HandlerFuture {
         Box::pin(self(request))
     }
 }

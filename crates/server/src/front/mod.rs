@@ -9,7 +9,6 @@ mod handler;
 pub(crate) mod lenient;
 pub(crate) mod limits;
 pub(crate) mod request_id;
-pub(crate) mod target;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,6 +25,7 @@ pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::{Budget, Limits};
 use self::request_id::{RequestIdSource, RequestIds};
 use crate::connection::ConnectionState;
+use crate::origin::{Domains, Origin, Peer, Target};
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
 
 /// The front of one server.
@@ -34,7 +34,7 @@ pub(crate) struct Front {
     pub(crate) handler: Arc<dyn Handler>,
     ids: RequestIdSource,
     budget: Budget,
-    domains: Arc<[String]>,
+    domains: Domains,
 }
 
 impl Front {
@@ -49,7 +49,7 @@ impl Front {
             handler,
             ids: RequestIdSource::new(seed),
             budget: Budget::new(&limits),
-            domains: domains.into(),
+            domains: Domains::new(domains),
         }
     }
 
@@ -57,22 +57,24 @@ impl Front {
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
+        peer: Peer,
         connection: Arc<ConnectionState>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         connection.request_started();
-        let (parts, incoming) = request.into_parts();
+        let (mut parts, incoming) = request.into_parts();
         let ids = self.ids.next();
         let share = self.budget.try_share(incoming.size_hint().upper());
         let overloaded = share.is_none();
+        let origin = Arc::new(Origin { peer, target: Target::of(&parts, &self.domains) });
+        parts.extensions.insert(Arc::clone(&origin));
         let exchange = Arc::new(Exchange::new(
             ids.clone(),
-            (&parts.method, &parts.uri, &parts.headers),
+            parts.method.clone(),
+            Arc::clone(&origin),
             connection,
-            Arc::clone(&self.domains),
             share,
         ));
-        let target = exchange.target();
-        let plan = self.handler.plan(&parts, &target);
+        let plan = self.handler.plan(&parts, &origin);
         let stall_timeout = self.limits.body_stall_timeout;
         let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, plan.held);
         let head = parts.method == Method::HEAD;
@@ -82,14 +84,14 @@ impl Front {
             checked => checked,
         };
         let reply = match checked {
-            Ok(()) => self.handler.call(Request::from_parts(parts, body), &target).await,
+            Ok(()) => self.handler.call(Request::from_parts(parts, body), &origin).await,
             Err(error) => {
                 drop(body);
                 Err(error)
             }
         };
         let response =
-            reply.unwrap_or_else(|error| error_response(error, exchange.uri.path(), &ids, head));
+            reply.unwrap_or_else(|error| error_response(error, origin.target.path(), &ids, head));
         Ok(finish(response, &ids, exchange))
     }
 

@@ -99,7 +99,8 @@ pub(super) fn authenticate(
     piece_bytes: usize,
 ) -> Result<Request<AuthBody>, ApiError> {
     let request = Request::from_parts(head.clone(), Pieces::new(body, piece_bytes));
-    let outcome = AUTHENTICATOR.authenticate(request).now_or_never().expect("nothing to wait for");
+    let outcome =
+        AUTHENTICATOR.authenticate(request, None).now_or_never().expect("nothing to wait for");
     if let Err(error) = &outcome {
         let status = error.status();
         assert!(status.is_client_error() || status == 501, "{status}: {error}");
@@ -113,7 +114,7 @@ pub(super) fn authenticate(
 /// Whether a request without a body is accepted. Its secret and clock are those of the examples that
 /// AWS publishes.
 pub fn is_accepted(request: Request<Empty<Bytes>>) -> bool {
-    let outcome = AUTHENTICATOR.authenticate(request).now_or_never();
+    let outcome = AUTHENTICATOR.authenticate(request, None).now_or_never();
     outcome.expect("nothing to wait for").is_ok()
 }
 

@@ -1,13 +1,17 @@
 //! Parts of requests and responses that many operations share.
 
+use std::sync::Arc;
+
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use jiff::Timestamp;
 use liteio_store::{BucketName, ETag, ObjectKey, Owner, PartNumber, UploadId, VersionId};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::error;
+use super::page_token::key_in_url;
 use super::service::Answer;
 use crate::auth::Identity;
+use crate::origin::Origin;
 
 pub(super) fn bucket_name(name: String) -> S3Result<BucketName> {
     BucketName::try_from(name).map_err(error::from_store)
@@ -74,6 +78,18 @@ pub(super) fn insert_text(
         headers.insert(name, header_value(value)?);
     }
     Ok(())
+}
+
+/// The URL of an object on the host that the request was sent to.
+pub(super) fn object_url(extensions: &Extensions, bucket: &str, key: &str) -> String {
+    let key = key_in_url(key);
+    match extensions.get::<Arc<Origin>>() {
+        Some(origin) => {
+            let (scheme, host) = (origin.peer.scheme(), origin.target.host());
+            format!("{scheme}://{host}/{bucket}/{key}")
+        }
+        None => format!("/{bucket}/{key}"),
+    }
 }
 
 pub(super) fn etag_header(etag: &ETag) -> S3Result<HeaderValue> {

@@ -23,7 +23,6 @@ pub(super) enum Document {
     DeleteObjects,
     /// Its checksum headers speak of the object.
     CompleteMultipartUpload,
-    /// Or a small object, in virtual-host addressing: reading it whole does no harm.
     CreateBucket,
 }
 

@@ -15,7 +15,6 @@ mod convert;
 mod dispatch;
 mod document;
 mod error;
-mod host;
 mod lane;
 mod limits;
 mod metadata;
@@ -40,7 +39,6 @@ use liteio_store::StoreError;
 use s3s::{S3Request, S3Response, S3Result};
 
 pub(crate) use self::document::holds_body;
-pub(crate) use self::host::Domains;
 pub(crate) use self::service::S3Service;
 use crate::state::App;
 

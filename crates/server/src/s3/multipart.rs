@@ -1,7 +1,7 @@
 //! CreateMultipartUpload, CompleteMultipartUpload, AbortMultipartUpload and ListMultipartUploads.
 
-use http::HeaderMap;
 use http::header::HeaderName;
+use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
     ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
@@ -13,11 +13,12 @@ use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 use super::access::allowed_bucket;
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::convert::{
-    header, insert_text, object_key, page_size, part_number, requester, upload_id, xml_response,
+    header, insert_text, object_key, object_url, page_size, part_number, requester, upload_id,
+    xml_response,
 };
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
-use super::page_token::{KeyEncoding, key_in_url};
+use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, condition, error, unsupported};
 use crate::state::App;
@@ -109,7 +110,7 @@ pub(super) async fn complete_multipart_upload(
     check_type(&headers, upload.as_ref())?;
     let object = app.store.complete_upload(&bucket, &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
-    completed(bucket.name.as_str(), &object, &headers)
+    completed(bucket.name.as_str(), &object, &extensions)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {
@@ -179,12 +180,11 @@ fn checksum_of_part(part: &CompletedPart) -> S3Result<Option<ChecksumValue>> {
 fn completed(
     bucket: &str,
     object: &ObjectVersion,
-    headers: &HeaderMap,
+    extensions: &Extensions,
 ) -> Resp<CompleteMultipartUploadOutput> {
-    let host = header(headers, "host").unwrap_or_default();
     let key = object.key.as_str();
     let mut xml = XmlWriter::new("CompleteMultipartUploadResult", 0);
-    xml.text("Location", &format!("http://{host}/{bucket}/{}", key_in_url(key)));
+    xml.text("Location", &object_url(extensions, bucket, key));
     xml.text("Bucket", bucket);
     xml.text("Key", key);
     xml.etag(object.etag);

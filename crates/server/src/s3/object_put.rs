@@ -1,14 +1,14 @@
 //! PutObject, also when it came as a form.
 
 use http::header::{ETAG, LOCATION};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{Extensions, HeaderValue, StatusCode};
 use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result};
 
 use super::access::allowed_bucket;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
-use super::convert::{etag_header, header, header_value, object_key, requester};
+use super::convert::{etag_header, header_value, object_key, object_url, requester};
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
@@ -42,7 +42,7 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
     let object = app.store.put_object(&bucket, key, body, options).await;
     let object = object.map_err(error::from_store)?;
     match form {
-        Some(form) => form_response(&form, &object, &headers),
+        Some(form) => form_response(&form, &object, &extensions),
         None => response(&object),
     }
 }
@@ -61,7 +61,7 @@ fn response(object: &ObjectVersion) -> Resp<PutObjectOutput> {
 fn form_response(
     form: &PostForm,
     object: &ObjectVersion,
-    headers: &HeaderMap,
+    extensions: &Extensions,
 ) -> Resp<PutObjectOutput> {
     let mut response = response(object)?;
     let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
@@ -70,7 +70,7 @@ fn form_response(
             answer.status = Some(StatusCode::SEE_OTHER);
             redirect_location(target, form, object)?
         }
-        None => object_location(form, headers)?,
+        None => header_value(&object_url(extensions, &form.bucket, &form.key))?,
     };
     if answer.status == Some(StatusCode::CREATED) {
         let mut xml = XmlWriter::new("PostResponse", 0);
@@ -95,9 +95,4 @@ fn redirect_location(
     let (bucket, key) = (&form.bucket, key_in_url(&form.key));
     let etag = object.etag;
     header_value(&format!("{target}{separator}bucket={bucket}&key={key}&etag=%22{etag}%22"))
-}
-
-fn object_location(form: &PostForm, headers: &HeaderMap) -> S3Result<HeaderValue> {
-    let host = header(headers, "host").unwrap_or_default();
-    header_value(&format!("http://{host}/{}/{}", form.bucket, key_in_url(&form.key)))
 }

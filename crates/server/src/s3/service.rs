@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
-use s3s::{Body, S3Result};
+use s3s::{Body, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{Access, AlreadyAuthenticated, AnyName};
 use super::document::Document;
-use super::host::Domains;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::refusal::{self, Refusal};
 use super::{condition, error};
 use crate::auth::AuthBody;
 use crate::front::lenient::LenientHeaders;
+use crate::origin::Origin;
 use crate::reply::{Reply, ReplyBody};
 use crate::state::App;
 
@@ -34,20 +36,22 @@ pub(super) struct Answer {
 #[derive(Clone, Debug)]
 pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
+/// The bytes of a host that mean something else in a path.
+const BUCKET_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+
 /// The S3 service of a server, behind authentication.
 pub(crate) struct S3Service {
     inner: s3s::service::S3Service,
 }
 
 impl S3Service {
-    /// The service over `app`; subdomains of `domains` are buckets.
+    /// The service over `app`.
     #[must_use]
-    pub(crate) fn new(app: Arc<App>, domains: Domains) -> S3Service {
+    pub(crate) fn new(app: Arc<App>) -> S3Service {
         let mut builder = S3ServiceBuilder::new(S3Api { app: Arc::clone(&app) });
         let mut config = S3Config::default();
         config.xml_max_body_size = XML_BODY_BYTES_MAX;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        builder.set_host(domains);
         builder.set_auth(AlreadyAuthenticated);
         builder.set_access(Access { app });
         builder.set_validation(AnyName);
@@ -76,6 +80,7 @@ impl S3Service {
 
 /// Takes off what s3s would refuse, and verifies what it would take unseen.
 async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
+    name_bucket_in_path(&mut request)?;
     let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
     let lenient = condition::take(request.headers_mut(), is_write)?;
     if lenient != LenientHeaders::default() {
@@ -88,6 +93,24 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
         Some(document) => document.read(request).await,
         None => Ok(request),
     }
+}
+
+/// Puts the bucket that the host names before the key: s3s need not look at hosts then.
+fn name_bucket_in_path(request: &mut Request<Body>) -> S3Result<()> {
+    let Some(origin) = request.extensions().get::<Arc<Origin>>() else { return Ok(()) };
+    let Some(bucket) = origin.target.host_bucket() else { return Ok(()) };
+    let bucket = utf8_percent_encode(bucket, BUCKET_IN_PATH);
+    let mut parts = request.uri().clone().into_parts();
+    let path = parts.path_and_query.as_ref().map_or("/", PathAndQuery::as_str);
+    if !path.starts_with('/') {
+        return Ok(());
+    }
+    let invalid = |_| s3_error!(InvalidURI, "Couldn't parse the specified URI.");
+    parts.path_and_query =
+        Some(PathAndQuery::try_from(format!("/{bucket}{path}")).map_err(invalid)?);
+    *request.uri_mut() = Uri::from_parts(parts)
+        .map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+    Ok(())
 }
 
 fn finish(mut response: Response<Body>) -> Response<ReplyBody> {

@@ -14,16 +14,17 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::io::ConnectionIo;
+use super::transport::Transport;
 use super::watchdog::Watchdog;
 use crate::connection::{ConnectionState, Phase};
 use crate::front::exchange::ResponseBody;
 use crate::front::limits::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::front::{Front, check, limits::LINGER_BYTES_MAX, request_timeout};
+use crate::origin::Peer;
 use crate::reply::{ApiError, ErrorCode};
 
 type AnswerFuture = Pin<
@@ -34,6 +35,7 @@ type AnswerFuture = Pin<
 struct FrontService {
     front: Arc<Front>,
     state: Arc<ConnectionState>,
+    peer: Peer,
 }
 
 impl Service<Request<Incoming>> for FrontService {
@@ -43,11 +45,12 @@ impl Service<Request<Incoming>> for FrontService {
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {
         let (front, state) = (Arc::clone(&self.front), Arc::clone(&self.state));
-        Box::pin(async move { front.answer(request, state).await })
+        let peer = self.peer;
+        Box::pin(async move { front.answer(request, peer, state).await })
     }
 }
 
-/// How hyper's part of a connection ended.
+/// The end of hyper's part of a connection.
 enum Ended {
     /// By itself: closed by either side, or broken.
     Closed,
@@ -71,10 +74,7 @@ fn http() -> http1::Builder {
 }
 
 /// Serves one connection until it closes, stalls, or `stopping` turns true.
-pub(crate) async fn serve(stream: TcpStream, front: Arc<Front>, stopping: watch::Receiver<bool>) {
-    // Answers are written whole; waiting for more would only delay their last packet. A connection
-    // that is gone already will say so at the first read.
-    let _ = stream.set_nodelay(true);
+pub(super) async fn serve(stream: Transport, front: Arc<Front>, stopping: watch::Receiver<bool>) {
     let state = Arc::new(ConnectionState::default());
     let mut io = ConnectionIo::new(stream, Arc::clone(&state));
     loop {
@@ -104,18 +104,16 @@ pub(crate) async fn serve(stream: TcpStream, front: Arc<Front>, stopping: watch:
     }
 }
 
-/// Whether there is anything to read, the end included, before the idle time-out and before the
-/// server stops.
+/// Waits for the first bytes of a request. False at the end of the stream, after the idle time-out,
+/// and when the server stops.
 async fn wait_for_bytes(
     io: &ConnectionIo,
     front: &Front,
     mut stopping: watch::Receiver<bool>,
 ) -> bool {
-    // A look at a byte, for a socket may be called readable when it is not.
-    let mut byte = [0];
-    let bytes = timeout(front.limits.idle_timeout, io.stream().peek(&mut byte));
+    let bytes = timeout(front.limits.idle_timeout, io.stream().has_bytes());
     tokio::select! {
-        peeked = bytes => matches!(peeked, Ok(Ok(1..))),
+        has_bytes = bytes => has_bytes.unwrap_or(false),
         _ = stopping.wait_for(|stopping| *stopping) => false,
     }
 }
@@ -126,7 +124,8 @@ async fn serve_requests(
     state: &Arc<ConnectionState>,
     mut stopping: watch::Receiver<bool>,
 ) -> (Ended, ConnectionIo) {
-    let service = FrontService { front: Arc::clone(front), state: Arc::clone(state) };
+    let peer = io.stream().peer();
+    let service = FrontService { front: Arc::clone(front), state: Arc::clone(state), peer };
     let mut connection = http().serve_connection(io, service);
     let mut watchdog = Watchdog::new(&front.limits, state);
     let mut stop = pin!(stopping.wait_for(|stopping| *stopping));
@@ -177,7 +176,7 @@ fn rejection(status: Option<u16>) -> ApiError {
 }
 
 /// Answers what never became a request, and closes.
-pub(crate) async fn reject(mut stream: TcpStream, front: &Front, error: &ApiError) {
+pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiError) {
     let answer = front.reject(error);
     let written = timeout(front.limits.linger_timeout, stream.write_all(&answer)).await;
     if matches!(written, Ok(Ok(()))) {
@@ -187,7 +186,7 @@ pub(crate) async fn reject(mut stream: TcpStream, front: &Front, error: &ApiErro
 
 /// Closes a connection on which the client may still be sending: to cut it at once would make the
 /// system throw away the answer that is on its way.
-async fn linger(mut stream: TcpStream, front: &Front) {
+async fn linger(mut stream: Transport, front: &Front) {
     let deadline = Instant::now() + front.limits.linger_timeout;
     if stream.shutdown().await.is_err() {
         return;

@@ -5,23 +5,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use super::transport::Transport;
+use crate::connection::ConnectionState;
 use bytes::{Buf as _, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
-
-use crate::connection::ConnectionState;
 
 /// The most of a status line that is looked at: `HTTP/1.1 400`.
 const STATUS_BYTES: usize = 12;
 
-/// A socket that tells the connection's state what it does.
+/// A transport that tells the connection's state what it does.
 ///
 /// hyper answers a head it cannot parse by itself, without ids and without a body. Nothing else is
 /// ever written while no request is at work, so such an answer is caught here, and the driver writes
 /// a proper one in its place.
 pub(crate) struct ConnectionIo {
-    stream: TokioIo<TcpStream>,
+    stream: TokioIo<Transport>,
     state: Arc<ConnectionState>,
     /// Bytes that an earlier hyper connection had read and not used.
     unused: Bytes,
@@ -29,7 +28,7 @@ pub(crate) struct ConnectionIo {
 }
 
 impl ConnectionIo {
-    pub(crate) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> ConnectionIo {
+    pub(crate) fn new(stream: Transport, state: Arc<ConnectionState>) -> ConnectionIo {
         ConnectionIo { stream: TokioIo::new(stream), state, unused: Bytes::new(), rejected: None }
     }
 
@@ -42,11 +41,11 @@ impl ConnectionIo {
         !self.unused.is_empty()
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &Transport {
         self.stream.inner()
     }
 
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub(crate) fn into_stream(self) -> Transport {
         self.stream.into_inner()
     }
 

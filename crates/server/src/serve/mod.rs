@@ -4,16 +4,18 @@ mod connection;
 mod io;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod watchdog;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use self::transport::Transport;
 use crate::front::{Front, slow_down};
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
@@ -52,8 +54,8 @@ async fn accept(
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        let stream: TcpStream = match accepted {
-            Ok((stream, _)) => stream,
+        let stream = match accepted {
+            Ok((stream, address)) => Transport::plain(stream, address),
             Err(error) => {
                 tracing::warn!(%error, "no connection accepted");
                 sleep(ACCEPT_PAUSE).await;

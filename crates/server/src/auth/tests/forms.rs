@@ -479,11 +479,10 @@ fn a_form_goes_to_a_bucket() {
         let put = authenticate(&authenticator(), request).expect(content_type);
         assert_eq!(put.uri(), "/bucket/k");
     }
-    let by_host = authenticator_at(FORM_DATE, 0)
-        .with_host_bucket(Arc::new(|host| host.strip_suffix(".example.com").map(str::to_owned)));
     let mut request = post_to("/", TestBody::new([form()]));
     request.headers_mut().insert("host", "photos.example.com".parse().expect("valid"));
-    let put = authenticate(&by_host, request).expect("accepted");
+    let put = authenticate_by_host(&authenticator_at(FORM_DATE, 0), request, "photos");
+    let put = put.expect("accepted");
     assert_eq!(put.uri(), "/k");
     assert_eq!(put.extensions().get::<PostForm>().expect("form").bucket, "photos");
 

@@ -97,7 +97,16 @@ pub(super) fn authenticate(
     authenticator: &Authenticator,
     request: Request<TestBody>,
 ) -> Result<Request<AuthBody>, ApiError> {
-    block_on(authenticator.authenticate(request))
+    block_on(authenticator.authenticate(request, None))
+}
+
+/// Like [`authenticate`], for a request whose host names a bucket.
+pub(super) fn authenticate_by_host(
+    authenticator: &Authenticator,
+    request: Request<TestBody>,
+    bucket: &str,
+) -> Result<Request<AuthBody>, ApiError> {
+    block_on(authenticator.authenticate(request, Some(bucket)))
 }
 
 /// What a handler gets of a body: the data, and how it ended.

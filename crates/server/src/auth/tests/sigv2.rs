@@ -112,10 +112,8 @@ fn a_bucket_may_be_named_by_the_host() {
         let uri = url(path, query, signature);
         let mut by_host = request("GET", &uri);
         by_host.headers_mut().insert("host", HeaderValue::from_static("bucket.localhost:9000"));
-        let hosts: super::super::HostBucketFn =
-            Arc::new(|host| host.strip_suffix(".localhost:9000").map(|bucket| bucket.to_owned()));
-        let authenticator = authenticator().with_host_bucket(hosts);
-        assert_user(&authenticate(&authenticator, by_host).expect(path), "example");
+        let accepted = authenticate_by_host(&authenticator(), by_host, "bucket").expect(path);
+        assert_user(&accepted, "example");
         let by_path = authenticate(&authenticator, request("GET", &uri));
         assert_refused(by_path, "SignatureDoesNotMatch", "");
     }

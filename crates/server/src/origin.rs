@@ -1,0 +1,206 @@
+//! The origin of a request: who sent it over which connection, and what it addresses. Worked out once,
+//! where the request enters, and carried in its extensions.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+
+use http::header::HOST;
+use http::request::Parts;
+use http::{HeaderValue, Uri};
+use percent_encoding::percent_decode_str;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// Its address.
+    pub(crate) address: SocketAddr,
+    /// The connection is encrypted.
+    pub(crate) secure: bool,
+}
+
+impl Peer {
+    /// The scheme of URLs that lead back to this server.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+}
+
+/// The domains whose subdomains are buckets: lower-case names without a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Domains(Arc<[String]>);
+
+impl Domains {
+    /// These domains.
+    pub(crate) fn new(names: Vec<String>) -> Domains {
+        Domains(names.into())
+    }
+
+    /// The length of the bucket at the start of `bucket.domain[:port]`, by the longest domain that
+    /// fits.
+    fn bucket_bytes(&self, host: &str) -> Option<usize> {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        if self.0.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
+            return None;
+        }
+        self.0.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+    }
+}
+
+fn subdomain_bytes(name: &str, domain: &str) -> Option<usize> {
+    let dot = name.len().checked_sub(domain.len() + 1)?;
+    let rest = name.get(dot..)?;
+    let is_below = rest.strip_prefix('.').is_some_and(|rest| rest.eq_ignore_ascii_case(domain));
+    (is_below && dot > 0).then_some(dot)
+}
+
+/// The place of a request's bucket.
+#[derive(Clone, Debug)]
+enum Place {
+    /// The first segment of the path.
+    Path(Range<usize>),
+    /// The start of the host.
+    Host(usize),
+}
+
+/// The bucket and the key that a request addresses, before any check.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    uri: Uri,
+    host: Option<HeaderValue>,
+    place: Place,
+}
+
+impl Target {
+    /// The target of a request with this head.
+    pub(crate) fn of(head: &Parts, domains: &Domains) -> Target {
+        let uri = head.uri.clone();
+        let host = match head.headers.get(HOST) {
+            Some(host) => Some(host.clone()),
+            None => uri.authority().and_then(|it| HeaderValue::from_str(it.as_str()).ok()),
+        };
+        let name = host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let place = match domains.bucket_bytes(name) {
+            Some(bytes) => Place::Host(bytes),
+            None => {
+                let path = uri.path();
+                let start = usize::from(path.starts_with('/'));
+                let bytes = path[start..].find('/').unwrap_or(path.len() - start);
+                Place::Path(start..start + bytes)
+            }
+        };
+        Target { uri, host, place }
+    }
+
+    /// The path as it was sent.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    /// The host as it was sent, with its port; empty if there was none.
+    pub(crate) fn host(&self) -> &str {
+        self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The bucket; empty for the service itself.
+    pub(crate) fn bucket(&self) -> &str {
+        match &self.place {
+            Place::Path(range) => &self.uri.path()[range.clone()],
+            Place::Host(bytes) => &self.host()[..*bytes],
+        }
+    }
+
+    /// The bucket, if it is named by the host and not by the path.
+    pub(crate) fn host_bucket(&self) -> Option<&str> {
+        match self.place {
+            Place::Path(_) => None,
+            Place::Host(_) => Some(self.bucket()),
+        }
+    }
+
+    /// Whether there is a key.
+    pub(crate) fn names_key(&self) -> bool {
+        !self.raw_key().is_empty()
+    }
+
+    /// The key, decoded; empty for a bucket.
+    pub(crate) fn key(&self) -> Cow<'_, str> {
+        percent_decode_str(self.raw_key()).decode_utf8_lossy()
+    }
+
+    fn raw_key(&self) -> &str {
+        let path = self.uri.path();
+        match &self.place {
+            Place::Path(range) => path.get(range.end + 1..).unwrap_or_default(),
+            Place::Host(_) => path.strip_prefix('/').unwrap_or(path),
+        }
+    }
+}
+
+/// The origin of one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The sender.
+    pub(crate) peer: Peer,
+    /// The bucket and the key.
+    pub(crate) target: Target,
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn target(host: &str, path: &str) -> Target {
+        let request = Request::builder().uri(path).header("host", host).body(());
+        let (head, ()) = request.expect("a request").into_parts();
+        Target::of(&head, &Domains::new(vec!["localhost".to_owned(), "s3.localhost".to_owned()]))
+    }
+
+    #[test]
+    fn path_and_virtual_host() {
+        let rows = [
+            ("127.0.0.1:9000", "/", "", ""),
+            ("127.0.0.1:9000", "/bucket", "bucket", ""),
+            ("127.0.0.1:9000", "/bucket/", "bucket", ""),
+            ("127.0.0.1:9000", "/bucket/a%20b//c", "bucket", "a b//c"),
+            ("127.0.0.1:9000", "*", "*", ""),
+            ("localhost:9000", "/bucket/key", "bucket", "key"),
+            ("s3.localhost", "/bucket/key", "bucket", "key"),
+            ("otherlocalhost", "/bucket/key", "bucket", "key"),
+            (".localhost", "/bucket/key", "bucket", "key"),
+            ("[::1]:9000", "/bucket/key", "bucket", "key"),
+            ("", "/bucket/key", "bucket", "key"),
+        ];
+        for (host, path, bucket, key) in rows {
+            let target = target(host, path);
+            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!(target.host_bucket(), None, "{host}");
+        }
+        let rows = [
+            ("photos.localhost:9000", "/key", "photos", "key"),
+            ("photos.localhost:9000", "/", "photos", ""),
+            ("my.photos.S3.LocalHost", "/a/b", "my.photos", "a/b"),
+            ("my.photos.S3.localhost", "//a", "my.photos", "/a"),
+        ];
+        for (host, path, bucket, key) in rows {
+            let target = target(host, path);
+            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!(target.host_bucket(), Some(bucket), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_no_text_names_no_bucket() {
+        let request = Request::builder().uri("/bucket/key");
+        let host = HeaderValue::from_bytes("é.localhost".as_bytes()).expect("a header");
+        let (head, ()) = request.header("host", host).body(()).expect("a request").into_parts();
+        let target = Target::of(&head, &Domains::new(vec!["localhost".to_owned()]));
+        assert_eq!((target.bucket(), target.host()), ("bucket", ""));
+    }
+}

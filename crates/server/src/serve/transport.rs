@@ -1,0 +1,100 @@
+//! The transport below HTTP: a socket now, with or without TLS later.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::origin::Peer;
+
+/// One connection to a client.
+pub(super) struct Transport {
+    stream: Stream,
+    address: SocketAddr,
+}
+
+/// Each way to carry bytes. What differs between them is decided in this file.
+enum Stream {
+    Plain(TcpStream),
+}
+
+impl Transport {
+    /// A connection without encryption.
+    pub(super) fn plain(stream: TcpStream, address: SocketAddr) -> Transport {
+        // Answers are written whole; waiting for more would only delay their last packet. A
+        // connection that is gone already will say so at the first read.
+        let _ = stream.set_nodelay(true);
+        Transport { stream: Stream::Plain(stream), address }
+    }
+
+    /// The other end.
+    pub(super) fn peer(&self) -> Peer {
+        let secure = match self.stream {
+            Stream::Plain(_) => false,
+        };
+        Peer { address: self.address, secure }
+    }
+
+    /// Waits for the first bytes without a buffer for them. False at the end of the stream.
+    pub(super) async fn has_bytes(&self) -> bool {
+        match &self.stream {
+            // A look at a byte, for a socket may be called readable when it is not.
+            Stream::Plain(stream) => matches!(stream.peek(&mut [0]).await, Ok(1..)),
+        }
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
