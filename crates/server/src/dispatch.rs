@@ -11,9 +11,9 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use liteio_store::StoreHealth;
 
-use crate::auth::{Authenticator, BodyFault, Credentials, Service};
+use crate::auth::{AuthBody, Authenticator, BodyFault, Credentials, Identity, Service};
 use crate::front::body::RequestBody;
-use crate::front::{Handler, HandlerFuture, Plan};
+use crate::front::{Admission, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply};
@@ -114,19 +114,16 @@ impl Services {
     async fn signed(&self, request: Request<RequestBody>, origin: &Origin) -> Reply {
         let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
         let claimed = claimed.and_then(Service::claimed);
-        // Authentication may have to read the body whole.
-        let _admitted = match claimed {
-            Some(Service::S3Vectors) => self.vectors.admit(request.headers()).await,
-            _ => None,
+        let authenticated =
+            self.authenticator.authenticate(request, origin.target.host_bucket()).await;
+        let authenticated = authenticated.and_then(admit);
+        let request = match authenticated {
+            Ok(request) => request,
+            Err(error) if claimed == Some(Service::S3Vectors) => {
+                return Err(vectors::refusal(&error));
+            }
+            Err(error) => return Err(error),
         };
-        let request =
-            match self.authenticator.authenticate(request, origin.target.host_bucket()).await {
-                Ok(request) => request,
-                Err(error) if claimed == Some(Service::S3Vectors) => {
-                    return Err(vectors::refusal(&error));
-                }
-                Err(error) => return Err(error),
-            };
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Sts) => {
@@ -146,4 +143,14 @@ impl Services {
             (reply, _) => reply,
         }
     }
+}
+
+/// Makes room for the body of a user, before it is read.
+fn admit(mut request: Request<AuthBody>) -> Result<Request<AuthBody>, ApiError> {
+    let admission = request.extensions_mut().remove::<Admission>();
+    let identity = request.extensions().get::<Identity>();
+    if let (Some(admission), Some(Identity::User(_))) = (admission, identity) {
+        admission.admit()?;
+    }
+    Ok(request)
 }

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::exchange::Exchange;
-use super::limits::BODY_BYTES_MAX;
+use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES};
 use super::{body_too_large, request_timeout, slow_down};
 use crate::reply::{ApiError, ErrorCode};
 
@@ -39,6 +39,8 @@ pub(crate) struct RequestBody {
     ended: bool,
     /// All of it will be in memory at once, not just a window of it.
     held: bool,
+    /// The bytes that the budget has been charged for.
+    charged: u64,
 }
 
 impl RequestBody {
@@ -60,6 +62,7 @@ impl RequestBody {
             alarm: None,
             ended,
             held,
+            charged: 0,
         }
     }
 
@@ -116,8 +119,15 @@ impl HttpBody for RequestBody {
         if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(body_too_large())));
         }
-        if self.held && !self.exchange.hold(received) {
-            return Poll::Ready(Some(Err(slow_down())));
+        let in_memory = match self.held {
+            true => received.saturating_mul(HELD_BODY_COPIES),
+            false => received.min(BODY_WINDOW_BYTES_MAX),
+        };
+        if in_memory > self.charged {
+            if !self.exchange.charge(in_memory) {
+                return Poll::Ready(Some(Err(slow_down())));
+            }
+            self.charged = in_memory;
         }
         if self.incoming.is_end_stream() {
             self.end();

@@ -11,7 +11,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::limits::{HELD_BODY_COPIES, Share};
+use super::limits::Share;
 use super::request_id::RequestIds;
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
@@ -64,11 +64,10 @@ impl Exchange {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64)
     }
 
-    /// Makes room in the budget for a body of which so many bytes are held in memory. Answers
-    /// whether there was room.
-    pub(crate) fn hold(&self, bytes: u64) -> bool {
-        let held = bytes.saturating_mul(HELD_BODY_COPIES);
-        self.share.lock().as_mut().is_some_and(|share| share.grow_to(held))
+    /// Charges the budget for so many bytes of the body, those charged before included. False when
+    /// there is no room.
+    pub(crate) fn charge(&self, bytes: u64) -> bool {
+        self.share.lock().as_mut().is_some_and(|share| share.grow_to(bytes))
     }
 
     fn add_bytes_out(&self, bytes: usize) {

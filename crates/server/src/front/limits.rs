@@ -17,10 +17,10 @@ pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
 pub(crate) const BODY_BYTES_MAX: u64 = 6 << 30;
 /// What hyper may read ahead, or gather before it writes, on one connection.
 pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
-/// What a body of unknown or great length is counted as: about what is in memory of it at a time.
+/// The charge for a body that is passed on as it comes: about what is in memory of it at a time.
 pub(crate) const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
-/// What a body that is held whole costs for each of its bytes: once as it came, and once more as it
-/// is written out for the parser.
+/// The charge for each byte of a body that is held whole: once as it came, and once more as it is
+/// written out for the parser.
 pub(crate) const HELD_BODY_COPIES: u64 = 2;
 /// What a rejected request may still send before the connection is cut. Read and thrown away, so
 /// that the client sees the answer rather than a reset.
@@ -91,8 +91,8 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Makes room for so many bytes of the body, all that it had before included. Answers whether
-    /// there was room.
+    /// Makes room for so many bytes of the body, all that it had before included. False when there is
+    /// no room.
     pub(crate) fn grow_to(&mut self, bytes: u64) -> bool {
         let kib = usize::try_from(bytes.div_ceil(1 << 10)).unwrap_or(usize::MAX);
         let held = self.body.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
@@ -120,22 +120,22 @@ impl Budget {
         }
     }
 
-    /// The share of a request whose body has at most `body_bytes` (`None`: unknown), or `None` when
-    /// there is none left. Never waits: a queue would only move the load into memory.
-    pub(crate) fn try_share(&self, body_bytes: Option<u64>) -> Option<Share> {
+    /// The share of a request, without any bytes of its body, or `None` when there are too many
+    /// requests. Never waits: a queue would only move the load into memory.
+    pub(crate) fn try_share(&self) -> Option<Share> {
         let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
-        let bytes = body_bytes.unwrap_or(u64::MAX).min(BODY_WINDOW_BYTES_MAX);
-        let body = match u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX) {
-            0 => None,
-            kib => Some(Arc::clone(&self.body_kib).try_acquire_many_owned(kib).ok()?),
-        };
-        Some(Share { _request: request, body, body_kib: Arc::clone(&self.body_kib) })
+        Some(Share { _request: request, body: None, body_kib: Arc::clone(&self.body_kib) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A share with so many bytes of a body.
+    fn share(budget: &Budget, bytes: u64) -> Option<Share> {
+        budget.try_share().and_then(|mut share| share.grow_to(bytes).then_some(share))
+    }
 
     #[test]
     fn the_budget_refuses_and_recovers_at_once() {
@@ -145,28 +145,29 @@ mod tests {
             ..Limits::default()
         };
         let budget = Budget::new(&limits);
-        let first = budget.try_share(None).expect("one window");
-        let second = budget.try_share(Some(u64::MAX)).expect("the other window");
-        assert!(budget.try_share(Some(1)).is_none(), "no body bytes are left");
-        let third = budget.try_share(Some(0)).expect("a request without a body costs no bytes");
-        assert!(budget.try_share(Some(0)).is_none(), "three requests are at work");
+        let first = share(&budget, BODY_WINDOW_BYTES_MAX).expect("one window");
+        let second = share(&budget, BODY_WINDOW_BYTES_MAX).expect("the other window");
+        assert!(share(&budget, 1).is_none(), "no body bytes are left");
+        let third = share(&budget, 0).expect("a request without a body costs no bytes");
+        assert!(share(&budget, 0).is_none(), "three requests are at work");
         drop((second, third));
-        assert!(budget.try_share(Some(1)).is_some());
+        assert!(share(&budget, 1).is_some());
         drop(first);
-        assert!(budget.try_share(None).is_some());
+        assert!(share(&budget, BODY_WINDOW_BYTES_MAX).is_some());
     }
 
     #[test]
     fn a_share_grows_within_the_budget() {
         let limits = Limits { body_bytes_max: 4 * BODY_WINDOW_BYTES_MAX, ..Limits::default() };
         let budget = Budget::new(&limits);
-        let mut share = budget.try_share(Some(1)).expect("one KiB");
+        let mut share = budget.try_share().expect("a request");
+        assert!(share.grow_to(1), "one KiB");
         assert!(share.grow_to(BODY_WINDOW_BYTES_MAX) && share.grow_to(1));
         assert!(share.grow_to(4 * BODY_WINDOW_BYTES_MAX), "all there is");
         assert!(!share.grow_to(4 * BODY_WINDOW_BYTES_MAX + 1) && !share.grow_to(u64::MAX));
-        assert!(budget.try_share(Some(1)).is_none(), "no body bytes are left");
+        let mut other = budget.try_share().expect("a request without a body");
+        assert!(!other.grow_to(1), "no body bytes are left");
         drop(share);
-        let mut empty = budget.try_share(Some(0)).expect("a request without a body");
-        assert!(empty.grow_to(4 * BODY_WINDOW_BYTES_MAX));
+        assert!(other.grow_to(4 * BODY_WINDOW_BYTES_MAX));
     }
 }

@@ -1,6 +1,7 @@
 //! The front of every request: ids on every response, limits, checks of the head, the access log, and
 //! the error document.
 
+mod admission;
 pub(crate) mod body;
 pub(crate) mod check;
 mod error_document;
@@ -18,6 +19,7 @@ use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
+pub(crate) use self::admission::Admission;
 use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
@@ -63,7 +65,7 @@ impl Front {
         connection.request_started();
         let (mut parts, incoming) = request.into_parts();
         let ids = self.ids.next();
-        let share = self.budget.try_share(incoming.size_hint().upper());
+        let share = self.budget.try_share();
         let overloaded = share.is_none();
         let origin = Arc::new(Origin { peer, target: Target::of(&parts, &self.domains) });
         parts.extensions.insert(Arc::clone(&origin));
@@ -75,6 +77,10 @@ impl Front {
             share,
         ));
         let plan = self.handler.plan(&parts, &origin);
+        if !incoming.is_end_stream() {
+            let bytes = incoming.size_hint().upper();
+            parts.extensions.insert(Admission::new(Arc::clone(&exchange), bytes));
+        }
         let stall_timeout = self.limits.body_stall_timeout;
         let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, plan.held);
         let head = parts.method == Method::HEAD;

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
 use crate::front::target::Target;
-use crate::front::{Handler, HandlerFuture, Plan};
+use crate::front::{Admission, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::{Server, ServerBuilder, ServerHandle};
@@ -289,6 +289,9 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     let waiting = move |request: Request<RequestBody>| {
         let (entered, gate) = (entered.clone(), Arc::clone(&opened));
         async move {
+            if let Some(admission) = request.extensions().get::<Admission>() {
+                admission.admit()?;
+            }
             entered.send(()).await.expect("the test listens");
             drop(gate.acquire().await);
             echo(request).await

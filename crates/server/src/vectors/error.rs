@@ -112,6 +112,7 @@ pub(crate) fn refusal(error: &ApiError) -> ApiError {
         "SignatureDoesNotMatch" => ("InvalidSignatureException", StatusCode::FORBIDDEN),
         "InvalidAccessKeyId" => ("UnrecognizedClientException", StatusCode::FORBIDDEN),
         "EntityTooLarge" | "IncompleteBody" => ("ValidationException", StatusCode::BAD_REQUEST),
+        "SlowDown" => ("TooManyRequestsException", StatusCode::TOO_MANY_REQUESTS),
         "RequestTimeout" => ("RequestTimeoutException", StatusCode::REQUEST_TIMEOUT),
         _ => ("AccessDeniedException", StatusCode::FORBIDDEN),
     };

@@ -24,12 +24,11 @@ mod vector_bucket;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::arn::Arns;
 pub(crate) use self::error::refusal;
@@ -41,13 +40,6 @@ use crate::state::App;
 
 /// Largest body of a request. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;
-
-/// Bodies of all requests together that are in memory; the next ones wait before they are read. Each is
-/// there once. Of vectors as boto3 writes them a fifth of it is made, of the shortest numbers twice as
-/// much as the body.
-const BODIES_BYTES_MAX: usize = 256 << 20;
-
-const _: () = assert!(BODY_BYTES_MAX <= BODIES_BYTES_MAX);
 
 /// One request, on a blocking thread.
 struct Call {
@@ -97,22 +89,12 @@ enum Route {
 pub(crate) struct VectorsService {
     app: Arc<App>,
     arns: Arns,
-    body_kib: Arc<Semaphore>,
 }
 
 impl VectorsService {
     pub(crate) fn new(app: Arc<App>) -> VectorsService {
         let arns = Arns::new(&app.region);
-        VectorsService { app, arns, body_kib: Arc::new(Semaphore::new(BODIES_BYTES_MAX >> 10)) }
-    }
-
-    /// Waits until there is memory for the body of a request; to be held until it is answered.
-    pub(crate) async fn admit(&self, headers: &HeaderMap) -> Option<OwnedSemaphorePermit> {
-        let length =
-            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let bytes = length.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX);
-        let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX);
-        Arc::clone(&self.body_kib).acquire_many_owned(kib).await.ok()
+        VectorsService { app, arns }
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.

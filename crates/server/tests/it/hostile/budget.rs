@@ -1,12 +1,13 @@
 //! Time and memory that a body may take, and what happens past them.
 
 use std::io::{BufReader, Write as _};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use liteio::Limits;
 
 use super::*;
-use crate::raw::{UNSIGNED, connect, form_fields, form_request, read_reply};
+use crate::raw::{Keys, UNSIGNED, connect, form_fields, form_request, read_head, read_reply};
 
 #[test]
 fn a_body_that_stalls_is_a_request_timeout() {
@@ -100,8 +101,7 @@ fn documents_are_charged_for_all_that_they_hold_and_streams_are_not() {
     assert_eq!(server.ask("GET", "/bucket/host").body, object);
 }
 
-/// A PUT to one segment makes a bucket or, by host, an object: the small ones are read whole before
-/// that is known.
+/// A PUT to one segment makes a bucket or, by host, an object. Both are charged.
 #[test]
 fn small_bodies_that_are_read_whole_are_charged_too() {
     let server = RawServer::with_limits(Limits { body_bytes_max: 32 << 10, ..Limits::default() });
@@ -120,4 +120,49 @@ fn small_bodies_that_are_read_whole_are_charged_too() {
         row("small document", &by_path(10 << 10), 400, "MalformedXML"),
     ];
     check(&server, rows);
+}
+
+/// Opens a connection with a request whose body is waited for, and leaves it so.
+fn stalled(server: &RawServer, request: &Request, bytes_declared: u64) -> BufReader<TcpStream> {
+    let request = request.clone().no_length().header("content-length", bytes_declared.to_string());
+    let request = request.header("expect", "100-continue");
+    let mut stream = connect(server.address);
+    stream.write_all(&request.head_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    let (status, _) = read_head(&mut stream).expect("an interim answer");
+    assert_eq!(status, 100, "the body is waited for");
+    stream.get_mut().write_all(b"{").expect("sent");
+    stream
+}
+
+#[test]
+fn vectors_of_a_sender_who_is_not_authenticated_reserve_nothing() {
+    let limits = Limits { body_stall_timeout: Duration::from_secs(600), ..Limits::default() };
+    let server = RawServer::with_limits(limits);
+    let call = |name: &str| Request::new("POST", name).scope("us-east-1", "s3vectors");
+    // The signature covers a hash that is known at the end of the body only.
+    let wrong = Keys { secret: "a guess", ..OWNER };
+    let unsigned = call("/PutVectors").sign(wrong).without("x-amz-content-sha256");
+    // 256 MiB together.
+    let sizes = [20 << 20; 12].into_iter().chain([16 << 20]);
+    let open: Vec<_> = sizes.map(|bytes| stalled(&server, &unsigned, bytes)).collect();
+    let reply = server.send(&call("/ListVectorBuckets").body("{}").sign(OWNER).bytes());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    drop(open);
+}
+
+#[test]
+fn a_form_of_a_sender_who_is_not_authenticated_reserves_nothing() {
+    let limits = Limits {
+        body_bytes_max: 4 << 20,
+        body_stall_timeout: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let server = RawServer::with_limits(limits);
+    let form = Request::new("POST", "/bucket");
+    let form = form.header("content-type", "multipart/form-data; boundary=edge");
+    let open: Vec<_> = (0..8).map(|_| stalled(&server, &form, 1 << 30)).collect();
+    let reply = server.send(&put("small").body("x").sign(OWNER).bytes());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    drop(open);
 }
