@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::config::{Config, CredentialsSource, Durability, Storage};
 
 /// `http://HOST:PORT` to reach a server that listens on `address` from this machine.
-pub fn endpoint(address: SocketAddr) -> String {
+pub(crate) fn endpoint(address: SocketAddr) -> String {
     let mut address = address;
     if address.ip().is_unspecified() {
         match address {
@@ -18,7 +18,7 @@ pub fn endpoint(address: SocketAddr) -> String {
 }
 
 /// The block, with a line break at its end. Shows no secret but the default one.
-pub fn banner(config: &Config, address: SocketAddr) -> String {
+pub(crate) fn banner(config: &Config, address: SocketAddr) -> String {
     let mut endpoint_line = endpoint(address);
     if address.ip().is_unspecified() {
         endpoint_line.push_str(" (all interfaces)");

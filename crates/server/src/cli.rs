@@ -11,7 +11,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
 #[command(name = "liteio", version, args_conflicts_with_subcommands = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -20,7 +20,7 @@ pub struct Cli {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Serve S3; the same as no command.
     Server(ServerArgs),
     /// Ask a running server whether it is ready: exit code 0 if so, else 1.
@@ -32,69 +32,69 @@ pub enum Command {
 
 /// The settings of the server, as they were given.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
-    pub address: Option<String>,
+    pub(crate) address: Option<String>,
     /// Where everything is kept; created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
-    pub data_dir: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
     /// Keep everything in memory: nothing survives the process.
     #[arg(long, env = "LITEIO_MEMORY", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
-    pub memory: bool,
+    pub(crate) memory: bool,
     /// What a 200 survives: "fsync" a power cut, "os" only the end of the process [default: fsync].
     #[arg(long, value_name = "LEVEL", env = "LITEIO_DURABILITY")]
-    pub durability: Option<String>,
+    pub(crate) durability: Option<String>,
     /// Access key of the one user, 3 to 128 characters [default: liteio].
     #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
-    pub access_key: Option<String>,
+    pub(crate) access_key: Option<String>,
     /// Secret key of the one user, 8 to 128 characters [default: liteio123].
     #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true)]
-    pub secret_key: Option<String>,
+    pub(crate) secret_key: Option<String>,
     /// TOML file with any number of users, instead of the one.
     #[arg(long, value_name = "FILE", env = "LITEIO_CREDENTIALS_FILE")]
-    pub credentials_file: Option<PathBuf>,
+    pub(crate) credentials_file: Option<PathBuf>,
     /// The region that requests are signed for [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
-    pub region: Option<String>,
+    pub(crate) region: Option<String>,
     /// A domain for BUCKET.NAME addressing, repeatable; localhost and s3.localhost always are.
     #[arg(long, value_name = "NAME", env = "LITEIO_DOMAIN", value_delimiter = ',')]
-    pub domain: Vec<String>,
+    pub(crate) domain: Vec<String>,
     /// What to log, such as "info", "warn" or "info,liteio::access=off" [default: info].
     #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
-    pub log: Option<String>,
+    pub(crate) log: Option<String>,
     /// "text" or "json" [default: text].
     #[arg(long, value_name = "FORMAT", env = "LITEIO_LOG_FORMAT")]
-    pub log_format: Option<String>,
+    pub(crate) log_format: Option<String>,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
-    pub allow_default_credentials: bool,
+    pub(crate) allow_default_credentials: bool,
 }
 
 /// The arguments of `liteio health`.
 #[derive(Args, Clone, Debug, Default)]
-pub struct HealthArgs {
+pub(crate) struct HealthArgs {
     /// http://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
     #[arg(value_name = "URL")]
-    pub url: Option<String>,
+    pub(crate) url: Option<String>,
     /// The address of the server, when no URL is given.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
-    pub address: Option<String>,
+    pub(crate) address: Option<String>,
 }
 
 /// The arguments of `liteio verify`.
 #[derive(Args, Clone, Debug, Default)]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// The data directory [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
-    pub data_dir: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 /// Why there is nothing to run.
 #[derive(Debug)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Help or the version was asked for: print it, exit code 0.
     Help(String),
     /// The arguments make no sense: print this one line, exit code 2.
@@ -105,7 +105,7 @@ pub enum Stop {
 ///
 /// # Errors
 /// What to print instead of running.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     match Cli::try_parse_from(arguments) {
         Ok(Cli { command: Some(command), .. }) => Ok(command),
         Ok(Cli { command: None, server }) => Ok(Command::Server(server)),

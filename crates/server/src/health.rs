@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 ///
 /// # Errors
 /// What is wrong, in one line: the URL, the connection, or the answer.
-pub fn check(url: &str) -> Result<String, String> {
+pub(crate) fn check(url: &str) -> Result<String, String> {
     let (authority, path) = split_url(url)?;
     let answer = get(&authority, &path).map_err(|error| format!("{url}: {error}"))?;
     let (status, body) = parse_answer(&answer).ok_or(format!("{url}: not an HTTP answer"))?;

@@ -1,6 +1,6 @@
 //! An object store that speaks Amazon S3: durable by default, one static binary.
 //!
-//! The command `liteio` is a thin shell around [`command::run`]. Tests and other programs start
+//! The command `liteio` is a thin shell around [`run`]. Tests and other programs start
 //! servers of their own, as many in one process as they like:
 //!
 //! ```
@@ -28,17 +28,17 @@
 //! ```
 
 mod auth;
-pub mod banner;
-pub mod cli;
-pub mod command;
-pub mod config;
+mod banner;
+mod cli;
+mod command;
+mod config;
 mod connection;
 mod dispatch;
 mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-pub mod health;
-pub mod offload;
+mod health;
+mod offload;
 mod open;
 mod operational;
 mod origin;
@@ -48,10 +48,15 @@ mod s3;
 mod serve;
 mod server;
 mod state;
-pub mod telemetry;
+mod telemetry;
 mod vectors;
 mod verify;
 
-pub use config::{Config, ConfigError, Durability};
+pub use command::run;
+pub use config::{
+    Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
+    ListenAddress, Storage,
+};
 pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};
+pub use telemetry::LogFormat;

@@ -6,5 +6,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    liteio::command::run(std::env::args_os())
+    liteio::run(std::env::args_os())
 }

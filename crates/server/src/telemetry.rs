@@ -38,7 +38,7 @@ impl FormatTime for Utc {
 ///
 /// # Errors
 /// Why not, in a few words.
-pub fn check_filter(filter: &str) -> Result<(), String> {
+pub(crate) fn check_filter(filter: &str) -> Result<(), String> {
     parse(filter).map(drop)
 }
 
@@ -53,7 +53,7 @@ fn parse(filter: &str) -> Result<EnvFilter, String> {
 ///
 /// # Errors
 /// A filter that makes no sense, or a subscriber that is there already.
-pub fn init(filter: &str, format: LogFormat) -> Result<(), String> {
+pub(crate) fn init(filter: &str, format: LogFormat) -> Result<(), String> {
     let quiet = FilterFn::new(|metadata| !is_noise(metadata.target()));
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_timer(Utc);
     let layer = layer.with_ansi(io::stderr().is_terminal());

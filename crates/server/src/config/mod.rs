@@ -204,7 +204,7 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError`] with what to change.
-    pub fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
+    pub(crate) fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
         let address = arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS);
         let config = Config {
             address: ListenAddress::parse(address)?,
@@ -370,7 +370,7 @@ fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
 ///
 /// # Errors
 /// [`ConfigError`] when the address makes no sense.
-pub fn resolve_health_url(arguments: &HealthArgs) -> Result<String, ConfigError> {
+pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, ConfigError> {
     if let Some(url) = &arguments.url {
         return Ok(url.clone());
     }
