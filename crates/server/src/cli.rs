@@ -18,7 +18,7 @@ pub(crate) struct Cli {
     server: ServerArgs,
 }
 
-/// What to do.
+/// The subcommand.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve S3; the same as no command.
@@ -104,7 +104,7 @@ pub(crate) enum Stop {
 /// Reads the arguments (the first is the program) and the environment.
 ///
 /// # Errors
-/// What to print instead of running.
+/// The text to print instead of running.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     match Cli::try_parse_from(arguments) {
         Ok(Cli { command: Some(command), .. }) => Ok(command),

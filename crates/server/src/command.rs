@@ -1,4 +1,4 @@
-//! What the command does, down to its exit code.
+//! The command, down to its exit code.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

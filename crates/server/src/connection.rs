@@ -78,7 +78,7 @@ impl ConnectionState {
         self.clear(BODY_UNREAD);
     }
 
-    /// Whether some of the body is, or may be, still to come.
+    /// True while some of the body is, or may be, still to come.
     pub(crate) fn is_request_unread(&self) -> bool {
         self.load() & (BODY_UNREAD | ABANDONED) != 0
     }
@@ -114,7 +114,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether a request is at work.
+    /// True while a request is at work.
     pub(crate) fn is_in_request(&self) -> bool {
         self.load() & REQUEST != 0
     }

@@ -14,7 +14,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// answer in one line.
 ///
 /// # Errors
-/// What is wrong, in one line: the URL, the connection, or the answer.
+/// One line on what is wrong: the URL, the connection, or the answer.
 pub(crate) fn check(url: &str) -> Result<String, String> {
     let (authority, path) = split_url(url)?;
     let answer = get(&authority, &path).map_err(|error| format!("{url}: {error}"))?;

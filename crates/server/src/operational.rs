@@ -59,7 +59,7 @@ impl Operational {
         Operational { router }
     }
 
-    /// Whether a request is operational. In virtual-host addressing everything is a key.
+    /// True for an operational request. In virtual-host addressing everything is a key.
     pub(crate) fn owns(target: &Target) -> bool {
         target.host_bucket().is_none() && target.bucket() == FIRST_SEGMENT
     }

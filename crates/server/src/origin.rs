@@ -122,7 +122,7 @@ impl Target {
         }
     }
 
-    /// Whether there is a key.
+    /// True when there is a key.
     pub(crate) fn names_key(&self) -> bool {
         !self.raw_key().is_empty()
     }

@@ -28,7 +28,7 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: ListenAddress,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The system has no randomness to give.
@@ -98,7 +98,7 @@ impl ServerBuilder {
         self
     }
 
-    /// What a 200 survives. Without effect on a server in memory; call it after
+    /// The failures that an acknowledged write survives. Without effect on a server in memory; call it after
     /// [`ServerBuilder::data_dir`].
     pub fn durability(mut self, level: Durability) -> ServerBuilder {
         if let Storage::Directory { durability, .. } = &mut self.config.storage {
@@ -107,7 +107,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Where to listen, `HOST:PORT`; port 0 takes a free one.
+    /// The address to listen on, `HOST:PORT`; port 0 takes a free one.
     pub fn address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.address = Some(address.into());
         self
@@ -203,7 +203,7 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Where it listens, with the real port.
+    /// The address that it listens on, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 /// more than may ever be shown of a signature. No filter brings them back.
 const NOISE: [&str; 4] = ["s3s", "hyper", "hyper_util", "h2"];
 
-/// How lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -34,7 +34,7 @@ impl FormatTime for Utc {
     }
 }
 
-/// Whether [`init`] would take this filter.
+/// Checks that [`init`] takes this filter.
 ///
 /// # Errors
 /// Why not, in a few words.

@@ -43,7 +43,7 @@ impl BodyFault {
     }
 }
 
-/// What a decoder made of its input.
+/// The result of one step of a decoder.
 pub(super) enum Step {
     /// Some of the body.
     Data(Bytes),
@@ -55,7 +55,7 @@ pub(super) enum Step {
 
 type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 
-/// Where bytes come from.
+/// The source of the bytes of a body.
 #[derive(Default)]
 pub(super) enum Source {
     #[default]
@@ -141,7 +141,7 @@ impl Source {
     }
 }
 
-/// What is done to the bytes between the connection and the handler.
+/// The check between the connection and the handler.
 pub(super) enum Verifier {
     /// Passed on, their number checked when one is declared.
     Plain { remaining: Option<u64> },
@@ -198,7 +198,7 @@ impl Verifier {
         }
     }
 
-    /// Whether data that completes the declared length must wait for the end of the input, because
+    /// True when data that completes the declared length must wait for the end of the input, because
     /// what proves it comes after it.
     fn proof_follows_data(&self) -> bool {
         matches!(self, Verifier::Chunked(_))
@@ -264,7 +264,7 @@ impl AuthBody {
         self
     }
 
-    /// Where an error of this body can be seen after others have read it.
+    /// The place in which an error of this body is seen after others have read it.
     pub(super) fn fault(&self) -> BodyFault {
         self.fault.clone()
     }

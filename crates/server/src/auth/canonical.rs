@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, Method, Uri};
 
-/// How the path of a request is brought into its canonical form.
+/// The canonical form of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathForm {
     /// S3: decoded once and encoded again; nothing is normalised.
@@ -13,7 +13,7 @@ pub(super) enum PathForm {
     Twice,
 }
 
-/// What goes into a canonical request besides the request line and the headers.
+/// The parts of a canonical request besides the request line and the headers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canonical<'a> {
     pub(super) path_form: PathForm,

@@ -7,11 +7,11 @@ use http::header::{HeaderName, HeaderValue};
 use super::error;
 use crate::reply::ApiError;
 
-/// What was found in a query.
+/// The headers found in a query.
 #[derive(Debug, Default)]
 pub(super) struct CarriedHeaders(HeaderMap);
 
-/// Whether a parameter is such a header.
+/// True for a parameter that is such a header.
 pub(super) fn is_amz(name: &[u8]) -> bool {
     name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"x-amz-"))
 }

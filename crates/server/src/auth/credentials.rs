@@ -1,4 +1,4 @@
-//! Who may ask: the table of users with their keys.
+//! The table of users with their keys.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -11,7 +11,7 @@ pub(super) const X_AMZ_DECODED_CONTENT_LENGTH: &str = "x-amz-decoded-content-len
 pub(super) const X_AMZ_SECURITY_TOKEN: &str = "x-amz-security-token";
 pub(super) const X_AMZ_TRAILER: &str = "x-amz-trailer";
 
-/// What the headers of a request say about its signature and its payload.
+/// The headers of a request that speak of its signature and its payload.
 #[derive(Debug, Default)]
 pub(super) struct SecurityHeaders<'a> {
     pub(super) authorization: Option<&'a str>,

@@ -1,10 +1,10 @@
-//! Who asks.
+//! The identity of a sender.
 
 use std::sync::Arc;
 
 use super::credentials::User;
 
-/// Who sent a request, as its signature proves. Every request leaves the authentication layer with
+/// The sender of a request, as its signature proves. Every request leaves the authentication layer with
 /// one in its extensions.
 #[derive(Debug, Clone)]
 pub(crate) enum Identity {

@@ -38,7 +38,7 @@ pub(super) const POLICY_CONDITIONS_MAX: usize = 500;
 /// A file uploaded by a form.
 pub(super) const FORM_FILE_BYTES_MAX: u64 = 5 << 30;
 
-/// What is read and thrown away after the file of a form, so that the connection stays usable.
+/// Bytes read and thrown away after the file of a form, so that the connection stays usable.
 pub(super) const FORM_EPILOGUE_BYTES_MAX: usize = 1 << 20;
 
 /// An object key, in bytes of UTF-8.

@@ -64,7 +64,7 @@ use self::sigv4::Claim;
 use self::trailer::TrailerBlock;
 use crate::reply::{ApiError, BoxError};
 
-/// What time it is.
+/// The clock.
 pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Authenticates requests against a table of users.
@@ -75,7 +75,7 @@ pub(crate) struct Authenticator {
     keys: SigningKeyCache,
 }
 
-/// How a head was authenticated.
+/// The outcome of a head.
 enum Outcome<'a> {
     /// Fully, with the way its body is to be read.
     Done(Verified),

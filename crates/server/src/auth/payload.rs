@@ -1,4 +1,4 @@
-//! What a request says about its payload, in `x-amz-content-sha256` and the headers beside it.
+//! The payload as a request declares it, in `x-amz-content-sha256` and the headers beside it.
 
 use http::header::HeaderName;
 
@@ -19,7 +19,7 @@ pub(super) const EMPTY_SHA256_TEXT: &str = match std::str::from_utf8(EMPTY_SHA25
 
 pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 
-/// How the body of a request is protected.
+/// The protection of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Payload {
     /// The body is what it is.

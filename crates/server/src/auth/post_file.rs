@@ -8,7 +8,7 @@ use super::error;
 use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_FILE_BYTES_MAX};
 use crate::reply::{ApiError, ErrorCode};
 
-/// How long a file may be, in bytes, both ends included.
+/// The bounds on a file in bytes, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LengthRange {
     pub(super) min: u64,
@@ -38,7 +38,7 @@ enum State {
     File { matched: usize },
     /// After the delimiter: `--` or CRLF must follow.
     DelimiterEnd { first: Option<u8> },
-    /// What comes after the file means nothing.
+    /// The epilogue: bytes after the file, which mean nothing.
     Epilogue { bytes: usize },
 }
 

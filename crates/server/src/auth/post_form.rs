@@ -33,7 +33,7 @@ pub(super) struct Form {
     pub(super) file_start: [Bytes; 2],
 }
 
-/// Whether these headers announce a form, to anyone: also with a suffix (`form-data+xml`), which
+/// True when these headers announce a form, to anyone: also with a suffix (`form-data+xml`), which
 /// readers of media types set apart.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_TYPE).iter().any(|value| {
@@ -97,7 +97,7 @@ struct PrefaceReader {
     finder: memmem::Finder<'static>,
     /// Begins with a CRLF of ours, so that the first delimiter looks like every other.
     buffer: BytesMut,
-    /// Where the next part starts: before the first delimiter, later right behind one.
+    /// The start of the next part: before the first delimiter, later right behind one.
     position: usize,
     before_first: bool,
     fields: Vec<Field>,

@@ -34,7 +34,7 @@ pub(crate) struct PostForm {
     pub(crate) key: String,
     /// 200, 201 (with a document) or 204, as `success_action_status` asked.
     pub(crate) success_status: u16,
-    /// Where to send the browser after success (303), with `bucket`, `key` and `etag` added to the
+    /// The URL to send the browser to after success (303), with `bucket`, `key` and `etag` added to the
     /// query; takes precedence over the status.
     pub(crate) success_redirect: Option<String>,
 }
@@ -59,7 +59,7 @@ const VERSION_4_FIELDS: [&str; 4] =
     ["x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"];
 const VERSION_2_FIELDS: [&str; 2] = ["awsaccesskeyid", "signature"];
 
-/// Where a form is sent to.
+/// The target of a form.
 pub(super) struct FormTarget {
     bucket: String,
     /// The bucket is named by the host, not by the path.
@@ -104,7 +104,7 @@ impl Authenticator {
         }
     }
 
-    /// Whether a request is a form upload.
+    /// True for a form upload.
     #[must_use]
     pub(crate) fn is_form_upload(&self, parts: &Parts, host_bucket: Option<&str>) -> bool {
         matches!(self.form_target(parts, host_bucket), Ok(Some(_)))
@@ -150,7 +150,7 @@ impl Authenticator {
         Ok(http::Request::from_parts(parts, body))
     }
 
-    /// Who sends the form, and how long its file may be.
+    /// The sender of the form, and the bounds on its file.
     fn check_form(&self, form: &Form, bucket: &str) -> Result<(Identity, LengthRange), ApiError> {
         if let Some(named) = form.field("bucket")
             && named != bucket

@@ -126,7 +126,7 @@ impl PostPolicy {
         self.conditions.push(Condition { operator, field, operand });
     }
 
-    /// Whether the policy allows this form, `bucket` being the one that the request names.
+    /// Checks the form against the policy; `bucket` is the one that the request names.
     /// The length of the file is left to its stream.
     ///
     /// # Errors

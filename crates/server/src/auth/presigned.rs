@@ -29,7 +29,7 @@ pub(super) struct PresignedQuery<'a> {
     has_security_token: bool,
 }
 
-/// What a query says about how its request is signed.
+/// The signature parameters of a query.
 pub(super) enum QueryAuthentication<'a> {
     None,
     Version2(Box<Version2Query>),

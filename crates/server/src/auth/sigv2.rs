@@ -88,7 +88,7 @@ const SIGNED_PARAMETERS: [&str; 52] = [
 /// Name and value, decoded; no value without an equals sign.
 type Parameter<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
-/// What a presigned URL of Version 2 says, without its signature being checked.
+/// The parameters of a presigned URL of Version 2, before its signature is checked.
 #[derive(Debug)]
 pub(super) struct Version2Query {
     access_key: String,
@@ -98,7 +98,7 @@ pub(super) struct Version2Query {
     canonical_query: Vec<u8>,
 }
 
-/// Whether a query is signed with Version 2.
+/// True for a query that is signed with Version 2.
 pub(super) fn is_version_2(query: &str) -> bool {
     query_pairs(query).any(|(name, _)| matches!(&*decoded(name), b"Signature" | b"AWSAccessKeyId"))
 }

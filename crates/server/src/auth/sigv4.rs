@@ -57,7 +57,7 @@ impl Service {
     }
 }
 
-/// Where a signature stands, for the words of its errors.
+/// The place of a signature, for the words of its errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Header,

@@ -41,7 +41,7 @@ pub(super) struct TrailerBlock {
     signed: bool,
     bytes: usize,
     received: HeaderMap,
-    /// What the trailer signature covers: one `name:value\n` a line, as they came.
+    /// The text that the trailer signature covers: one `name:value\n` a line, as they came.
     canonical: Vec<u8>,
     signature: Option<String>,
     /// The last line ended without CR. Some clients write `name:value\n\r\n`, where CRLF is no
@@ -70,7 +70,7 @@ impl TrailerBlock {
         }
     }
 
-    /// How long the next line may be, its end included.
+    /// The bound on the next line, its end included.
     pub(super) fn line_bytes_max(&self) -> usize {
         TRAILER_BYTES_MAX - self.bytes
     }

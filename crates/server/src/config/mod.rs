@@ -36,7 +36,7 @@ fn error<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError(message.into()))
 }
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress {
     /// An IP address without brackets, or a host name.
@@ -73,7 +73,7 @@ impl ListenAddress {
         Ok(ListenAddress { host: host.to_owned(), port })
     }
 
-    /// Whether only this machine can connect.
+    /// True when only this machine can connect.
     pub fn is_loopback(&self) -> bool {
         let ip = self.host.parse::<IpAddr>().map(|ip| ip.to_canonical());
         ip.map_or(self.host.eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
@@ -89,7 +89,7 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// What a 200 to a write survives.
+/// The failures that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// A power cut.
@@ -108,7 +108,7 @@ impl fmt::Display for Durability {
     }
 }
 
-/// Where everything is kept.
+/// The place of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// In this process.
@@ -117,12 +117,12 @@ pub enum Storage {
     Directory {
         /// The directory; created if missing.
         path: PathBuf,
-        /// What a 200 survives.
+        /// The failures that an acknowledged write survives.
         durability: Durability,
     },
 }
 
-/// Who may sign requests.
+/// The users who may sign requests.
 #[derive(Clone, PartialEq, Eq)]
 pub enum CredentialsSource {
     /// One user.
@@ -145,7 +145,7 @@ impl CredentialsSource {
         }
     }
 
-    /// Whether these are the credentials that everybody knows.
+    /// True for the credentials that everybody knows.
     pub fn is_well_known(&self) -> bool {
         *self == CredentialsSource::well_known()
     }
@@ -166,19 +166,19 @@ impl fmt::Debug for CredentialsSource {
 /// A server's settings, complete and consistent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where to listen.
+    /// The address to listen on.
     pub address: ListenAddress,
-    /// Where everything is kept.
+    /// The place of the data.
     pub storage: Storage,
-    /// Who may sign requests.
+    /// The users who may sign requests.
     pub credentials: CredentialsSource,
     /// The region that requests are signed for.
     pub region: String,
     /// Virtual-host domains, in lower case, without a port.
     pub domains: Vec<String>,
-    /// What to log.
+    /// The filter of the log.
     pub log: String,
-    /// How to write it.
+    /// The format of the log.
     pub log_format: LogFormat,
 }
 

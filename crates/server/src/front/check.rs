@@ -1,5 +1,5 @@
-//! What can be said of a request by its head alone, before `100 Continue` and before any byte of
-//! its body: refused here, it costs next to nothing.
+//! Checks of the head alone, before `100 Continue` and before any byte of the body: a request that is
+//! refused here costs next to nothing.
 
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderMap, HeaderName,

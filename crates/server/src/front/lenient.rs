@@ -59,12 +59,12 @@ pub(crate) enum RangeHeader {
     },
     /// `bytes=-bytes`: the last so many bytes, possibly 0.
     Suffix {
-        /// How many.
+        /// Their number.
         bytes: u64,
     },
 }
 
-/// What `If-Match` or `If-None-Match` names.
+/// The ETags of `If-Match` or `If-None-Match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EtagCondition {
     /// `*`: any object at all.
@@ -78,7 +78,7 @@ pub(crate) enum EtagCondition {
 pub(crate) struct EntityTag {
     /// The tag without quotes and without `W/`.
     pub(crate) value: String,
-    /// Whether it was marked with `W/`.
+    /// It was marked with `W/`.
     pub(crate) weak: bool,
 }
 

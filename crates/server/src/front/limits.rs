@@ -1,5 +1,5 @@
-//! What one connection, one request and all of them together may take. Everything above is refused
-//! with an answer, never queued without bound.
+//! Limits of one connection, one request and all of them together. Everything above is refused with an
+//! answer, never queued without bound.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ pub(crate) const HEAD_BYTES_MAX: usize = 32 << 10;
 pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
 /// A body as it travels: the largest part (5 GiB) with the framing of signed chunks.
 pub(crate) const BODY_BYTES_MAX: u64 = 6 << 30;
-/// What hyper may read ahead, or gather before it writes, on one connection.
+/// Bytes that hyper may read ahead, or gather before it writes, on one connection.
 pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
 /// The charge for a body that is passed on as it comes: about what is in memory of it at a time.
 pub(crate) const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
 /// The charge for each byte of a body that is held whole: once as it came, and once more as it is
 /// written out for the parser.
 pub(crate) const HELD_BODY_COPIES: u64 = 2;
-/// What a rejected request may still send before the connection is cut. Read and thrown away, so
+/// Bytes that a rejected request may still send before the connection is cut. Read and thrown away, so
 /// that the client sees the answer rather than a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
 
@@ -51,9 +51,9 @@ pub struct Limits {
     pub body_stall_timeout: Duration,
     /// The client takes nothing of an answer.
     pub response_stall_timeout: Duration,
-    /// How long a rejected request may go on sending.
+    /// A rejected request goes on sending.
     pub linger_timeout: Duration,
-    /// How long requests in flight may take at shutdown.
+    /// Requests in flight at shutdown.
     pub shutdown_timeout: Duration,
 }
 

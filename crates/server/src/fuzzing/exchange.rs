@@ -92,7 +92,7 @@ impl Body for Pieces {
     }
 }
 
-/// What the layer makes of a request. A refusal is in order and shows no secret.
+/// The outcome of authentication. A refusal is in order and shows no secret.
 pub(super) fn authenticate(
     head: &Parts,
     body: &[u8],
@@ -111,8 +111,8 @@ pub(super) fn authenticate(
     outcome
 }
 
-/// Whether a request without a body is accepted. Its secret and clock are those of the examples that
-/// AWS publishes.
+/// True when a request without a body is accepted. Secret and clock are those of the examples that AWS
+/// publishes.
 pub fn is_accepted(request: Request<Empty<Bytes>>) -> bool {
     let outcome = AUTHENTICATOR.authenticate(request, None).now_or_never();
     outcome.expect("nothing to wait for").is_ok()
@@ -123,7 +123,7 @@ pub(super) fn element<'a>(error: &'a ApiError, name: &str) -> Option<&'a str> {
     error.elements().iter().find(|(other, _)| *other == name).map(|(_, text)| &**text)
 }
 
-/// What a handler gets of a body: the data, and how it ended.
+/// A body as a handler gets it: the data, and its end.
 pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     let mut data = Vec::new();
     loop {

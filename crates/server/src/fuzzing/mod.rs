@@ -1,4 +1,4 @@
-//! What must hold for any request at all, one function for each fuzz target of `fuzz/`.
+//! The properties that hold for any request at all, one function for each fuzz target of `fuzz/`.
 //!
 //! The functions panic when it does not. They know the secret of a user, so that they get past the
 //! signature and see what it protects. The tests of this module run them over the corpus of every

@@ -35,7 +35,7 @@ pub(super) fn form_head(boundary: &str) -> Parts {
     head
 }
 
-/// What a form stands for: what a handler sees of its head, the file, how the file ended.
+/// The upload that a form stands for: its head as a handler sees it, the file, the end of the file.
 #[derive(Debug, PartialEq, Eq)]
 struct Put {
     form: PostForm,
@@ -74,7 +74,7 @@ fn outcome(head: &Parts, body: &[u8], piece_bytes: usize) -> Result<Put, String>
     })
 }
 
-/// Whether a field of a form may be this header: none that a signature must cover or that means
+/// True when a field of a form may be this header: none that a signature must cover or that means
 /// another operation.
 fn is_allowed(name: &HeaderName) -> bool {
     let name = name.as_str();
@@ -87,7 +87,7 @@ fn is_allowed(name: &HeaderName) -> bool {
     }
 }
 
-/// Where only the signature of the policy is wrong, the form is signed here, to see the policy
+/// Signs a form of which only the signature of the policy is wrong, to see the policy
 /// checked. A policy that allows it makes the form its signer's.
 fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
     let Some(provided) = element(error, "SignatureProvided").map(str::as_bytes) else { return };

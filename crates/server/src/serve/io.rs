@@ -54,7 +54,7 @@ impl ConnectionIo {
         self.rejected
     }
 
-    /// Whether `bytes` are hyper's own answer and have been caught.
+    /// Catches hyper's own answer. True when `bytes` are one.
     fn catch(&mut self, bytes: &[u8]) -> bool {
         if self.state.is_in_request() {
             return false;

@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
-use crate::front::target::Target;
 use crate::front::{Admission, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
+use crate::origin::Origin;
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::{Server, ServerBuilder, ServerHandle};
 
@@ -47,13 +47,13 @@ impl<H> WithHealth<H> {
 }
 
 impl<H: Handler> Handler for WithHealth<H> {
-    fn plan(&self, _head: &Parts, target: &Target<'_>) -> Plan {
-        Plan { exempt: Operational::owns(target), held: false }
+    fn plan(&self, _head: &Parts, origin: &Origin) -> Plan {
+        Plan { exempt: Operational::owns(&origin.target), held: false }
     }
 
-    fn call(&self, request: Request<RequestBody>, target: &Target<'_>) -> HandlerFuture {
-        if !Operational::owns(target) {
-            return self.handler.call(request, target);
+    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture {
+        if !Operational::owns(&origin.target) {
+            return self.handler.call(request, origin);
         }
         let operational = Arc::clone(&self.operational);
         Box::pin(async move { operational.call(request.map(drop)).await })

@@ -28,7 +28,7 @@ impl Watchdog<'_> {
         Watchdog { limits, seen: state.phase(), since, timer, armed: true }
     }
 
-    /// How long a phase may last. A request may take its time: its body has a clock of its own.
+    /// The bound on a phase. A request has none: its body has a clock of its own.
     fn timeout(&self, phase: Phase) -> Option<Duration> {
         match phase {
             Phase::Idle => Some(self.limits.park_after),

@@ -109,7 +109,7 @@ pub(super) fn authenticate_by_host(
     block_on(authenticator.authenticate(request, Some(bucket)))
 }
 
-/// What a handler gets of a body: the data, and how it ended.
+/// A body as a handler gets it: the data, and its end.
 pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     block_on(async move {
         let mut data = Vec::new();

@@ -8,7 +8,7 @@ use super::*;
 use crate::auth::Service;
 use crate::reply::ApiError;
 
-/// What follows the parameters of their own in every URL here.
+/// The parameters that end every URL here.
 const SIGNER: &str = "AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Expires=1369357200";
 
 /// Method, path, other parameters, signature. Each expires an hour after [`DATE`].
@@ -114,7 +114,7 @@ fn a_bucket_may_be_named_by_the_host() {
         by_host.headers_mut().insert("host", HeaderValue::from_static("bucket.localhost:9000"));
         let accepted = authenticate_by_host(&authenticator(), by_host, "bucket").expect(path);
         assert_user(&accepted, "example");
-        let by_path = authenticate(&authenticator, request("GET", &uri));
+        let by_path = authenticate(&authenticator(), request("GET", &uri));
         assert_refused(by_path, "SignatureDoesNotMatch", "");
     }
 }
