@@ -1,13 +1,27 @@
 //! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
 //! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of larger
-//! objects in immutable blobs. Everything is synchronous; writes return a [`Pending`] that can be
-//! awaited or waited for, and which resolves once the write is as durable as the store's
-//! [`Durability`] promises.
+//! objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], which can be
+//! awaited or waited for, and resolves once the write is as durable as the store's [`Durability`]
+//! promises.
+//!
+//! | Task | Calls |
+//! |---|---|
+//! | [Buckets](#buckets) | [`Store::create_bucket`], [`Store::bucket`], [`Store::list_buckets`], [`Store::delete_bucket`] |
+//! | [Settings of a bucket](#settings-of-a-bucket) | [`Store::set_versioning`], [`Store::put_document`], [`Store::get_document`] |
+//! | [Objects](#objects) | [`Store::begin_body`], [`Store::put_object`], [`Store::get_object`], [`Store::copy_object`], [`Store::delete_object`] |
+//! | [Versions](#versions) | [`Store::list_versions`], [`Store::get_object`] with a version |
+//! | [Multipart uploads](#multipart-uploads) | [`Store::create_upload`], [`Store::put_part`], [`Store::complete_upload`] |
+//! | [Listings](#listings) | [`Store::list_objects`], [`Store::list_uploads`], [`Store::list_parts`] |
+//! | [Vectors](#vectors) | [`Store::create_index`], [`Store::put_vectors`], [`Store::query_vectors`] |
+//! | Care | [`Store::verify`], [`Store::health`], [`Store::sync`], [`Store::close`] |
+//!
+//! # Buckets
+//! Everything else takes a bucket and not its name: a name is resolved once, and may belong to another
+//! bucket a moment later.
 //!
 //! ```
-//! use liteio_store::{BodyOptions, BucketName, ObjectKey, Owner, PutOptions, ReadSelection};
-//! use liteio_store::{Store, StoreConfig, StoreError};
+//! use liteio_store::{BucketName, ListBuckets, Owner, Store, StoreConfig, StoreError};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! let store = Store::open(StoreConfig::memory())?;
@@ -15,6 +29,52 @@
 //! store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
 //! let bucket = store.bucket(&name)?;
 //!
+//! let page = store.list_buckets(&ListBuckets { max: 100, ..ListBuckets::default() })?;
+//! assert_eq!(page.buckets[0].name, name);
+//!
+//! store.delete_bucket(&bucket).wait()?;
+//! assert!(matches!(store.bucket(&name), Err(StoreError::NoSuchBucket { .. })));
+//! store.close();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Settings of a bucket
+//! Documents (policies, CORS rules, …) are kept as they are given. The id of the bucket and
+//! [`Bucket::settings_stamp`] name one state of all settings, for caches of what was parsed.
+//!
+//! ```
+//! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
+//! use liteio_store::{DocumentKind, Versioning};
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! # let name = BucketName::new("photos")?;
+//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! let bucket = store.bucket(&name)?;
+//! store.put_document(&bucket, DocumentKind::Policy, b"{}".to_vec()).wait()?;
+//! store.set_versioning(&bucket, Versioning::Enabled).wait()?;
+//!
+//! let changed = store.bucket(&name)?;
+//! assert_ne!(changed.settings_stamp, bucket.settings_stamp);
+//! assert_eq!(store.get_document(&changed, DocumentKind::Policy)?.as_deref(), Some(&b"{}"[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Objects
+//! A body is staged first, piece by piece, and becomes an object in one transaction. A read opens
+//! what it needs at once: later writes and deletes do not disturb it.
+//!
+//! ```
+//! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
+//! use liteio_store::{BodyOptions, ObjectKey, PutOptions, ReadSelection};
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! # let name = BucketName::new("photos")?;
+//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # let bucket = store.bucket(&name)?;
 //! let mut body = store.begin_body(BodyOptions::default())?;
 //! body.write(b"hello")?;
 //! let key = ObjectKey::new("2026/hello.txt")?;
@@ -22,10 +82,136 @@
 //! assert_eq!(put.wait()?.etag.to_string(), "5d41402abc4b2a76b9719d911017c592");
 //!
 //! let (object, _, mut reader) =
-//!     store.get_object(&bucket, &key, None, &|_| Ok(ReadSelection::Whole))?;
+//!     store.get_object(&bucket, &key, None, &|_| Ok(ReadSelection::Range(1..4)))?;
 //! assert_eq!(object.bytes, 5);
-//! assert_eq!(reader.next()?.as_deref(), Some(&b"hello"[..]));
-//! store.close();
+//! assert_eq!(reader.next()?.as_deref(), Some(&b"ell"[..]));
+//!
+//! let deleted = store.delete_object(&bucket, key, None, Default::default()).wait()?;
+//! assert!(deleted.existed);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Versions
+//! Where versioning is enabled, a put keeps what it replaces, and a delete adds a delete marker.
+//!
+//! ```
+//! # use liteio_store::{BodyOptions, BucketName, Owner, PutOptions, Store, StoreConfig, StoreError};
+//! use liteio_store::{ListVersionsQuery, ObjectKey, VersionEntry, Versioning};
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! # let name = BucketName::new("photos")?;
+//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # let bucket = store.bucket(&name)?;
+//! # let stage = |bytes: &[u8]| {
+//! #     let mut body = store.begin_body(BodyOptions::default())?;
+//! #     body.write(bytes)?;
+//! #     body.finish()
+//! # };
+//! store.set_versioning(&bucket, Versioning::Enabled).wait()?;
+//! let key = ObjectKey::new("notes")?;
+//! let first = store.put_object(&bucket, key.clone(), stage(b"1")?, PutOptions::default()).wait()?;
+//! store.put_object(&bucket, key.clone(), stage(b"2")?, PutOptions::default()).wait()?;
+//! store.delete_object(&bucket, key.clone(), None, Default::default()).wait()?;
+//!
+//! let query = ListVersionsQuery { max: 100, ..ListVersionsQuery::default() };
+//! let versions = store.list_versions(&bucket, &query)?.entries;
+//! assert!(matches!(versions[0], VersionEntry::DeleteMarker(_)));
+//! assert_eq!(versions.len(), 3);
+//!
+//! let VersionEntry::Version(oldest) = &versions[2] else { panic!("no delete marker") };
+//! assert_eq!(oldest.version_id, first.version_id);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Multipart uploads
+//! Parts come in any order. Completing an upload copies no byte.
+//!
+//! ```
+//! # use liteio_store::{BodyOptions, BucketName, Owner, Store, StoreConfig, StoreError};
+//! use liteio_store::{CompleteOptions, CompletePart, ObjectKey, PartNumber, UploadOptions};
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! # let name = BucketName::new("photos")?;
+//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # let bucket = store.bucket(&name)?;
+//! let key = ObjectKey::new("large")?;
+//! let upload = store.create_upload(&bucket, key.clone(), UploadOptions::default()).wait()?;
+//!
+//! let mut body = store.begin_body(BodyOptions::default())?;
+//! body.write(b"the last part may be short")?;
+//! let number = PartNumber::new(1)?;
+//! let part = store.put_part(&bucket, &key, &upload.id, number, body.finish()?, None).wait()?;
+//!
+//! let etag = Some(part.etag.to_string());
+//! let parts = vec![CompletePart { number, etag, checksum: None }];
+//! let options = CompleteOptions::default();
+//! let object = store.complete_upload(&bucket, &key, &upload.id, parts, options).wait()?;
+//! assert_eq!(object.part_count, Some(1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Listings
+//! Keys are in the order of their bytes. With a delimiter, keys that go on behind it are shown as one
+//! common prefix, which costs one step whatever their number.
+//!
+//! ```
+//! # use liteio_store::{BodyOptions, BucketName, ObjectKey, Owner, PutOptions, Store};
+//! # use liteio_store::{StoreConfig, StoreError};
+//! use liteio_store::{ListEntry, ListQuery, ListStart};
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! # let name = BucketName::new("photos")?;
+//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # let bucket = store.bucket(&name)?;
+//! for key in ["2025/a", "2025/b", "2026/a", "index"] {
+//!     let body = store.begin_body(BodyOptions::default())?.finish()?;
+//!     store.put_object(&bucket, ObjectKey::new(key)?, body, PutOptions::default()).wait()?;
+//! }
+//! let delimiter = Some("/".to_owned());
+//! let mut query = ListQuery { delimiter, max: 2, ..ListQuery::default() };
+//! let mut shown = Vec::new();
+//! loop {
+//!     let page = store.list_objects(&bucket, &query)?;
+//!     shown.extend(page.entries.into_iter().map(|entry| match entry {
+//!         ListEntry::Object(object) => object.key,
+//!         ListEntry::Prefix(prefix) => prefix,
+//!     }));
+//!     let Some(next) = page.next else { break };
+//!     query.after = ListStart::Token(next);
+//! }
+//! assert_eq!(shown, ["2025/", "2026/", "index"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Vectors
+//! Vectors have keys and metadata, and are found by their distance. See [`vectors`].
+//!
+//! ```
+//! # use liteio_store::{Owner, Store, StoreConfig, StoreError};
+//! use liteio_store::vectors::{
+//!     CreateIndex, DistanceMetric, NewVectors, VectorName, VectorQuery,
+//! };
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! # let store = Store::open(StoreConfig::memory())?;
+//! let bucket = VectorName::bucket("media")?;
+//! store.create_vector_bucket(bucket.clone(), Owner::default(), None, Vec::new()).wait()?;
+//! let options = CreateIndex::new(2, DistanceMetric::Cosine);
+//! let index = store.create_index(&bucket, VectorName::index("films")?, options).wait()?;
+//!
+//! let mut vectors = NewVectors::default();
+//! vectors.push("alien", &[1.0, 0.1]);
+//! vectors.push("amelie", &[0.1, 1.0]);
+//! store.put_vectors(&index, vectors)?;
+//! let found = store.query_vectors(&index, &VectorQuery::nearest(vec![1.0, 0.0], 1))?;
+//! assert_eq!(found.hits[0].key, "alien");
 //! # Ok(())
 //! # }
 //! ```
