@@ -1,10 +1,10 @@
-//! Who may depend on whom: the rules of `ARCHITECTURE.md`, held against the dependency trees and the
+//! Rules about dependencies, as in `ARCHITECTURE.md`, held against the dependency trees and the
 //! paths that the sources name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use crate::sources::{Module, crates, is_below, modules};
+use crate::sources::{Module, crates, is_below, modules, uses};
 
 /// Modules, and what they must not name.
 struct Rule {
@@ -153,8 +153,9 @@ const RULES: [Rule; 25] = [
 #[test]
 fn modules_name_only_what_they_may() {
     let mut broken = Vec::new();
+    let mut packages = BTreeMap::new();
     for rule in &RULES {
-        let modules = modules(rule.package);
+        let modules = packages.entry(rule.package).or_insert_with(|| modules(rule.package));
         let bound = |module: &&Module| {
             (rule.within.is_empty() || module.is_within(rule.within))
                 && !module.is_within(rule.except)
@@ -165,7 +166,7 @@ fn modules_name_only_what_they_may() {
             assert!(there, "{} has no module {name}: mend this rule", rule.package);
         }
         let banned = |module: &Module| {
-            let paths = module.paths(&modules).into_iter();
+            let paths = module.paths(modules).into_iter();
             paths
                 .filter(|path| rule.banned.iter().any(|banned| is_below(path, banned)))
                 .collect::<Vec<String>>()
@@ -186,6 +187,27 @@ fn modules_name_only_what_they_may() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Crates without circles between the modules of their root.
+const WITHOUT_CIRCLES: [&str; 3] = ["bench", "disk", "vector"];
+
+#[test]
+fn modules_use_each_other_in_one_direction() {
+    let mut circles = Vec::new();
+    for package in WITHOUT_CIRCLES {
+        let uses = uses(&modules(package));
+        assert!(!uses.is_empty(), "{package} has modules that use each other");
+        for ((from, to), files) in &uses {
+            // Everything that leads back from `to`.
+            let mut reached = BTreeSet::from([to]);
+            while uses.keys().any(|(a, b)| reached.contains(a) && reached.insert(b)) {}
+            if reached.contains(from) {
+                circles.push(format!("{package}: {from} uses {to} in a circle: {files:?}"));
+            }
+        }
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
 #[test]

@@ -1,22 +1,25 @@
-//! What the sources of the workspace name: a reader of paths, just good enough for the rules of
-//! [`crate::dependencies`].
+//! The modules of a crate and the paths that they name, read with `syn`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Ident, ImplItemFn, Item, ItemMod, ItemUse, Macro, Meta, MetaList, UseTree};
 
 /// The directory of all crates.
 pub(crate) fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory").to_owned()
 }
 
-/// A source file.
+/// A module and its source, without what is compiled for tests only.
 pub(crate) struct Module {
     pub(crate) file: PathBuf,
-    /// Its path below the crate's root.
+    /// Names of the modules from below the crate's root to this one.
     name: Vec<String>,
-    /// Without comments, literals and its own tests.
-    code: String,
+    found: Found,
 }
 
 impl Module {
@@ -30,292 +33,320 @@ impl Module {
         names.iter().any(|name| is_below(&self.path(), name))
     }
 
-    /// Whether `word` stands anywhere in its code.
+    /// True when `word` stands anywhere in its code.
     pub(crate) fn names(&self, word: &str) -> bool {
-        tokens(&self.code).contains(&Token::Name(word))
+        self.found.words.contains(word)
     }
 
     /// Every path that the module names, those of its own crate beginning with `crate::`.
     pub(crate) fn paths(&self, modules: &[Module]) -> BTreeSet<String> {
-        raw_paths(&self.code).into_iter().map(|path| self.resolve(path, modules)).collect()
+        self.found.paths.iter().map(|path| self.resolve(path, modules).join("::")).collect()
     }
 
-    fn resolve(&self, path: Vec<&str>, modules: &[Module]) -> String {
-        let parents = path.iter().take_while(|segment| **segment == "super").count();
-        let (base, rest) = match path[0] {
+    fn resolve(&self, path: &[String], modules: &[Module]) -> Vec<String> {
+        let parents = path.iter().take_while(|segment| *segment == "super").count();
+        let (base, rest) = match &*path[0] {
             "crate" => (&[][..], &path[1..]),
             "self" => (&self.name[..], &path[1..]),
             "super" => (&self.name[..self.name.len().saturating_sub(parents)], &path[parents..]),
             first => {
-                let child: Vec<&str> =
-                    self.name.iter().map(String::as_str).chain([first]).collect();
-                match modules.iter().any(|module| module.name == child) {
-                    true => (&self.name[..], &path[..]),
-                    false => return path.join("::"),
+                let is_child = |module: &Module| {
+                    module.name.split_last().is_some_and(|(last, parent)| {
+                        last == first && parent == self.name.as_slice()
+                    })
+                };
+                match modules.iter().any(is_child) {
+                    true => (&self.name[..], path),
+                    false => return path.to_vec(),
                 }
             }
         };
-        let segments = base.iter().map(String::as_str).chain(rest.iter().copied());
-        ["crate"].into_iter().chain(segments).collect::<Vec<_>>().join("::")
+        let root = ["crate".to_owned()];
+        root.iter().chain(base).chain(rest).cloned().collect()
     }
 }
 
-/// Whether `path` is `banned` or leads on from it.
+/// True when `path` is `banned` or leads on from it.
 pub(crate) fn is_below(path: &str, banned: &str) -> bool {
     path.strip_prefix(banned).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// All source files of a crate but those that are tests.
+/// All modules of a crate that are compiled without tests, the library's and the program's.
 pub(crate) fn modules(package: &str) -> Vec<Module> {
-    let root = crates().join(package).join("src");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
-    let modules: Vec<Module> = files
-        .into_iter()
-        .filter_map(|file| {
-            let below = file.strip_prefix(&root).expect("below its root").with_extension("");
-            let mut name: Vec<String> =
-                below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-            if name.iter().any(|part| matches!(part.as_str(), "tests" | "contract")) {
-                return None;
-            }
-            if matches!(name.last().map(String::as_str), Some("mod" | "lib" | "main")) {
-                name.pop();
-            }
-            let text = fs::read_to_string(&file).expect("sources are readable");
-            Some(Module { file, name, code: code_of(without_tests(&text)) })
-        })
-        .collect();
+    let source = crates().join(package).join("src");
+    let mut modules = Vec::new();
+    for root in ["lib.rs", "main.rs"].map(|name| source.join(name)) {
+        if root.exists() {
+            load(&root, Vec::new(), &mut modules);
+        }
+    }
     assert!(modules.len() > 5, "{package} has sources");
     modules
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
+/// Reads the module in `file` and those in files below it.
+fn load(file: &Path, name: Vec<String>, modules: &mut Vec<Module>) {
+    let text = fs::read_to_string(file).expect("sources are readable");
+    let code = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+    let directory = file.parent().expect("a file is in a directory");
+    for module in modules_in(file, name, Found::of(&code.items)) {
+        for child in &module.found.files {
+            let places = [format!("{child}.rs"), format!("{child}/mod.rs")];
+            let mut places = places.iter().map(|place| directory.join(place));
+            let place = places.find(|place| place.exists());
+            let place = place.unwrap_or_else(|| panic!("{file:?}: no file of {child}"));
+            load(&place, [&module.name[..], std::slice::from_ref(child)].concat(), modules);
         }
+        modules.push(module);
     }
 }
 
-/// The text up to its own tests, which stand at the end.
-fn without_tests(text: &str) -> &str {
-    let is_inline = |at: &usize| {
-        let line = text[*at..].lines().nth(1).unwrap_or_default();
-        line.starts_with("mod ") && line.ends_with('{')
-    };
-    let end = text.match_indices("#[cfg(test)]").map(|(at, _)| at).find(is_inline);
-    &text[..end.unwrap_or(text.len())]
+/// The module with what was found in it, and those within braces in it.
+fn modules_in(file: &Path, name: Vec<String>, mut found: Found) -> Vec<Module> {
+    let inner = std::mem::take(&mut found.inner).into_iter();
+    let inner =
+        inner.flat_map(|(child, found)| modules_in(file, [&name[..], &[child]].concat(), found));
+    let inner: Vec<Module> = inner.collect();
+    [Module { file: file.to_owned(), name, found }].into_iter().chain(inner).collect()
 }
 
-/// The text without comments and literals.
-fn code_of(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_after_name = code.chars().next_back().is_some_and(is_name_character);
-        let skipped = match first {
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '"' => end_of_string(rest),
-            '\'' => end_of_character(rest),
-            'r' | 'b' if !is_after_name => end_of_prefixed_string(rest),
-            _ => 0,
-        };
-        if skipped == 0 {
-            code.push(first);
-            rest = &rest[first.len_utf8()..];
-        } else {
-            code.push(' ');
-            rest = &rest[skipped..];
+/// Names in the code of one module.
+#[derive(Default)]
+struct Found {
+    words: BTreeSet<String>,
+    /// Paths of more than one segment, and all that are imported, as they are written.
+    paths: Vec<Vec<String>>,
+    /// Modules that stand in files of their own.
+    files: Vec<String>,
+    /// Modules that stand within braces.
+    inner: Vec<(String, Found)>,
+}
+
+impl Found {
+    fn of(items: &[Item]) -> Self {
+        let mut found = Self::default();
+        items.iter().for_each(|item| found.visit_item(item));
+        found
+    }
+
+    fn path(&mut self, path: &mut Vec<String>) {
+        if path.len() > 1 {
+            self.paths.push(std::mem::take(path));
         }
+        path.clear();
     }
-    code
-}
 
-/// Length of the string that `text` begins with.
-fn end_of_string(text: &str) -> usize {
-    // The opening quote ends nothing.
-    let mut is_escaped = true;
-    for (at, character) in text.char_indices() {
-        match character {
-            '"' if !is_escaped => return at + 1,
-            '\\' if !is_escaped => is_escaped = true,
-            _ => is_escaped = false,
-        }
-    }
-    text.len()
-}
-
-/// Length of the character literal that `text` begins with; 0 for a lifetime.
-fn end_of_character(text: &str) -> usize {
-    let mut characters = text.char_indices().skip(1);
-    match characters.next() {
-        Some((_, '\\')) => text[3..].find('\'').map_or(text.len(), |end| end + 4),
-        Some(_) => match characters.next() {
-            Some((at, '\'')) => at + 1,
-            _ => 0,
-        },
-        None => 0,
-    }
-}
-
-/// Length of the raw or byte string that `text` begins with; 0 for anything else.
-fn end_of_prefixed_string(text: &str) -> usize {
-    let after = text.strip_prefix('b').unwrap_or(text);
-    let Some(after) = after.strip_prefix('r') else {
-        let prefix = text.len() - after.len();
-        return if after.starts_with('"') { prefix + end_of_string(after) } else { 0 };
-    };
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    if !after[hashes..].starts_with('"') {
-        return 0;
-    }
-    let body = text.len() - after.len() + hashes + 1;
-    let end = format!("\"{}", "#".repeat(hashes));
-    text[body..].find(&end).map_or(text.len(), |at| body + at + end.len())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
-    Name(&'a str),
-    /// `::`
-    Below,
-    Other(char),
-}
-
-fn is_name_character(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
-}
-
-fn tokens(code: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    let mut rest = code.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let length = if is_name_character(first) {
-            let end = rest.find(|character| !is_name_character(character)).unwrap_or(rest.len());
-            tokens.push(Token::Name(&rest[..end]));
-            end
-        } else if rest.starts_with("::") {
-            tokens.push(Token::Below);
-            2
-        } else {
-            tokens.push(Token::Other(first));
-            first.len_utf8()
-        };
-        rest = rest[length..].trim_start();
-    }
-    tokens
-}
-
-/// Every path in `code` as it is written, with the groups of `use` taken apart.
-fn raw_paths(code: &str) -> Vec<Vec<&str>> {
-    let tokens = tokens(code);
-    let mut paths = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        match tokens[at] {
-            Token::Name("use") => {
-                at += 1;
-                use_tree(&tokens, &mut at, &[], &mut paths);
-            }
-            Token::Name(first) => {
-                let mut path = vec![first];
-                at += 1;
-                while let [Token::Below, Token::Name(next), ..] = tokens[at..] {
-                    path.push(next);
-                    at += 2;
-                }
-                if path.len() > 1 {
-                    paths.push(path);
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    paths
-}
-
-/// Reads one tree of a `use`, up to what ends it.
-fn use_tree<'a>(
-    tokens: &[Token<'a>],
-    at: &mut usize,
-    prefix: &[&'a str],
-    paths: &mut Vec<Vec<&'a str>>,
-) {
-    let mut path = prefix.to_vec();
-    while let Some(token) = tokens.get(*at) {
-        *at += 1;
-        match token {
-            // What follows is a name of the importer's own.
-            Token::Name("as") => *at += 1,
-            Token::Name(name) => path.push(name),
-            Token::Below | Token::Other('*') => {}
-            Token::Other('{') => {
-                while !matches!(tokens.get(*at), Some(Token::Other('}')) | None) {
-                    use_tree(tokens, at, &path, paths);
-                    if tokens.get(*at) == Some(&Token::Other(',')) {
-                        *at += 1;
+    /// The paths in the tokens of a macro or an attribute, which nobody but the macro can parse.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut path = Vec::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    self.words.insert(ident.to_string());
+                    if colons != 2 {
+                        self.path(&mut path);
                     }
+                    path.push(ident.to_string());
+                    colons = 0;
                 }
-                *at += 1;
-                return;
-            }
-            Token::Other(_) => {
-                *at -= 1;
-                break;
+                TokenTree::Punct(point) if point.as_char() == ':' => colons += 1,
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => self.path(&mut path),
             }
         }
+        self.path(&mut path);
     }
-    if !path.is_empty() {
-        paths.push(path);
+
+    fn tree(&mut self, mut prefix: Vec<String>, tree: &UseTree) {
+        match tree {
+            UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.tree(prefix, &path.tree);
+            }
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.tree(prefix.clone(), tree));
+            }
+            UseTree::Name(name) => {
+                prefix.push(name.ident.to_string());
+                self.paths.push(prefix);
+            }
+            UseTree::Rename(rename) => {
+                prefix.push(rename.ident.to_string());
+                self.paths.push(prefix);
+            }
+            UseTree::Glob(_) => self.paths.push(prefix),
+        }
     }
 }
 
-#[test]
-fn paths_are_found_and_nothing_else() {
-    let code = code_of(without_tests(
-        r##"
-        // use commented::out;
-        /* and::this */ use std::{fs as files, io::{self, Read}, net::*};
-        pub(crate) use super::{engine::Engine, log};
-        const A: &str = "in::text \" still::text";
-        const B: &str = r#"raw " text::too"#;
-        const C: (char, &[u8]) = ('"', b"bytes::too");
-        fn f<'a>(it: &'a crate::kv::Kv) -> std::fmt::Result { child::g::<redb::Error>(it) }
+impl<'ast> Visit<'ast> for Found {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let attributes = match item {
+            Item::Const(item) => &item.attrs,
+            Item::Enum(item) => &item.attrs,
+            Item::Fn(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            Item::Macro(item) => &item.attrs,
+            Item::Mod(item) => &item.attrs,
+            Item::Static(item) => &item.attrs,
+            Item::Struct(item) => &item.attrs,
+            Item::Trait(item) => &item.attrs,
+            Item::Type(item) => &item.attrs,
+            Item::Use(item) => &item.attrs,
+            _ => &Vec::new(),
+        };
+        if !attributes.iter().any(is_test_only) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !function.attrs.iter().any(is_test_only) {
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        let name = module.ident.to_string();
+        match &module.content {
+            Some((_, items)) => self.inner.push((name, Found::of(items))),
+            None => self.files.push(name),
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.tree(Vec::new(), &item.tree);
+        visit::visit_item_use(self, item);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let mut segments = path.segments.iter().map(|it| it.ident.to_string()).collect();
+        self.path(&mut segments);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        self.visit_path(&call.path);
+        self.tokens(call.tokens.clone());
+    }
+
+    fn visit_meta_list(&mut self, list: &'ast MetaList) {
+        self.visit_path(&list.path);
+        self.tokens(list.tokens.clone());
+    }
+
+    fn visit_ident(&mut self, ident: &'ast Ident) {
+        self.words.insert(ident.to_string());
+    }
+}
+
+/// True for `#[cfg(test)]`, and for conditions that tests and something else fulfil.
+fn is_test_only(attribute: &Attribute) -> bool {
+    fn is_test(condition: &Meta) -> bool {
+        let conditions = Punctuated::<Meta, syn::Token![,]>::parse_terminated;
+        match condition {
+            Meta::Path(path) => path.is_ident("test"),
+            Meta::List(list) if list.path.is_ident("any") || list.path.is_ident("all") => {
+                list.parse_args_with(conditions).is_ok_and(|all| all.iter().any(is_test))
+            }
+            _ => false,
+        }
+    }
+    attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|it| is_test(&it))
+}
+
+/// Which modules of a crate's root use which others, and in which files. A name that the root hands
+/// on is one of the module that it comes from; that the root hands it on is no use.
+pub(crate) fn uses(modules: &[Module]) -> BTreeMap<(String, String), BTreeSet<PathBuf>> {
+    let mut uses: BTreeMap<(String, String), BTreeSet<PathBuf>> = BTreeMap::new();
+    let root = modules.iter().filter(|module| module.name.is_empty());
+    let handed_on: Vec<Vec<String>> = root
+        .flat_map(|root| root.found.paths.iter().map(|path| root.resolve(path, modules)))
+        .collect();
+    for module in modules {
+        let Some(from) = module.name.first() else { continue };
+        for path in module.found.paths.iter().map(|path| module.resolve(path, modules)) {
+            let [first, name, ..] = &path[..] else { continue };
+            let path = handed_on.iter().find(|it| it.len() > 2 && it.last() == Some(name));
+            let to = path.map_or(name, |path| &path[1]);
+            let is_module = modules.iter().any(|module| module.name.first() == Some(to));
+            if first == "crate" && is_module && to != from {
+                uses.entry((from.clone(), to.clone())).or_default().insert(module.file.clone());
+            }
+        }
+    }
+    uses
+}
+
 #[cfg(test)]
 mod tests {
-        use tests::only;
-        "##,
-    ));
-    let found: Vec<String> = raw_paths(&code).iter().map(|path| path.join("::")).collect();
-    let expected = [
-        "std::fs",
-        "std::io::self",
-        "std::io::Read",
-        "std::net",
-        "super::engine::Engine",
-        "super::log",
-        "crate::kv::Kv",
-        "std::fmt::Result",
-        "child::g",
-        "redb::Error",
-    ];
-    assert_eq!(found, expected);
+    use super::*;
 
-    let module = |name: &[&str]| Module {
-        file: PathBuf::new(),
-        name: name.iter().map(|part| (*part).to_owned()).collect(),
-        code: code.clone(),
-    };
-    let modules = [module(&["a", "b"]), module(&["a", "b", "child"])];
-    let resolved = modules[0].paths(&modules);
-    for path in ["crate::a::engine::Engine", "crate::a::log", "crate::a::b::child::g"] {
-        assert!(resolved.contains(path), "{path} in {resolved:?}");
+    fn module(name: &[&str], text: &str) -> Vec<Module> {
+        let code = syn::parse_file(text).expect("code");
+        let name = name.iter().map(|part| (*part).to_owned()).collect();
+        modules_in(Path::new("f"), name, Found::of(&code.items))
     }
-    assert!(is_below("std::fs::read", "std::fs") && !is_below("std::fs_extra", "std::fs"));
+
+    #[test]
+    fn paths_are_found_and_nothing_else() {
+        let modules = module(
+            &["a", "b"],
+            r##"
+            // use commented::out;
+            /* and::this */ use std::{fs as files, io::{self, Read}, net::*};
+            pub(crate) use super::{engine::Engine, log};
+            const A: &str = "in::text \" still::text";
+            const B: &str = r#"raw " text::too"#;
+            const C: (char, &[u8]) = ('"', b"bytes::too");
+            #[derive(serde::Serialize)]
+            struct S(u8);
+            fn f<'a>(it: &'a crate::kv::Kv) -> std::fmt::Result { child::g::<redb::Error>(it) }
+            fn g(it: bool) { assert!(matches!(it, self::Some::A { b: super::C }), "{}", D::E) }
+            mod child { use super::super::log::Other; }
+            impl S { #[cfg(test)] fn only(&self) -> tests::Only {} }
+            #[cfg(any(test, feature = "fuzzing"))]
+            pub mod fuzzing;
+            #[cfg(test)]
+            mod tests { use tests::only; }
+            "##,
+        );
+        assert_eq!(modules.len(), 2);
+        let expected = [
+            "D::E",
+            "crate::a::C",
+            "crate::a::b::Some::A",
+            "crate::a::b::child::g",
+            "crate::a::engine::Engine",
+            "crate::a::log",
+            "crate::kv::Kv",
+            "redb::Error",
+            "serde::Serialize",
+            "std::fmt::Result",
+            "std::fs",
+            "std::io::Read",
+            "std::io::self",
+            "std::net",
+        ];
+        assert_eq!(Vec::from_iter(modules[0].paths(&modules)), expected);
+        assert_eq!(Vec::from_iter(modules[1].paths(&modules)), ["crate::a::log::Other"]);
+        assert!(modules[0].names("matches") && !modules[0].names("only"));
+        assert!(is_below("std::fs::read", "std::fs") && !is_below("std::fs_extra", "std::fs"));
+    }
+
+    #[test]
+    fn names_that_the_root_hands_on_are_uses_of_their_modules() {
+        let modules: Vec<Module> = [
+            module(&[], "pub use store::{Store, limits}; pub use name::Key;"),
+            module(&["name"], "use crate::Store; use std::name::Key;"),
+            module(&["store"], "use crate::store::limits; fn f() { super::name::g() }"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let uses: Vec<_> = uses(&modules).into_keys().collect();
+        let expected = [("name", "store"), ("store", "name")];
+        assert_eq!(uses, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
+    }
 }
