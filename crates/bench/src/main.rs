@@ -33,7 +33,7 @@ fn run(command: Command) -> Result<(), BenchError> {
         Command::Kv(kv) => show(&kv::run::run(&kv.options()?)?, "kv", &kv.run),
         Command::Vector(it) => show(&vector::run::run(&it.options()?)?, "vector", &it.run),
         Command::Limits(it) => show(&limits::run::run(&it.options()?)?, "limits", &it.run),
-        Command::VectorEngine(engine) => Ok(vector::worker::run_own(&engine.task)?),
+        Command::VectorEngine(engine) => Ok(vector::run_own(&engine.task)?),
         Command::KvEngine(engine) => Ok(kv::worker::run_own(&engine.task)?),
         Command::Render(arguments) => {
             let mut report = report::load(&arguments.report)?;

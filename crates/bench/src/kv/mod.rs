@@ -20,8 +20,5 @@ mod plain_redb;
 mod seen;
 mod work;
 
-pub(crate) use liteio::{LITEIO, LITEIO_MEMORY};
-pub(crate) use plain_redb::REDB;
-
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,10 @@ use std::sync::Mutex;
 
 use super::data::{Key, SEED, Value};
 use super::engine::{Candidate, Engine, Failure, NoSuchThing, Synced};
+use super::liteio::{LITEIO, LITEIO_MEMORY};
+use super::plain_redb::REDB;
 use super::task::{Task, Work};
-use super::{LITEIO, LITEIO_MEMORY, REDB, work};
+use super::work;
 use crate::worker::Phase;
 
 fn phases(candidate: &Candidate, directory: &Path, work: Work) -> Result<Vec<Phase>, Failure> {

@@ -1,8 +1,10 @@
 //! The process of an engine.
 
 use super::engine::Candidate;
+use super::liteio::{LITEIO, LITEIO_MEMORY};
+use super::plain_redb::REDB;
 use super::task::Task;
-use super::{LITEIO, LITEIO_MEMORY, REDB, work};
+use super::work;
 use crate::run::Outcome;
 
 /// Does the task in `argument` with the one of `candidates` that it names, and prints the outcome.

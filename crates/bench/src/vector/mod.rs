@@ -17,5 +17,7 @@ pub mod slots;
 pub mod task;
 pub mod worker;
 
+pub use roster::run_own;
+
 #[cfg(test)]
 mod tests;

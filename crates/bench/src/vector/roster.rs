@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::rows::{Kind, Place};
 use super::search::{ExactScan, LiteIoSearch};
 use super::slots::{LiteIoSlots, PlainFile};
-use super::worker::Candidate;
+use super::worker::{self, Candidate};
 use super::{search, slots};
 use crate::process::Launch;
 use crate::report::{Durability, Level, Published};
@@ -125,6 +125,14 @@ pub(crate) const OWN: [Candidate; 3] = [
 
 fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// Does a task with the engine of this program that it names, and prints the outcome.
+///
+/// # Errors
+/// Those of [`worker::run`].
+pub fn run_own(task: &str) -> std::io::Result<()> {
+    worker::run(&OWN, task)
 }
 
 impl Entry {

@@ -1,6 +1,5 @@
 //! The process of an engine.
 
-use super::roster::OWN;
 use super::task::{Task, Work};
 use crate::worker::{Failure, Outcome, Phase};
 
@@ -42,12 +41,4 @@ pub fn run(candidates: &[Candidate], argument: &str) -> std::io::Result<()> {
         None => Err(format!("{} has no such operation", task.engine).into()),
     };
     Outcome::of(&(candidate.version)(), phases).print()
-}
-
-/// Like [`run`], with the engines of this program.
-///
-/// # Errors
-/// As above.
-pub fn run_own(argument: &str) -> std::io::Result<()> {
-    run(&OWN, argument)
 }
