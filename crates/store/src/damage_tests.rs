@@ -166,3 +166,23 @@ fn a_record_under_another_key_is_found() {
     assert!(is_corrupt(fixture.get("a")));
     assert_eq!(fixture.damaged(), 1);
 }
+
+#[test]
+fn an_index_that_misses_or_misnames_the_null_version_is_found() {
+    let fixture = Fixture::new();
+    let Fixture { store, bucket, .. } = &fixture;
+    for versioning in [Versioning::Suspended, Versioning::Enabled] {
+        store.set_versioning(bucket, versioning).wait().expect("set");
+        let put = store.put_object(bucket, key("n"), stage(store), Default::default());
+        put.wait().expect("put");
+    }
+    let row = space::null_version(bucket.id, "n");
+    let stamp = fixture.value(&row);
+    assert_eq!((stamp.len(), fixture.damaged()), (16, 0));
+    fixture.write(&row, None);
+    assert_eq!(fixture.damaged(), 1, "the version is not in the index");
+    fixture.write(&row, Some(vec![7; 16]));
+    assert_eq!(fixture.damaged(), 2, "and the index names another");
+    fixture.write(&row, Some(stamp));
+    assert_eq!(fixture.damaged(), 0);
+}

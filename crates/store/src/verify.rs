@@ -141,12 +141,19 @@ impl Store {
     fn bucket_names(
         &self,
         damaged: &mut Vec<Damage>,
-    ) -> Result<HashMap<BucketId, BucketName>, StoreError> {
+    ) -> Result<HashMap<BucketId, VerifiedBucket>, StoreError> {
         let mut names = HashMap::new();
         self.walk(&self.snapshot()?, &space::bucket(""), &mut |key, value| {
             let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
             match BucketRecord::decode(key, value) {
-                Ok(record) => drop(name.map(|name| names.insert(record.id, name))),
+                Ok(record) => {
+                    let has_index = !record.is_version_1;
+                    drop(
+                        name.map(|name| {
+                            names.insert(record.id, VerifiedBucket { name, has_index })
+                        }),
+                    );
+                }
                 Err(error) => damaged.push(Damage {
                     bucket: name,
                     key: None,
@@ -199,9 +206,16 @@ type Pair = (Vec<u8>, Vec<u8>);
 /// Records read at a time; a record may hold as much as an inline body.
 const BATCH: usize = 128;
 
+/// A bucket whose record can be read.
+struct VerifiedBucket {
+    name: BucketName,
+    /// `true` when the history of its objects is indexed.
+    has_index: bool,
+}
+
 struct Verifier<'a> {
     store: &'a Store,
-    buckets: HashMap<BucketId, BucketName>,
+    buckets: HashMap<BucketId, VerifiedBucket>,
     vectors: VectorVerifier,
     report: VerifyReport,
 }
@@ -262,7 +276,9 @@ impl Verifier<'_> {
             Err(StoreError::Closed) => Err(StoreError::Closed),
             Err(error) if self.is_still_there(place, value)? => {
                 self.report.damaged.push(Damage {
-                    bucket: location.bucket.and_then(|id| self.buckets.get(&id).cloned()),
+                    bucket: location
+                        .bucket
+                        .and_then(|id| self.buckets.get(&id).map(|bucket| bucket.name.clone())),
                     key: location.key,
                     version: location.version,
                     what: error.to_string(),
@@ -295,6 +311,9 @@ impl Verifier<'_> {
         }
         let record = ObjectRecord::decode(place, value)?;
         location.version = Some(record.version_id());
+        if record.is_null && space::split_history(place).is_some() {
+            self.verify_is_indexed(location, &record.stamp)?;
+        }
         if record.is_delete_marker {
             return Ok(());
         }
@@ -343,6 +362,20 @@ impl Verifier<'_> {
 
     fn verify_part(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
         self.verify_part_bytes(&PartRecord::decode(place, value)?)
+    }
+
+    /// A version `null` of the history is named by the index.
+    fn verify_is_indexed(&self, location: &Location, stamp: &[u8]) -> Result<(), StoreError> {
+        let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
+        if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
+            return Ok(());
+        }
+        let snapshot = self.store.snapshot()?;
+        let row = snapshot.get(&space::null_version(id, key.as_str()))?;
+        match row.is_some_and(|row| *row == *stamp) {
+            true => Ok(()),
+            false => Err(StoreError::corrupt("the version null is not in its index")),
+        }
     }
 
     /// The index names the version `null` of the history.

@@ -136,9 +136,14 @@ impl PartRecord {
 
     /// The content, of inline bytes without them: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
-        match Self::decode_fields(place, bytes)? {
-            (_, _, StoredContent::Inline { .. }, _) => Ok(Content::default()),
-            (_, _, stored, _) => Content::from_stored(stored, &[]),
+        let (facts, _, stored, _) = Self::decode_fields(place, bytes)?;
+        if matches!(stored, StoredContent::Inline { .. }) {
+            return Ok(Content::default());
+        }
+        let content = Content::from_stored(stored, &[])?;
+        match content.bytes() == Some(facts.bytes) {
+            true => Ok(content),
+            false => Err(StoreError::corrupt("a part's size is not that of its manifest")),
         }
     }
 
@@ -217,6 +222,7 @@ mod tests {
         let content = Content::Parts { list: UploadId([0; 16]), count: 1, is_original: true };
         let nested = PartRecord { content, ..part.clone() }.encode(PLACE);
         PartRecord::decode(PLACE, &nested).expect_err("parts of parts");
+        PartRecord::decode_manifest(PLACE, &nested).expect_err("parts of parts");
 
         let (stored, body) = part.content.to_stored();
         let version_1 = [&record::encode(1, &(part.facts, stored))[..], body].concat();

@@ -112,18 +112,24 @@ impl ObjectRecord {
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (record, stored, body) = Self::decode_fields(place, bytes)?;
-        let content = Content::from_stored(stored, body.verified(WHAT)?)?;
-        if content.bytes().is_some_and(|bytes| bytes != record.bytes) {
-            return Err(StoreError::corrupt("an object's size is not that of its manifest"));
-        }
+        let content = record.checked(Content::from_stored(stored, body.verified(WHAT)?)?)?;
         Ok(Self { content, ..record })
+    }
+
+    /// The content, if it has the size of the object.
+    fn checked(&self, content: Content) -> Result<Content, StoreError> {
+        match content.bytes().is_none_or(|bytes| bytes == self.bytes) {
+            true => Ok(content),
+            false => Err(StoreError::corrupt("an object's size is not that of its manifest")),
+        }
     }
 
     /// The content, of inline bytes without them: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
-        match Self::decode_fields(place, bytes)? {
-            (_, StoredContent::Inline { .. }, _) => Ok(Content::default()),
-            (_, stored, _) => Content::from_stored(stored, &[]),
+        let (record, stored, _) = Self::decode_fields(place, bytes)?;
+        match stored {
+            StoredContent::Inline { .. } => Ok(Content::default()),
+            stored => record.checked(Content::from_stored(stored, &[])?),
         }
     }
 
