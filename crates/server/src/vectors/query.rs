@@ -1,7 +1,5 @@
 //! QueryVectors.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-
 use liteio_store::limits::TOP_K_MAX;
 use liteio_store::vectors::{Hit, QueryPosition, QueryText, VectorQuery};
 use serde::{Serialize, Serializer};
@@ -35,9 +33,10 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let top_k = top_k as usize;
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
     // A token continues the same query only, whatever is wanted of its results.
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(format!("{query:?}"));
-    let scope = format!("query {} {} {hash:x}", index.bucket, index.name);
-    query.after = token.map(|token| position(&scope, &token)).transpose()?;
+    let scope = |query: &VectorQuery| {
+        format!("query {} {} {:x}", index.bucket, index.name, query.fingerprint())
+    };
+    query.after = token.map(|token| position(&scope(&query), &token)).transpose()?;
     query.with_metadata = with_metadata;
     query.with_scores = with_scores;
     let found = call.app.store.query_vectors(&index, &query)?;
@@ -45,7 +44,7 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     answer(&Found {
         vectors: found.hits.iter().map(vector).collect(),
         distance_metric: metric_name(index.metric),
-        next_token: found.next.map(|next| page_token::after(&scope, &next.to_string())),
+        next_token: found.next.map(|next| page_token::after(&scope(&query), &next.to_string())),
     })
 }
 

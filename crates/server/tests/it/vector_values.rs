@@ -254,3 +254,57 @@ async fn whole_numbers_are_compared_with_others_exactly() {
         assert!(got.contains(r#""n":1.2345678901234568e+29"#), "{got}");
     }
 }
+
+#[tokio::test]
+async fn a_token_continues_its_own_query_and_no_other() {
+    for server in both().await {
+        make_index(&server).await;
+        let text = "x".repeat(30_000);
+        let vectors: Vec<Value> = (0..50)
+            .map(|number| {
+                let metadata = json!({"n": 7, "text": text});
+                let data = json!({"float32": [1, number, 3]});
+                json!({"key": number.to_string(), "data": data, "metadata": metadata})
+            })
+            .collect();
+        call(&server, "PutVectors", put_body(&Value::from(vectors).to_string())).await;
+
+        let query = |rest: &str, token: &Value| {
+            query_body(&format!(r#""returnMetadata":true,{rest},"nextToken":{token}"#))
+        };
+        let own = r#""topK":50,"filter":{"n":7},"queryVector":{"float32":[1,2,0.5]}"#;
+        let first = call(&server, "QueryVectors", query(own, &Value::Null)).await;
+        let again = call(&server, "QueryVectors", query(own, &Value::Null)).await;
+        let token = &first["nextToken"];
+        assert!(token.is_string(), "it is longer than a page");
+        assert_eq!(token, &again["nextToken"]);
+        // Written otherwise it is the same query, and what is wanted of its results is free.
+        let same = [
+            own,
+            r#""queryVector":{"float32":[1.0,0.2e1,5E-1]},"filter":{"n":{"$eq":7}},"topK":50"#,
+            r#""returnDistance":true,"topK":50,"filter":{"n":7},"queryVector":{"float32":[1,2,0.5]}"#,
+        ];
+        for rest in same {
+            let second = call(&server, "QueryVectors", query(rest, token)).await;
+            let keys = |page: &Value| -> Vec<String> {
+                let vectors = page["vectors"].as_array().expect("a list").iter();
+                vectors.map(|vector| vector["key"].to_string()).collect()
+            };
+            let mut keys = [keys(&first), keys(&second)].concat();
+            keys.sort();
+            keys.dedup();
+            assert_eq!(keys.len(), 50, "{rest}");
+        }
+        let others = [
+            r#""topK":49,"filter":{"n":7},"queryVector":{"float32":[1,2,0.5]}"#,
+            r#""topK":50,"filter":{"n":8},"queryVector":{"float32":[1,2,0.5]}"#,
+            r#""topK":50,"queryVector":{"float32":[1,2,0.5]}"#,
+            r#""topK":50,"filter":{"n":7},"queryVector":{"float32":[1,2,0.50000006]}"#,
+            r#""topK":50,"filter":{"n":7},"queryVector":{"float32":[1,2,-0.5]}"#,
+        ];
+        for rest in others {
+            let response = server.vectors("QueryVectors", query(rest, token)).send().await;
+            expect_invalid(&response, "nextToken", "no token of this listing");
+        }
+    }
+}

@@ -37,6 +37,7 @@ mod check;
 mod columns;
 mod delete;
 mod filter;
+mod fingerprint;
 mod fuse;
 mod get;
 mod index;
