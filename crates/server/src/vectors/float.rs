@@ -1,8 +1,9 @@
 //! Numbers in JSON, as the nearest `f32`.
 //!
-//! Most numbers that clients send have 17 digits or so, at which the standard library takes its
-//! slower ways. Here a number is computed as `f64`, which is off by at most two units in its last place;
-//! only where that could decide between two `f32` does the standard library decide.
+//! Nearly all numbers that clients send are a digit, a point and up to 17 digits. They have a way of
+//! their own, for `fast-float2` takes 1.3 times as long for a whole body of them. The number is computed
+//! as `f64`, which is off by at most two units in its last place; wherever that could decide between
+//! two `f32`, and for every other kind of number, `fast-float2` decides.
 
 /// Powers of ten that `f64` holds exactly.
 const POWERS: [f64; 23] = [
@@ -14,16 +15,14 @@ const POWERS: [f64; 23] = [
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Digits that fit into 64 bits. Later ones are less than a unit in the last place of an `f64`.
-const DIGITS_MAX: u32 = 19;
-
 /// Bits that `f64` has and `f32` has not, and the middle between two `f32` in them.
 const EXTRA: u64 = (1 << 29) - 1;
 const MIDDLE: u64 = 1 << 28;
 /// So far from the middle nothing is in doubt.
 const DOUBT: u64 = 8;
 
-/// The number that `text` begins with, and its length; `None` when it begins with none.
+/// The number that `text` begins with, and its length; `None` when it begins with none. Beyond the
+/// range of `f32` it is infinite.
 pub(super) fn parse(text: &[u8]) -> Option<(f32, usize)> {
     plain(text).or_else(|| any(text))
 }
@@ -50,122 +49,41 @@ fn plain(text: &[u8]) -> Option<(f32, usize)> {
         }
     }
     let is_whole = at > 2 && !matches!(text[at], b'e' | b'E' | b'0'..=b'9');
-    let value = quick(mantissa, 2 - at as i32).filter(|_| is_whole)?;
+    let value = quick(mantissa, at - 2).filter(|_| is_whole)?;
     Some((if is_negative { -value } else { value }, at + usize::from(is_negative)))
 }
 
-/// Any number.
-fn any(text: &[u8]) -> Option<(f32, usize)> {
-    let mut scan = Scan { text, at: 0, mantissa: 0, digits: 0, exponent: 0 };
-    let is_negative = scan.skip(b'-');
-    scan.whole()?;
-    if scan.skip(b'.') {
-        scan.fraction()?;
-    }
-    if scan.skip(b'e') || scan.skip(b'E') {
-        scan.power()?;
-    }
-    let value = match quick(scan.mantissa, scan.exponent) {
-        Some(value) if is_negative => -value,
-        Some(value) => value,
-        None => std::str::from_utf8(&text[..scan.at]).ok()?.parse().ok()?,
-    };
-    Some((value, scan.at))
-}
-
-/// `mantissa` times ten to the power of `exponent`, where that is certain.
-fn quick(mantissa: u64, exponent: i32) -> Option<f32> {
+/// `mantissa` with a point before its last `decimals` digits, where that is certain.
+fn quick(mantissa: u64, decimals: usize) -> Option<f32> {
     if mantissa == 0 {
         return Some(0.0);
     }
-    let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
-    let value = match exponent < 0 {
-        true => mantissa as f64 / power,
-        false => mantissa as f64 * power,
-    };
-    let is_normal = value >= f64::from(f32::MIN_POSITIVE) && value < f64::from(f32::MAX);
+    let value = mantissa as f64 / POWERS.get(decimals)?;
+    let is_normal = value >= f64::from(f32::MIN_POSITIVE);
     let is_certain = (value.to_bits() & EXTRA).abs_diff(MIDDLE) > DOUBT;
     (is_normal && is_certain).then_some(value as f32)
 }
 
-struct Scan<'text> {
-    text: &'text [u8],
-    at: usize,
-    mantissa: u64,
-    /// Of the mantissa, without zeros in front.
-    digits: u32,
-    exponent: i32,
+/// Any number.
+fn any(text: &[u8]) -> Option<(f32, usize)> {
+    if !begins_as_json(text) {
+        return None;
+    }
+    let (value, length) = fast_float2::parse_partial(text).ok()?;
+    // A power without digits is left behind: then it is no number of JSON.
+    let is_whole = !matches!(text.get(length), Some(b'e' | b'E'));
+    is_whole.then_some((value, length))
 }
 
-impl Scan<'_> {
-    fn skip(&mut self, byte: u8) -> bool {
-        let is_there = self.text.get(self.at) == Some(&byte);
-        self.at += usize::from(is_there);
-        is_there
-    }
-
-    fn digit(&mut self) -> Option<u8> {
-        let digit = self.text.get(self.at)?.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        self.at += 1;
-        Some(digit)
-    }
-
-    /// Whether the digit was taken into the mantissa.
-    fn push(&mut self, digit: u8) -> bool {
-        if self.digits >= DIGITS_MAX {
-            return false;
-        }
-        self.mantissa = self.mantissa * 10 + u64::from(digit);
-        self.digits += u32::from(self.mantissa > 0);
-        true
-    }
-
-    /// Without zeros in front, as JSON has it.
-    fn whole(&mut self) -> Option<()> {
-        let mut digit = self.digit()?;
-        if digit == 0 {
-            return if self.digit().is_none() { Some(()) } else { None };
-        }
-        loop {
-            if !self.push(digit) {
-                self.exponent = self.exponent.saturating_add(1);
-            }
-            match self.digit() {
-                Some(next) => digit = next,
-                None => return Some(()),
-            }
-        }
-    }
-
-    fn fraction(&mut self) -> Option<()> {
-        let mut digit = self.digit()?;
-        loop {
-            if self.push(digit) {
-                self.exponent = self.exponent.saturating_sub(1);
-            }
-            match self.digit() {
-                Some(next) => digit = next,
-                None => return Some(()),
-            }
-        }
-    }
-
-    fn power(&mut self) -> Option<()> {
-        let is_negative = self.skip(b'-');
-        if !is_negative {
-            self.skip(b'+');
-        }
-        let mut power = i32::from(self.digit()?);
-        while let Some(digit) = self.digit() {
-            power = power.saturating_mul(10).saturating_add(i32::from(digit));
-        }
-        let power = if is_negative { -power } else { power };
-        self.exponent = self.exponent.saturating_add(power);
-        Some(())
-    }
+/// True for what JSON allows before the power of a number. `fast-float2` takes more: a plus sign,
+/// zeros in front, a point without digits on either side, names.
+fn begins_as_json(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let has_zeros_in_front = whole > 1 && digits[0] == b'0';
+    let fraction = digits[whole..].strip_prefix(b".");
+    let has_digits = fraction.is_none_or(|it| it.first().is_some_and(u8::is_ascii_digit));
+    whole > 0 && !has_zeros_in_front && has_digits
 }
 
 /// The number that the digits in front are, and how many they are. It is computed for all at once:
