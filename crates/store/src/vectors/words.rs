@@ -1,6 +1,6 @@
 //! Texts become words to search for.
 
-use rust_stemmers::{Algorithm, Stemmer};
+use frostem::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::meta::vector::Language;
@@ -25,12 +25,13 @@ impl Analyzer {
             Some(Language::Portuguese) => Some(Algorithm::Portuguese),
             Some(Language::Italian) => Some(Algorithm::Italian),
             Some(Language::German) => Some(Algorithm::German),
-            Some(Language::Dutch) => Some(Algorithm::Dutch),
+            // Not `Dutch`, whose stems are other ones than Dutch texts had here so far.
+            Some(Language::Dutch) => Some(Algorithm::DutchPorter),
             Some(Language::Chinese | Language::Japanese | Language::Korean) | None => None,
         };
         let by_pairs =
             matches!(language, Some(Language::Chinese | Language::Japanese | Language::Korean));
-        Self { stemmer: algorithm.map(Stemmer::create), by_pairs }
+        Self { stemmer: algorithm.map(Stemmer::new), by_pairs }
     }
 
     /// Calls `word` with every word of a text, in lower case and brought to its stem.
@@ -111,5 +112,51 @@ mod tests {
             assert_eq!(words(language, text), expected, "{text}");
         }
         assert_eq!(words(None, &"ü".repeat(1000))[0].len(), 128);
+    }
+
+    #[test]
+    fn languages_with_stems_have_those_of_their_grammar() {
+        let rows: [(Language, &str, &[&str]); 7] = [
+            (Language::English, "connections connected", &["connect", "connect"]),
+            (Language::French, "continuellement continuité", &["continuel", "continu"]),
+            (Language::Spanish, "cheques chicas", &["chequ", "chic"]),
+            (Language::Portuguese, "boataria boates", &["boat", "boat"]),
+            (Language::Italian, "abbandonata abbandonato", &["abbandon", "abbandon"]),
+            (Language::German, "aufeinander aufenthalten", &["aufeinand", "aufenthalt"]),
+            (Language::Dutch, "lichamelijk opheffing", &["licham", "opheff"]),
+        ];
+        for (language, text, expected) in rows {
+            assert_eq!(words(Some(language), text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_of_any_script_have_words_in_every_language() {
+        use Language::*;
+        let texts = [
+            "Ο Ηλιος ΑΝΑΤΕΛΛΕΙ αΰριο ΐ ΰ σς Σ καλημέρα κόσμε τριακόσιοι",
+            "İstanbul ŞİMDİ ǅ ŉ ß ﬃ",
+            "привет мир, Москва ёжик",
+            "مرحبا بالعالم",
+            "नमस्ते दुनिया",
+            "e\u{301}te\u{301} \u{301}\u{302} a\u{10ffff}b \u{1f980}s",
+            "''s s' 's a'b'c ''''",
+            "東京都 서울시 书",
+        ];
+        let languages = [
+            English, French, Spanish, Portuguese, Italian, German, Dutch, Chinese, Japanese, Korean,
+        ];
+        for language in languages.map(Some).into_iter().chain([None]) {
+            for text in texts {
+                for suffix in ["", "ing", "ement", "ς", "\u{345}"] {
+                    words(language, &text.replace(' ', &format!("{suffix} ")));
+                }
+                // From every start, so that words begin everywhere.
+                for (start, _) in text.char_indices() {
+                    words(language, &text[start..]);
+                }
+            }
+            assert!(words(language, texts[0]).len() > 8, "{language:?}");
+        }
     }
 }
