@@ -6,8 +6,8 @@ use crate::kv::{Read, Write};
 use crate::meta::space;
 use crate::pending::Committed;
 use crate::{
-    BodyOptions, Bucket, BucketName, DocumentKind, ListQuery, ListVersionsQuery, ObjectKey, Owner,
-    PartNumber, ReadSelection, StagedBody, Store, StoreConfig, StoreError, UploadId, Versioning,
+    BodyOptions, Bucket, BucketName, DocumentKind, GetOptions, ListQuery, ListVersionsQuery,
+    ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId, Versioning,
 };
 
 /// A store with one record of every kind of the object family, of which two are versions of `a`.
@@ -82,8 +82,8 @@ impl Fixture {
     }
 
     fn get(&self, object: &str) -> Result<(), StoreError> {
-        let whole = |_: &_| Ok(ReadSelection::Whole);
-        self.store.get_object(&self.bucket, &key(object), None, &whole).map(drop)
+        let opened = self.store.get_object(&self.bucket, &key(object), &GetOptions::default());
+        Ok(opened.map(drop)?)
     }
 
     fn damaged(&self) -> usize {

@@ -68,7 +68,7 @@
 //!
 //! ```
 //! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
-//! use liteio_store::{BodyOptions, ObjectKey, PutOptions, ReadSelection};
+//! use liteio_store::{BodyOptions, ByteRange, GetOptions, ObjectKey, PutOptions, Selection};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
@@ -81,10 +81,11 @@
 //! let put = store.put_object(&bucket, key.clone(), body.finish()?, PutOptions::default());
 //! assert_eq!(put.wait()?.etag.to_string(), "5d41402abc4b2a76b9719d911017c592");
 //!
-//! let (object, _, mut reader) =
-//!     store.get_object(&bucket, &key, None, &|_| Ok(ReadSelection::Range(1..4)))?;
-//! assert_eq!(object.bytes, 5);
-//! assert_eq!(reader.next()?.as_deref(), Some(&b"ell"[..]));
+//! let select = Selection::Range(ByteRange::FromTo { first: 1, last: 3 });
+//! let options = GetOptions { select, ..GetOptions::default() };
+//! let mut opened = store.get_object(&bucket, &key, &options)?;
+//! assert_eq!(opened.found.object.bytes, 5);
+//! assert_eq!(opened.reader.next()?.as_deref(), Some(&b"ell"[..]));
 //!
 //! let deleted = store.delete_object(&bucket, key, None, Default::default()).wait()?;
 //! assert!(deleted.existed);
@@ -269,9 +270,10 @@ pub use multipart::{
 pub use name::{BucketId, BucketName, IndexId, ObjectKey, PartNumber, UploadId, VersionId};
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
-    DeleteOutcome, DeleteTarget, ListEntry, ListPage, ListQuery, ListStart, ListToken,
-    ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectReader, ObjectVersion, Owner,
-    PartInfo, PutOptions, ReadSelection, StagedBody, StoredBytes, VersionEntry, VersionPage,
+    DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,
+    ListStart, ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata,
+    ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions,
+    ReadError, Selection, StagedBody, StoredBytes, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
 #[cfg(any(test, feature = "test-util"))]

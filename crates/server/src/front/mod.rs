@@ -7,7 +7,6 @@ pub(crate) mod check;
 mod error_document;
 pub(crate) mod exchange;
 mod handler;
-pub(crate) mod lenient;
 pub(crate) mod limits;
 pub(crate) mod request_id;
 

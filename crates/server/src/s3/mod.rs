@@ -16,6 +16,7 @@ mod dispatch;
 mod document;
 mod error;
 mod lane;
+mod lenient;
 mod limits;
 mod metadata;
 mod multipart;

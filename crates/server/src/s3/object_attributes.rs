@@ -1,7 +1,7 @@
 //! GetObjectAttributes.
 
 use http::header::LAST_MODIFIED;
-use liteio_store::{ObjectVersion, PartInfo, PartNumber};
+use liteio_store::{GetOptions, ObjectPartPage, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
 use s3s::{S3Result, s3_error};
 
@@ -55,27 +55,25 @@ pub(super) async fn get_object_attributes(
         after: after_part(input.part_number_marker)?,
         max: page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?,
     };
-    let object = app.store.head_object(&bucket, &key, version.as_ref());
-    let object = object.map_err(error::from_store)?;
-    // Parts are listed only where they have checksums; else only their number is told.
-    let parts = match (wanted.parts && object.part_count.is_some(), &object.checksum) {
-        (true, Some(_)) => {
-            let (store, version) = (app.store.clone(), object.version_id);
-            let (after, max) = (page.after, page.max + 1);
-            let parts = blocking(app, move || {
-                store.list_object_parts(&bucket, &key, Some(&version), after, max)
-            });
-            parts.await?
-        }
-        _ => Vec::new(),
+    let found = if wanted.parts {
+        let (store, PartsPage { after, max }) = (app.store.clone(), page);
+        blocking(app, move || store.list_object_parts(&bucket, &key, version.as_ref(), after, max))
+            .await?
+    } else {
+        let options = GetOptions { version, ..GetOptions::default() };
+        let found = app.store.head_object(&bucket, &key, &options);
+        let object = found.map_err(|error| error::from_store(error.into()))?.object;
+        ObjectPartPage { object, parts: Vec::new(), is_truncated: false }
     };
-    let mut response = xml_response(document(&object, wanted, &page, &parts));
+    let object = &found.object;
+    let mut response = xml_response(document(&found, wanted, page));
     response.headers.insert(LAST_MODIFIED, http_date(object.modified_ms)?);
-    metadata::insert_version(&mut response.headers, &object)?;
+    metadata::insert_version(&mut response.headers, object)?;
     Ok(response)
 }
 
-/// Where a page of parts begins, and how long it may be.
+/// Start and length of a page of parts.
+#[derive(Clone, Copy, Debug)]
 struct PartsPage {
     after: Option<PartNumber>,
     max: usize,
@@ -93,13 +91,9 @@ fn after_part(marker: Option<i32>) -> S3Result<Option<PartNumber>> {
     }
 }
 
-fn document(
-    object: &ObjectVersion,
-    wanted: Wanted,
-    page: &PartsPage,
-    parts: &[PartInfo],
-) -> bytes::Bytes {
-    let mut xml = XmlWriter::new("GetObjectAttributesResponse", 128 * parts.len());
+fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::Bytes {
+    let object = &found.object;
+    let mut xml = XmlWriter::new("GetObjectAttributesResponse", 128 * found.parts.len());
     if wanted.etag {
         // Without quotes, here alone.
         xml.value("ETag", object.etag);
@@ -110,7 +104,7 @@ fn document(
         xml.close("Checksum");
     }
     if let Some(count) = object.part_count.filter(|_| wanted.parts) {
-        write_parts(&mut xml, count, page, parts);
+        write_parts(&mut xml, count, page, found);
     }
     if wanted.storage_class {
         let class = metadata::storage_class_or_standard(object.metadata.storage_class.as_deref());
@@ -122,16 +116,18 @@ fn document(
     xml.finish()
 }
 
-fn write_parts(xml: &mut XmlWriter, count: u32, page: &PartsPage, parts: &[PartInfo]) {
+fn write_parts(xml: &mut XmlWriter, count: u32, page: PartsPage, found: &ObjectPartPage) {
     xml.open("ObjectParts");
     xml.value("PartsCount", count);
-    if !parts.is_empty() {
-        let shown = &parts[..parts.len().min(page.max)];
+    // Parts are listed only where they have checksums; else only their number is told.
+    let has_parts = !found.parts.is_empty() || found.is_truncated;
+    if has_parts && found.object.checksum.is_some() {
+        let shown = &found.parts;
         let marker = page.after.map_or(0, PartNumber::get);
         xml.value("PartNumberMarker", marker);
         xml.value("NextPartNumberMarker", shown.last().map_or(marker, |part| part.number.get()));
         xml.value("MaxParts", page.max);
-        xml.value("IsTruncated", parts.len() > page.max);
+        xml.value("IsTruncated", found.is_truncated);
         for part in shown {
             xml.open("Part");
             xml.value("PartNumber", part.number);

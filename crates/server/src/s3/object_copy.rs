@@ -1,7 +1,9 @@
 //! CopyObject, and what it has in common with UploadPartCopy.
 
 use http::{Extensions, HeaderMap, HeaderName};
-use liteio_store::{CopyOptions, CopyOutcome, ObjectId, ObjectVersion, StoreError, VersionId};
+use liteio_store::{
+    CopyOptions, CopyOutcome, GetOptions, ObjectId, ObjectVersion, StoreError, VersionId,
+};
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
 };
@@ -96,8 +98,9 @@ pub(super) fn source(
 
 /// The source as it is now, if it is small enough to be copied in one piece.
 fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
-    let found = app.store.head_object(&source.bucket, &source.key, source.version.as_ref());
-    let found = found.map_err(from_copy)?;
+    let options = GetOptions { version: source.version, ..GetOptions::default() };
+    let found = app.store.head_object(&source.bucket, &source.key, &options);
+    let found = found.map_err(|error| from_copy(error.into()))?.object;
     let bytes_max = liteio_store::limits::PART_BYTES_MAX;
     if found.bytes > bytes_max {
         return Err(S3Error::with_message(

@@ -1,6 +1,7 @@
 //! Multipart uploads.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::checksum::checksums;
 use crate::harness::{self, TestServer, base64, etag, hex, md5};
@@ -319,6 +320,51 @@ async fn checksums_of_parts_make_that_of_the_object() {
             assert_eq!(attributes.element("StorageClass"), "STANDARD");
         }
     }
+}
+
+/// An object of one part, whose length and bytes `seed` decides.
+async fn upload_of(server: &TestServer, seed: u8) {
+    let algorithm = [("x-amz-checksum-algorithm", "CRC32"), ("x-amz-checksum-type", "COMPOSITE")];
+    let upload = create(server, &algorithm).await;
+    let part = part_bytes(seed, 100 + usize::from(seed));
+    server.put(&part_path(&upload, 1), &part).await.expect_status(200);
+    let document = document(&[(1, &etag(&part))]);
+    server.post(&complete_path(&upload), document).await.expect_status(200);
+}
+
+/// While the object is replaced again and again, what one answer says of it is of one object:
+/// the checksum is that of the part, and the sizes of the parts add up to that of the object.
+#[tokio::test]
+async fn an_answer_about_a_part_is_of_one_object_while_it_is_replaced() {
+    const ANSWERS: usize = 300;
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    upload_of(&server, 1).await;
+    let is_over = AtomicBool::new(false);
+    let replace = async {
+        for seed in (2..=255).cycle() {
+            if is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            upload_of(&server, seed).await;
+        }
+    };
+    let look = async {
+        for _ in 0..ANSWERS {
+            let part = server.request("GET", "/mine/key?partNumber=1");
+            let part = part.header("x-amz-checksum-mode", "ENABLED").send().await;
+            let part = part.expect_status(206);
+            let expected = checksums(&part.body)[0].1.clone();
+            assert_eq!(part.header("x-amz-checksum-crc32"), Some(expected.as_str()));
+
+            let about = server.request("GET", "/mine/key?attributes");
+            let about = about.header("x-amz-object-attributes", "ObjectParts,ObjectSize");
+            let about = about.send().await.expect_status(200);
+            assert_eq!(about.element("ObjectSize"), about.element("Size"));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    };
+    futures_util::future::join(replace, look).await;
 }
 
 #[tokio::test]

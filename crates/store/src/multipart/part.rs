@@ -14,13 +14,14 @@ use crate::meta::object::Extensions;
 use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
-use crate::object::copy::{check_read, check_source};
+use crate::object::copy::check_source;
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
 use crate::object::release::{WakeReclaimer, release};
-use crate::object::{BodyOptions, ObjectId, ReadSelection, StagedBody};
+use crate::object::{BodyOptions, GetOptions, ObjectId, Selection, StagedBody};
 use crate::pending::{Committed, Pending};
 use crate::precondition::ReadConditions;
+use crate::range::ByteRange;
 use crate::store::{Shared, Store};
 
 /// An uploaded part.
@@ -121,17 +122,32 @@ impl Store {
     ) -> Result<CopyPartOutcome, StoreError> {
         let upload = self.upload(&target.bucket, &target.key, &target.id)?;
         let algorithms: Vec<_> = upload.checksum.iter().map(|(algorithm, _)| *algorithm).collect();
-        let mut opened =
-            self.open_object(&source.bucket, &source.key, source.version.as_ref(), &|object| {
-                check_read(&options.conditions, &object.etag, object.modified_ms)?;
-                select(options.range, object.bytes)
-            })?;
-        let range = opened.reader.range();
+        let wanted = GetOptions {
+            version: source.version,
+            conditions: options.conditions.clone(),
+            select: options.range.map_or(Selection::Whole, |(first, last)| {
+                Selection::Range(ByteRange::FromTo { first, last })
+            }),
+        };
+        let opened = self.get_object(&source.bucket, &source.key, &wanted);
+        let mut opened = opened.map_err(|error| match StoreError::from(error) {
+            // A copy has nothing to renew.
+            StoreError::NotModified => {
+                let condition = options.conditions.validator_name();
+                StoreError::PreconditionFailed { condition }
+            }
+            error => error,
+        })?;
+        let object_bytes = opened.found.object.bytes;
+        if options.range.is_some_and(|(_, last)| last >= object_bytes) {
+            return Err(StoreError::InvalidRange { object_bytes });
+        }
+        let range = opened.found.range.clone();
         let bytes = range.end - range.start;
         if bytes > PART_BYTES_MAX {
             return Err(StoreError::PartTooLarge { bytes, maximum: PART_BYTES_MAX });
         }
-        let shared = self.shared_pieces(&opened.content, &range)?;
+        let shared = self.shared_pieces(&opened.found.content, &range)?;
         let (digests, content, blob) = match shared {
             Some(content) => {
                 let mut digests = DigestSet::new(&algorithms);
@@ -150,7 +166,7 @@ impl Store {
             }
         };
         let staged = blob.clone();
-        let (target, source, stamp) = (target.clone(), source.clone(), opened.stamp);
+        let (target, source, stamp) = (target.clone(), source.clone(), opened.found.stamp);
         let conditions = options.conditions.clone();
         let pending = self.update(move |write, shared| {
             let upload = target.require(write)?;
@@ -161,7 +177,7 @@ impl Store {
                 // Another object by now: its conditions, its range and its bytes are all to be seen anew.
                 return Err(StoreError::ConditionalRequestConflict);
             }
-            check_source(&conditions, &record)?;
+            check_source(&conditions, &record.etag, record.modified_ms)?;
             if blob.is_none() {
                 reference::retain(&content, write)?;
             }
@@ -205,16 +221,6 @@ impl Store {
 
 /// Attempts of a copy whose source is replaced while its bytes are read.
 const ATTEMPTS: usize = 4;
-
-fn select(range: Option<(u64, u64)>, object_bytes: u64) -> Result<ReadSelection, StoreError> {
-    match range {
-        None => Ok(ReadSelection::Whole),
-        Some((first, last)) if first <= last && last < object_bytes => {
-            Ok(ReadSelection::Range(first..last + 1))
-        }
-        Some(_) => Err(StoreError::InvalidRange { object_bytes }),
-    }
-}
 
 /// The part of an upload that is written.
 #[derive(Clone, Debug)]

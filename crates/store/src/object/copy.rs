@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
-use super::{ObjectId, ObjectVersion, ReadSelection};
+use super::{GetOptions, ObjectId, ObjectVersion};
 use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
-use crate::meta::object::{Extensions, ObjectRecord};
+use crate::meta::object::Extensions;
 use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
@@ -98,20 +98,14 @@ impl Store {
         source: &ObjectId,
         algorithm: ChecksumAlgorithm,
     ) -> Result<Computed, StoreError> {
-        let has_it = |object: &ObjectVersion| {
-            object.checksum.filter(|checksum| checksum.value.algorithm == algorithm)
-        };
-        let mut opened =
-            self.open_object(&source.bucket, &source.key, source.version.as_ref(), &|object| {
-                Ok(match has_it(object) {
-                    Some(_) => ReadSelection::Nothing,
-                    None => ReadSelection::Whole,
-                })
-            })?;
-        let stamp = opened.stamp;
-        if let Some(checksum) = has_it(&opened.object) {
-            return Ok(Computed { stamp, checksum });
+        let options = GetOptions { version: source.version, ..GetOptions::default() };
+        let found = self.head_object(&source.bucket, &source.key, &options)?;
+        let has_it = |checksum: &ObjectChecksum| checksum.value.algorithm == algorithm;
+        if let Some(checksum) = found.object.checksum.filter(has_it) {
+            return Ok(Computed { stamp: found.stamp, checksum });
         }
+        let mut opened = self.get_object(&source.bucket, &source.key, &options)?;
+        let stamp = opened.found.stamp;
         let mut set = ChecksumSet::new(&[algorithm]);
         while let Some(bytes) = opened.reader.next()? {
             set.update(&bytes);
@@ -138,7 +132,7 @@ impl Store {
             if from.is_delete_marker {
                 return Err(StoreError::MethodNotAllowed);
             }
-            check_source(&options.source_conditions, &from)?;
+            check_source(&options.source_conditions, &from.etag, from.modified_ms)?;
             if computed.is_some_and(|computed| computed.stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);
             }
@@ -174,14 +168,6 @@ impl Store {
 
 /// Conditions on a source have one failure: 412, also where a GET would say 304.
 pub(crate) fn check_source(
-    conditions: &ReadConditions,
-    source: &ObjectRecord,
-) -> Result<(), StoreError> {
-    check_read(conditions, &source.etag, source.modified_ms)
-}
-
-/// The same, for an object that is known by its tag and time.
-pub(crate) fn check_read(
     conditions: &ReadConditions,
     etag: &ETag,
     modified_ms: u64,

@@ -14,19 +14,88 @@ use crate::meta::content::Content;
 use crate::meta::space;
 use crate::meta::upload::PartFacts;
 use crate::name::{ObjectKey, PartNumber, VersionId};
+use crate::precondition::{ConditionResult, ReadConditions};
+use crate::range::ByteRange;
 use crate::store::Store;
 
-/// The bytes of an object to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReadSelection {
-    /// All of it.
+/// Bytes that a read selects of an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    #[default]
     Whole,
-    /// These bytes, which it must have.
-    Range(Range<u64>),
+    /// Those of a range, as far as the object has them.
+    Range(ByteRange),
     /// One part; of an object that was not uploaded in parts, part 1 is all of it.
     Part(PartNumber),
-    /// Nothing.
-    Nothing,
+}
+
+/// Options of [`Store::get_object`] and [`Store::head_object`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GetOptions {
+    /// The version; none is the current one.
+    pub version: Option<VersionId>,
+    /// Conditions on the object, decided before anything is selected.
+    pub conditions: ReadConditions,
+    /// The bytes wanted.
+    pub select: Selection,
+}
+
+/// An object, and the bytes that a read selects of it. All of it is of one snapshot.
+#[derive(Clone, Debug)]
+pub struct FoundObject {
+    /// The object.
+    pub object: ObjectVersion,
+    /// The part, if one was selected.
+    pub part: Option<PartInfo>,
+    /// The selected bytes.
+    pub range: Range<u64>,
+    pub(crate) content: Content,
+    /// Names this very write.
+    pub(crate) stamp: [u8; 16],
+}
+
+/// An object whose selected bytes can be read.
+#[derive(Debug)]
+pub struct OpenedObject {
+    /// The object and the selected range.
+    pub found: FoundObject,
+    /// The bytes of the range.
+    pub reader: ObjectReader,
+}
+
+/// A page of the parts of an object, and the object, of one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectPartPage {
+    /// The object.
+    pub object: ObjectVersion,
+    /// Its parts, by number; none of an object that was not uploaded in parts.
+    pub parts: Vec<PartInfo>,
+    /// More parts follow.
+    pub is_truncated: bool,
+}
+
+/// Failure of a read. It becomes a [`StoreError`] where the object does not matter.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The conditions say that the reader's copy is still good.
+    #[error("not modified")]
+    NotModified {
+        /// The object, whose headers renew the copy.
+        object: Box<ObjectVersion>,
+    },
+    /// Every other failure.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NotModified { .. } => Self::NotModified,
+            ReadError::Store(error) => error,
+        }
+    }
 }
 
 impl Store {
@@ -34,96 +103,53 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
-    /// [`StoreError::MethodNotAllowed`].
+    /// [`StoreError::MethodNotAllowed`]; for the conditions, [`ReadError::NotModified`] and
+    /// [`StoreError::PreconditionFailed`]; [`StoreError::InvalidRange`] or
+    /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
     pub fn head_object(
         &self,
         bucket: &Bucket,
         key: &ObjectKey,
-        version: Option<&VersionId>,
-    ) -> Result<ObjectVersion, StoreError> {
-        Ok(find_readable(&self.snapshot()?, bucket, key, version)?.0)
+        options: &GetOptions,
+    ) -> Result<FoundObject, ReadError> {
+        FoundObject::find(&self.snapshot()?, bucket, key, options)
     }
 
-    /// An object with a reader of what `select` chooses after seeing it. `select` may be asked twice,
-    /// when the object is replaced at this very moment.
+    /// An object with a reader of the selected bytes. Later writes and deletes do not disturb it.
     ///
     /// # Errors
-    /// As [`Store::head_object`], what `select` says, and [`StoreError::InvalidRange`] or
-    /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
+    /// As [`Store::head_object`].
     pub fn get_object(
         &self,
         bucket: &Bucket,
         key: &ObjectKey,
-        version: Option<&VersionId>,
-        select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
-    ) -> Result<(ObjectVersion, ReadSelection, ObjectReader), StoreError> {
-        let opened = self.open_object(bucket, key, version, select)?;
-        Ok((opened.object, opened.selection, opened.reader))
-    }
-
-    pub(crate) fn open_object(
-        &self,
-        bucket: &Bucket,
-        key: &ObjectKey,
-        version: Option<&VersionId>,
-        select: &dyn Fn(&ObjectVersion) -> Result<ReadSelection, StoreError>,
-    ) -> Result<OpenedObject, StoreError> {
+        options: &GetOptions,
+    ) -> Result<OpenedObject, ReadError> {
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
             let section = self.shared().pins.section();
             let snapshot = self.snapshot()?;
-            let (object, content, stamp) = find_readable(&snapshot, bucket, key, version)?;
-            let selection = select(&object)?;
-            let range = resolve(&snapshot, &object, &content, &selection)?;
-            match ObjectReader::open(self, &snapshot, &content, range) {
+            let found = FoundObject::find(&snapshot, bucket, key, options)?;
+            match ObjectReader::open(self, &snapshot, &found.content, found.range.clone()) {
                 Ok(reader) => {
                     drop(section);
-                    return Ok(OpenedObject { object, selection, reader, content, stamp });
+                    return Ok(OpenedObject { found, reader });
                 }
                 // Replaced and deleted since the snapshot: look again. The same record a second time
                 // says that its blob really is missing.
-                Err(OpenError::Missing(error)) => match missing.replace((stamp, error)) {
-                    Some((last, error)) if last == stamp => return Err(error),
+                Err(OpenError::Missing(error)) => match missing.replace((found.stamp, error)) {
+                    Some((last, error)) if last == found.stamp => return Err(error.into()),
                     _ => {}
                 },
-                Err(OpenError::Failed(error)) => return Err(error),
+                Err(OpenError::Failed(error)) => return Err(error.into()),
             }
         }
     }
 
-    /// The object and the part of it that `number` names, for a HEAD with a part number.
+    /// An object with its parts behind `after`, at most `max`.
     ///
     /// # Errors
-    /// As [`Store::head_object`]; [`StoreError::InvalidPartNumber`] when it has no such part.
-    pub fn object_part(
-        &self,
-        bucket: &Bucket,
-        key: &ObjectKey,
-        version: Option<&VersionId>,
-        number: PartNumber,
-    ) -> Result<(ObjectVersion, PartInfo), StoreError> {
-        let snapshot = self.snapshot()?;
-        let (object, content, _) = find_readable(&snapshot, bucket, key, version)?;
-        let part = match content {
-            Content::Parts { list, count, .. } => {
-                if u32::from(number.get()) > count {
-                    return Err(StoreError::InvalidPartNumber);
-                }
-                part_info(number, &read_facts(&snapshot, &list, number.get())?)
-            }
-            Content::Inline(_) | Content::Extents(_) if number == PartNumber::MIN => {
-                PartInfo { number, bytes: object.bytes, offset: 0, checksum: None }
-            }
-            Content::Inline(_) | Content::Extents(_) => return Err(StoreError::InvalidPartNumber),
-        };
-        Ok((object, part))
-    }
-
-    /// The parts behind `after` of an object that was uploaded in parts, at most `max`; none of any
-    /// other object.
-    ///
-    /// # Errors
-    /// As [`Store::head_object`].
+    /// As [`Store::head_object`] without conditions.
     pub fn list_object_parts(
         &self,
         bucket: &Bucket,
@@ -131,35 +157,81 @@ impl Store {
         version: Option<&VersionId>,
         after: Option<PartNumber>,
         max: usize,
-    ) -> Result<Vec<PartInfo>, StoreError> {
+    ) -> Result<ObjectPartPage, StoreError> {
         let snapshot = self.snapshot()?;
-        let (_, content, _) = find_readable(&snapshot, bucket, key, version)?;
-        let Content::Parts { list, .. } = content else { return Ok(Vec::new()) };
+        let (object, content, _) = find_readable(&snapshot, bucket, key, version)?;
+        let mut page = ObjectPartPage { object, parts: Vec::new(), is_truncated: false };
+        let Content::Parts { list, .. } = content else { return Ok(page) };
         let first = after.map_or(1, |after| after.get() + 1);
         let lower = space::part(&list, first);
         let upper = space::part(&list, u16::MAX);
         let mut cursor = snapshot.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
-        let mut parts = Vec::new();
-        while parts.len() < max.min(LIST_KEYS_MAX)
-            && let Some((key, value)) = cursor.next()?
-        {
+        while let Some((key, value)) = cursor.next()? {
+            if page.parts.len() >= max.min(LIST_KEYS_MAX) {
+                page.is_truncated = true;
+                break;
+            }
             let number = space::split_part(key).and_then(|(_, it)| PartNumber::new(it).ok());
             let number = number.ok_or_else(|| StoreError::corrupt("a part's key"))?;
-            parts.push(part_info(number, &PartFacts::decode(key, value)?));
+            page.parts.push(part_info(number, &PartFacts::decode(key, value)?));
         }
-        Ok(parts)
+        Ok(page)
     }
 }
 
-/// The answer of [`Store::open_object`].
-#[derive(Debug)]
-pub(crate) struct OpenedObject {
-    pub(crate) object: ObjectVersion,
-    pub(crate) selection: ReadSelection,
-    pub(crate) reader: ObjectReader,
-    pub(crate) content: Content,
-    /// Names this very write.
-    pub(crate) stamp: [u8; 16],
+impl FoundObject {
+    fn find(
+        snapshot: &Snapshot,
+        bucket: &Bucket,
+        key: &ObjectKey,
+        options: &GetOptions,
+    ) -> Result<Self, ReadError> {
+        let found = find_readable(snapshot, bucket, key, options.version.as_ref())?;
+        let (object, content, stamp) = found;
+        match options.conditions.check(&object.etag, object.modified_ms) {
+            ConditionResult::Proceed => {}
+            ConditionResult::NotModified => {
+                return Err(ReadError::NotModified { object: Box::new(object) });
+            }
+            ConditionResult::PreconditionFailed => {
+                let condition = options.conditions.precondition_name();
+                return Err(StoreError::PreconditionFailed { condition }.into());
+            }
+        }
+        let (part, range) = match options.select {
+            Selection::Whole => (None, 0..object.bytes),
+            Selection::Range(range) => (None, range.resolve(object.bytes)?),
+            Selection::Part(number) => {
+                let part = find_part_info(snapshot, &object, &content, number)?;
+                let range = part.offset..part.offset + part.bytes;
+                (Some(part), range)
+            }
+        };
+        Ok(Self { object, part, range, content, stamp })
+    }
+}
+
+/// The part of that number, within its object.
+fn find_part_info(
+    snapshot: &Snapshot,
+    object: &ObjectVersion,
+    content: &Content,
+    number: PartNumber,
+) -> Result<PartInfo, StoreError> {
+    match content {
+        Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
+            let part = part_info(number, &read_facts(snapshot, list, number.get())?);
+            let end = part.offset.checked_add(part.bytes);
+            match end.is_some_and(|end| end <= object.bytes) {
+                true => Ok(part),
+                false => Err(StoreError::corrupt("a part is not within its object")),
+            }
+        }
+        Content::Inline(_) | Content::Extents(_) if number == PartNumber::MIN => {
+            Ok(PartInfo { number, bytes: object.bytes, offset: 0, checksum: None })
+        }
+        _ => Err(StoreError::InvalidPartNumber),
+    }
 }
 
 fn part_info(number: PartNumber, facts: &PartFacts) -> PartInfo {
@@ -183,37 +255,6 @@ fn find_readable(
     let content = record.content.clone();
     let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner);
     Ok((object, content, stamp))
-}
-
-/// The bytes that `selection` means.
-fn resolve(
-    snapshot: &Snapshot,
-    object: &ObjectVersion,
-    content: &Content,
-    selection: &ReadSelection,
-) -> Result<Range<u64>, StoreError> {
-    match selection {
-        ReadSelection::Whole => Ok(0..object.bytes),
-        ReadSelection::Nothing => Ok(0..0),
-        ReadSelection::Range(range) if range.start <= range.end && range.end <= object.bytes => {
-            Ok(range.clone())
-        }
-        ReadSelection::Range(_) => Err(StoreError::InvalidRange { object_bytes: object.bytes }),
-        ReadSelection::Part(number) => match content {
-            Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
-                let facts = read_facts(snapshot, list, number.get())?;
-                let end = facts.start.checked_add(facts.bytes);
-                match end.filter(|&end| end <= object.bytes) {
-                    Some(end) => Ok(facts.start..end),
-                    None => Err(StoreError::corrupt("a part is not within its object")),
-                }
-            }
-            Content::Inline(_) | Content::Extents(_) if *number == PartNumber::MIN => {
-                Ok(0..object.bytes)
-            }
-            _ => Err(StoreError::InvalidPartNumber),
-        },
-    }
 }
 
 /// The pieces of content that make up `range` of an object: at most one of them inline bytes per

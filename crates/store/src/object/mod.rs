@@ -27,7 +27,7 @@ pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
-pub use get::ReadSelection;
+pub use get::{FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection};
 pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
 pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
 pub(crate) use pins::Pins;

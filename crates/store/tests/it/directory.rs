@@ -88,7 +88,7 @@ fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
     fs::remove_file(&files[1]).expect("removed");
 
     let outcomes = ["damaged", "missing", "whole"]
-        .map(|object| (object, try_get(&store, object, liteio_store::ReadSelection::Whole)));
+        .map(|object| (object, try_get(&store, object, liteio_store::Selection::Whole)));
     let failed: Vec<_> = outcomes
         .iter()
         .filter(|(_, outcome)| matches!(outcome, Err(StoreError::Corrupt { .. })))

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    BodyOptions, Bucket, BucketName, CompletePart, ManualClock, ObjectKey, ObjectVersion, Owner,
-    Part, PartNumber, PutOptions, ReadSelection, SeededRandom, StagedBody, Store, StoreConfig,
-    StoreError, UploadId,
+    BodyOptions, Bucket, BucketName, ByteRange, CompletePart, GetOptions, ManualClock, ObjectKey,
+    ObjectVersion, Owner, Part, PartNumber, PutOptions, SeededRandom, Selection, StagedBody, Store,
+    StoreConfig, StoreError, UploadId, VersionId,
 };
 
 /// Inline up to here: a few bytes more make a blob.
@@ -106,14 +106,30 @@ pub(crate) fn put_into(store: &Store, name: &str, object: &str, body: &[u8]) {
     put.wait().expect("put");
 }
 
+/// The object, without its bytes.
+pub(crate) fn head_object(
+    store: &Store,
+    bucket: &Bucket,
+    key: &ObjectKey,
+    version: Option<&VersionId>,
+) -> Result<ObjectVersion, StoreError> {
+    let options = GetOptions { version: version.copied(), ..GetOptions::default() };
+    Ok(store.head_object(bucket, key, &options)?.object)
+}
+
+/// Selects bytes of an object; not empty.
+pub(crate) fn range(range: std::ops::Range<u64>) -> Selection {
+    Selection::Range(ByteRange::FromTo { first: range.start, last: range.end - 1 })
+}
+
 pub(crate) fn try_get(
     store: &Store,
     object: &str,
-    selection: ReadSelection,
+    selection: Selection,
 ) -> Result<(ObjectVersion, Vec<u8>), StoreError> {
-    let select = |_: &ObjectVersion| Ok(selection.clone());
-    let (version, _, mut reader) =
-        store.get_object(&bucket(store, "bucket"), &key(object), None, &select)?;
+    let options = GetOptions { select: selection, ..GetOptions::default() };
+    let opened = store.get_object(&bucket(store, "bucket"), &key(object), &options)?;
+    let (version, mut reader) = (opened.found.object, opened.reader);
     let expected = reader.remaining();
     let mut body = Vec::new();
     loop {
@@ -133,7 +149,7 @@ pub(crate) fn try_get(
 }
 
 pub(crate) fn get(store: &Store, object: &str) -> Vec<u8> {
-    try_get(store, object, ReadSelection::Whole).expect("get").1
+    try_get(store, object, Selection::Whole).expect("get").1
 }
 
 pub(crate) fn delete(store: &Store, object: &str) {

@@ -1,7 +1,7 @@
 use liteio_store::{
     ChecksumAlgorithm, ChecksumSet, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    CopyOptions, CopyPartOptions, ETag, EtagCondition, ObjectChecksum, ObjectId, ReadSelection,
-    Store, StoreError, UploadId, UploadOptions, WriteConditions,
+    CopyOptions, CopyPartOptions, ETag, EtagCondition, GetOptions, ObjectChecksum, ObjectId,
+    Selection, Store, StoreError, UploadId, UploadOptions, WriteConditions,
 };
 
 use crate::harness::*;
@@ -23,36 +23,42 @@ fn upload_parts(store: &Store, object: &str) -> Vec<u8> {
 fn parts_become_one_object_that_reads_by_range_and_by_part() {
     on_every_backend(|store| {
         let whole = upload_parts(store, "a");
-        let (object, read) = try_get(store, "a", ReadSelection::Whole).expect("get");
+        let (object, read) = try_get(store, "a", Selection::Whole).expect("get");
         assert!(read == whole);
         assert_eq!((object.part_count, object.bytes), (Some(4), whole.len() as u64));
         assert!(object.etag.to_string().ends_with("-4"), "{}", object.etag);
         let end = whole.len() as u64;
         let edges = [0, 1, 299_999, 300_000, 300_001, 300_039, 300_040, 301_039, 301_040, end];
         for first in edges {
-            for last in edges.into_iter().filter(|last| *last >= first) {
-                let read = try_get(store, "a", ReadSelection::Range(first..last)).expect("get").1;
+            for last in edges.into_iter().filter(|last| *last > first) {
+                let read = try_get(store, "a", range(first..last)).expect("get").1;
                 assert!(read == whole[first as usize..last as usize], "{first}..{last}");
             }
         }
         let offsets = [(0, 300_000), (300_000, 40), (300_040, 1000), (301_040, 3)];
         for (position, (offset, bytes)) in (1..).zip(offsets) {
-            let part = try_get(store, "a", ReadSelection::Part(number(position))).expect("part").1;
+            let part = try_get(store, "a", Selection::Part(number(position))).expect("part").1;
             assert!(part == whole[offset as usize..(offset + bytes) as usize], "part {position}");
-            let (_, info) = store
-                .object_part(&bucket(store, "bucket"), &key("a"), None, number(position))
-                .expect("part");
+            let select = Selection::Part(number(position));
+            let options = GetOptions { select, ..GetOptions::default() };
+            let found = store.head_object(&bucket(store, "bucket"), &key("a"), &options);
+            let found = found.expect("part");
+            let info = found.part.expect("one was selected");
             assert_eq!((info.offset, info.bytes), (offset, bytes));
+            assert_eq!(found.range, offset..offset + bytes);
         }
-        let fifth = try_get(store, "a", ReadSelection::Part(number(5)));
+        let fifth = try_get(store, "a", Selection::Part(number(5)));
         assert!(matches!(fifth, Err(StoreError::InvalidPartNumber)), "{fifth:?}");
         let list = |after, max| {
             let after = Some(after).filter(|after| *after > 0).map(number);
             let parts =
                 store.list_object_parts(&bucket(store, "bucket"), &key("a"), None, after, max);
-            parts.expect("parts").iter().map(|part| part.number.get()).collect::<Vec<_>>()
+            let page = parts.expect("parts");
+            let numbers = page.parts.iter().map(|part| part.number.get()).collect::<Vec<_>>();
+            (numbers, page.is_truncated)
         };
-        assert_eq!((list(0, 10), list(2, 10), list(1, 1)), (vec![1, 2, 3, 4], vec![3, 4], vec![2]));
+        assert_eq!(list(0, 4), (vec![1, 2, 3, 4], false));
+        assert_eq!((list(2, 10), list(1, 1)), ((vec![3, 4], false), (vec![2], true)));
     });
 }
 
@@ -312,9 +318,8 @@ fn the_checksum_of_the_whole_follows_from_those_of_the_parts() {
 fn a_reader_of_parts_is_not_disturbed_by_their_deletion() {
     on_every_backend(|store| {
         let whole = upload_parts(store, "a");
-        let select = |_: &_| Ok(ReadSelection::Whole);
-        let opened = store.get_object(&bucket(store, "bucket"), &key("a"), None, &select);
-        let (_, _, mut reader) = opened.expect("get");
+        let opened = store.get_object(&bucket(store, "bucket"), &key("a"), &GetOptions::default());
+        let mut reader = opened.expect("get").reader;
         delete(store, "a");
         let report = store.reclaim().expect("reclaim");
         assert_eq!((report.blobs, report.waiting), (0, 1), "pinned");
@@ -326,6 +331,55 @@ fn a_reader_of_parts_is_not_disturbed_by_their_deletion() {
         drop(reader);
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 0);
+    });
+}
+
+/// The writers replace an object of parts again and again. What one call answers is of one object: the
+/// part, its checksum, its bytes, and the list of parts.
+#[test]
+fn one_answer_is_of_one_object_while_it_is_replaced() {
+    const ROUNDS: u64 = 60;
+    let store = Store::open(config(1)).expect("memory");
+    create_bucket(&store, "bucket");
+    let upload = |seed: u64| {
+        let options = UploadOptions {
+            checksum: Some((ChecksumAlgorithm::Crc32, ChecksumType::Composite)),
+            ..UploadOptions::default()
+        };
+        let created = store.create_upload(&bucket(&store, "bucket"), key("a"), options);
+        let id = created.wait().expect("created").id;
+        // One and two parts in turn, each with bytes of its own.
+        let parts: Vec<u16> = (1..=1 + (seed % 2) as u16).collect();
+        for part in &parts {
+            let body = bytes(seed * 10 + u64::from(*part), 500);
+            let value = checksum(ChecksumAlgorithm::Crc32, &body);
+            let (body, target) = (stage(&store, &body).expect("staged"), bucket(&store, "bucket"));
+            let put =
+                store.put_part(&target, &key("a"), &id, number(*part), body, Some(value)).wait();
+            put.expect("part");
+        }
+        complete(&store, "a", &id, &parts).expect("complete");
+    };
+    upload(0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (1..ROUNDS).for_each(upload));
+        while !writer.is_finished() {
+            let target = bucket(&store, "bucket");
+            let options =
+                GetOptions { select: Selection::Part(number(1)), ..GetOptions::default() };
+            let mut opened = store.get_object(&target, &key("a"), &options).expect("get");
+            let mut read = Vec::new();
+            while let Some(piece) = opened.reader.next().expect("read") {
+                read.extend_from_slice(&piece);
+            }
+            let part = opened.found.part.expect("one was selected");
+            assert_eq!(part.checksum, Some(checksum(ChecksumAlgorithm::Crc32, &read)));
+
+            let page = store.list_object_parts(&target, &key("a"), None, None, 10).expect("list");
+            assert_eq!(page.object.part_count, Some(page.parts.len() as u32));
+            let values: Vec<_> = page.parts.iter().filter_map(|part| part.checksum).collect();
+            assert_eq!(page.object.checksum, ObjectChecksum::composite(&values));
+        }
     });
 }
 
@@ -341,7 +395,7 @@ fn ten_thousand_parts_are_found_by_offset() {
     complete(&store, "a", &id, &numbers).expect("complete");
     for part in [1, 2, 4999, 5000, 9999, 10_000] {
         let start = (part - 1) * 8;
-        let read = try_get(&store, "a", ReadSelection::Range(start..start + 8)).expect("get").1;
+        let read = try_get(&store, "a", range(start..start + 8)).expect("get").1;
         assert_eq!(read, format!("{part:08}").into_bytes());
     }
     assert_eq!(get(&store, "a").len(), 80_000);

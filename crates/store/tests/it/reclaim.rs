@@ -56,7 +56,7 @@ fn a_closed_store_says_so() {
     assert_eq!(store.health(), StoreHealth::Ready);
     store.close();
     store.close();
-    let refused = store.head_object(&bucket(&store, "bucket"), &key("a"), None);
+    let refused = head_object(&store, &bucket(&store, "bucket"), &key("a"), None);
     assert!(matches!(refused, Err(StoreError::Closed)), "{refused:?}");
     let refused = try_put(&store, "a", b"x", Default::default());
     assert!(matches!(refused, Err(StoreError::Closed)), "{refused:?}");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    EtagCondition, ListVersionsQuery, ManualClock, SeededRandom, Store, StoreConfig, StoreError,
-    VersionEntry, VersionId, Versioning, WriteConditions,
+    EtagCondition, GetOptions, ListVersionsQuery, ManualClock, SeededRandom, Store, StoreConfig,
+    StoreError, VersionEntry, VersionId, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -59,9 +59,9 @@ fn versions(store: &Store, object: &str) -> Vec<Version> {
 }
 
 fn read(store: &Store, object: &str, version: Option<&VersionId>) -> Result<Vec<u8>, StoreError> {
-    let whole = |_: &_| Ok(liteio_store::ReadSelection::Whole);
+    let options = GetOptions { version: version.copied(), ..GetOptions::default() };
     let bucket = bucket(store, "bucket");
-    let (_, _, mut reader) = store.get_object(&bucket, &key(object), version, &whole)?;
+    let mut reader = store.get_object(&bucket, &key(object), &options)?.reader;
     let mut bytes = Vec::new();
     while let Some(piece) = reader.next()? {
         bytes.extend_from_slice(&piece);

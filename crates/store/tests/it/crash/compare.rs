@@ -3,7 +3,7 @@
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
     Bucket, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
-    ListVersionsQuery, ReadSelection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
+    ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -12,6 +12,7 @@ use super::disk::{blob_files, bucket_name, object_key, open, read};
 use super::model::{Model, ModelObject, ModelUpload};
 use super::run::Run;
 use super::workload::{BUCKETS, KEYS};
+use crate::harness::{head_object, range};
 
 pub(super) fn check(store: &Store, model: &Model) -> Check {
     let page = store
@@ -71,7 +72,7 @@ fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
 
 fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&ModelObject>) -> Check {
     let key = object_key(key);
-    let found = store.head_object(bucket, &key, None);
+    let found = head_object(store, bucket, &key, None);
     let Some(wanted) = wanted else {
         return match found {
             Err(StoreError::NoSuchKey { .. }) => Ok(()),
@@ -85,7 +86,7 @@ fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&Model
     same("the parts", &found.part_count, &wanted.part_count)?;
     let label = [("label".to_owned(), wanted.label.clone())];
     same("the metadata", &found.metadata.user[..], &label[..])?;
-    let bytes = read(store, bucket, &key, ReadSelection::Whole);
+    let bytes = read(store, bucket, &key, Selection::Whole);
     let bytes = bytes.map_err(|error| format!("it cannot be read: {error}"))?;
     if bytes[..] != wanted.bytes[..] {
         return Err(format!("its {} bytes are not those that were written", bytes.len()));
@@ -94,7 +95,7 @@ fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&Model
     if middle.is_empty() {
         return Ok(());
     }
-    let part = read(store, bucket, &key, ReadSelection::Range(middle.clone()));
+    let part = read(store, bucket, &key, range(middle.clone()));
     let part = part.map_err(|error| format!("{middle:?} of it cannot be read: {error}"))?;
     match part[..] == wanted.bytes[middle.start as usize..middle.end as usize] {
         true => Ok(()),

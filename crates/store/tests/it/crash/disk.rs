@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    BodyOptions, Bucket, BucketName, Clock, Durability, ManualClock, ObjectKey, Owner,
-    ReadSelection, SeededRandom, StagedBody, Store, StoreConfig, StoreError,
+    BodyOptions, Bucket, BucketName, Clock, Durability, GetOptions, ManualClock, ObjectKey, Owner,
+    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError,
 };
 
 /// Larger bodies get blobs; small, so that blobs need no large bodies.
@@ -64,10 +64,10 @@ pub(super) fn read(
     store: &Store,
     bucket: &Bucket,
     key: &ObjectKey,
-    selection: ReadSelection,
+    selection: Selection,
 ) -> Result<Vec<u8>, StoreError> {
-    let select = |_: &_| Ok(selection.clone());
-    let (_, _, mut reader) = store.get_object(bucket, key, None, &select)?;
+    let options = GetOptions { select: selection, ..GetOptions::default() };
+    let mut reader = store.get_object(bucket, key, &options)?.reader;
     let mut bytes = Vec::new();
     while let Some(piece) = reader.next()? {
         bytes.extend_from_slice(&piece);
