@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod access;
 mod auth;
 mod banner;
 mod cli;

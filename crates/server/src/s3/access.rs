@@ -1,20 +1,18 @@
-//! Who may do what. One decision for every request, before its input is parsed; denied by default.
-//!
-//! Until there are policies, a bucket and everything in it belongs to its owner alone, and users
-//! create and list buckets of their own.
+//! The hook of s3s before every operation, in which [`crate::access`] decides. Its result travels in the
+//! extensions of the request; the table of operations hands it to the handler.
 
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
-use liteio_store::{Bucket, BucketName};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
-use s3s::{S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::header;
-use super::error;
 use super::refusal::Refusal;
+use super::{S3Api, error};
+use crate::access::{self, Action, Context, Denial, Granted, Principal};
 use crate::auth::Identity;
 use crate::state::App;
 
@@ -35,71 +33,58 @@ impl S3Access for Access {
 
 impl Access {
     fn decide(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
-        let identity = identity(context.extensions_mut());
-        if matches!(identity, Identity::Anonymous)
-            && context.uri().query().is_some_and(overrides_response)
-        {
-            return Err(s3_error!(
-                InvalidRequest,
-                "Request specific response headers cannot be used for anonymous GET requests."
-            ));
-        }
-        let name = context.s3_path().get_bucket_name();
-        match (context.s3_op().name(), name) {
-            // What has no owner yet, or none at all, is for users.
-            ("CreateBucket", _) | (_, None) => match identity {
-                Identity::User(_) => Ok(()),
-                Identity::Anonymous => Err(error::access_denied()),
-            },
-            (_, Some(name)) => {
-                let name = BucketName::try_from(name).map_err(error::from_store)?;
-                let expected = header(context.headers(), "x-amz-expected-bucket-owner");
-                let bucket = check_owner(&self.app, &identity, &name, expected)?;
-                context.extensions_mut().insert(AllowedBucket(bucket));
-                Ok(())
+        let principal = Principal::new(context.extensions_mut().get::<Identity>());
+        let action = S3Api::action(context.s3_op().name()).ok_or_else(error::access_denied)?;
+        let circumstances = Context {
+            expected_owner: header(context.headers(), "x-amz-expected-bucket-owner"),
+            overrides_response: context.uri().query().is_some_and(overrides_response),
+        };
+        match context.s3_path().get_bucket_name().filter(|_| !action.is_of_account()) {
+            Some(name) => {
+                let store = &self.app.store;
+                let granted = access::bucket(store, &principal, action, name, circumstances);
+                let granted = granted.map_err(refused)?;
+                context.extensions_mut().insert(granted);
+            }
+            None => {
+                let granted = access::account(&principal, action, circumstances);
+                let granted = granted.map_err(refused)?;
+                context.extensions_mut().insert(granted);
             }
         }
+        Ok(())
     }
 }
 
-/// The bucket that a request may work on, in its extensions. Its name may pass to another bucket, of
-/// somebody else, before a long body has come.
-#[derive(Clone, Debug)]
-struct AllowedBucket(Arc<Bucket>);
-
-/// The bucket that the request addresses and its sender may work on.
-pub(super) fn allowed_bucket(extensions: &Extensions) -> S3Result<Arc<Bucket>> {
-    let allowed = extensions.get::<AllowedBucket>();
-    allowed.map(|allowed| Arc::clone(&allowed.0)).ok_or_else(error::access_denied)
-}
-
-/// The source's bucket of a copy, if the sender of the request may read from it.
-pub(super) fn check_copy_source(
-    app: &App,
-    headers: &HeaderMap,
+/// Takes the permission of a request, of the kind that its handler needs, out of the extensions.
+pub(super) fn granted<T: Clone + Send + Sync + 'static>(
     extensions: &mut Extensions,
-    bucket: &BucketName,
-) -> S3Result<Arc<Bucket>> {
-    let expected = header(headers, "x-amz-source-expected-bucket-owner");
-    check_owner(app, &identity(extensions), bucket, expected)
+) -> S3Result<T> {
+    extensions.remove().ok_or_else(error::access_denied)
 }
 
-/// The bucket, if it belongs to whoever asks.
-fn check_owner(
+/// Permission to read from `name`, the bucket of the source of a copy into `target`.
+pub(super) fn copy_source(
     app: &App,
-    identity: &Identity,
-    name: &BucketName,
-    expected_owner: Option<&str>,
-) -> S3Result<Arc<Bucket>> {
-    let bucket = app.store.bucket(name).map_err(error::from_store)?;
-    let is_owner = identity.user().is_some_and(|user| user.id == bucket.owner.id);
-    let is_expected = expected_owner.is_none_or(|owner| owner == bucket.owner.id);
-    if is_owner && is_expected { Ok(bucket) } else { Err(error::access_denied()) }
+    target: &Granted,
+    headers: &HeaderMap,
+    name: &str,
+) -> S3Result<Granted> {
+    let expected_owner = header(headers, "x-amz-source-expected-bucket-owner");
+    let context = Context { expected_owner, overrides_response: false };
+    target.other_bucket(&app.store, Action::GetObject, name, context).map_err(refused)
 }
 
-/// A request that no layer has vouched for is anonymous.
-fn identity(extensions: &mut Extensions) -> Identity {
-    extensions.get::<Identity>().cloned().unwrap_or(Identity::Anonymous)
+/// The answer to a request that is not granted.
+pub(super) fn refused(refusal: access::Refusal) -> S3Error {
+    match refusal {
+        access::Refusal::Denied(Denial::Denied) => error::access_denied(),
+        access::Refusal::Denied(Denial::AnonymousOverride) => s3_error!(
+            InvalidRequest,
+            "Request specific response headers cannot be used for anonymous GET requests."
+        ),
+        access::Refusal::Store(error) => error::from_store(error),
+    }
 }
 
 fn overrides_response(query: &str) -> bool {

@@ -5,11 +5,12 @@ use liteio_store::{ListBuckets, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::access::allowed_bucket;
-use super::convert::{bucket_name, header_value, page_size, requester, xml_response};
+use super::access::refused;
+use super::convert::{header_value, page_size, xml_response};
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, error, unsupported};
+use crate::access::{Granted, GrantedAccount};
 use crate::state::App;
 
 /// The region whose buckets have no location constraint, and where creating a bucket of one's own
@@ -18,12 +19,13 @@ const US_EAST_1: &str = "us-east-1";
 
 pub(super) async fn create_bucket(
     app: &App,
+    granted: GrantedAccount,
     request: Req<CreateBucketInput>,
 ) -> Resp<CreateBucketOutput> {
     unsupported::check_create_bucket(&request.headers)?;
     check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
-    let owner = requester(&request.extensions)?;
-    let name = bucket_name(request.input.bucket)?;
+    let owner = granted.owner();
+    let name = granted.new_bucket_name(request.input.bucket).map_err(refused)?;
     let location = header_value(&format!("/{name}"))?;
     match app.store.create_bucket(name, owner, app.region.clone()).await {
         Ok(_) => {}
@@ -86,11 +88,11 @@ fn illegal_location(region: &str, constraint: &str) -> S3Error {
 
 pub(super) async fn head_bucket(
     _app: &App,
-    request: Req<HeadBucketInput>,
+    granted: Granted,
+    _request: Req<HeadBucketInput>,
 ) -> Resp<HeadBucketOutput> {
-    let bucket = allowed_bucket(&request.extensions)?;
     Ok(S3Response::new(HeadBucketOutput {
-        bucket_region: Some(bucket.region.clone()),
+        bucket_region: Some(granted.bucket().region.clone()),
         access_point_alias: Some(false),
         ..HeadBucketOutput::default()
     }))
@@ -98,30 +100,32 @@ pub(super) async fn head_bucket(
 
 pub(super) async fn delete_bucket(
     app: &App,
-    request: Req<DeleteBucketInput>,
+    granted: Granted,
+    _request: Req<DeleteBucketInput>,
 ) -> Resp<DeleteBucketOutput> {
-    let bucket = allowed_bucket(&request.extensions)?;
-    app.store.delete_bucket(&bucket).await.map_err(error::from_store)?;
+    app.store.delete_bucket(granted.bucket()).await.map_err(error::from_store)?;
     Ok(S3Response::new(DeleteBucketOutput::default()))
 }
 
 pub(super) async fn get_bucket_location(
     _app: &App,
-    request: Req<GetBucketLocationInput>,
+    granted: Granted,
+    _request: Req<GetBucketLocationInput>,
 ) -> Resp<GetBucketLocationOutput> {
-    let bucket = allowed_bucket(&request.extensions)?;
     let mut xml = XmlWriter::new("LocationConstraint", 0);
-    if bucket.region != US_EAST_1 {
-        xml.content(&bucket.region);
+    let region = &granted.bucket().region;
+    if region != US_EAST_1 {
+        xml.content(region);
     }
     Ok(xml_response(xml.finish()))
 }
 
 pub(super) async fn list_buckets(
     app: &App,
+    granted: GrantedAccount,
     request: Req<ListBucketsInput>,
 ) -> Resp<ListBucketsOutput> {
-    let owner = requester(&request.extensions)?;
+    let owner = granted.owner();
     let ListBucketsInput { bucket_region, continuation_token, max_buckets, prefix } = request.input;
     let limit = liteio_store::limits::LIST_BUCKETS_MAX;
     if max_buckets == Some(0) {

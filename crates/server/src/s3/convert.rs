@@ -4,18 +4,13 @@ use std::sync::Arc;
 
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use jiff::Timestamp;
-use liteio_store::{BucketName, ETag, ObjectKey, Owner, PartNumber, UploadId, VersionId};
+use liteio_store::{ETag, ObjectKey, PartNumber, UploadId, VersionId};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::error;
 use super::page_token::key_in_url;
 use super::service::Answer;
-use crate::auth::Identity;
 use crate::origin::Origin;
-
-pub(super) fn bucket_name(name: String) -> S3Result<BucketName> {
-    BucketName::try_from(name).map_err(error::from_store)
-}
 
 pub(super) fn object_key(key: String) -> S3Result<ObjectKey> {
     ObjectKey::try_from(key).map_err(error::from_store)
@@ -47,14 +42,6 @@ pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Resul
     usize::try_from(asked).map(|asked| asked.min(limit)).map_err(|_| {
         s3_error!(InvalidArgument, "Argument {name} must be an integer between 0 and 2147483647")
     })
-}
-
-/// Who sends the request, as the owner of what it creates.
-pub(super) fn requester(extensions: &Extensions) -> S3Result<Owner> {
-    match extensions.get::<Identity>().and_then(Identity::user) {
-        Some(user) => Ok(Owner { id: user.id.clone(), display_name: user.display_name.clone() }),
-        None => Err(error::access_denied()),
-    }
 }
 
 /// A header of the request that has one value of visible ASCII; the typed layer has checked those it

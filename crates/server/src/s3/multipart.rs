@@ -10,21 +10,21 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::access::allowed_bucket;
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::convert::{
-    header, insert_text, object_key, object_url, page_size, part_number, requester, upload_id,
-    xml_response,
+    header, insert_text, object_key, object_url, page_size, part_number, upload_id, xml_response,
 };
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, condition, error, unsupported};
+use crate::access::Granted;
 use crate::state::App;
 
 pub(super) async fn create_multipart_upload(
     app: &App,
+    granted: Granted,
     request: Req<CreateMultipartUploadInput>,
 ) -> Resp<CreateMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
@@ -34,12 +34,13 @@ pub(super) async fn create_multipart_upload(
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         // As for PutObject, every object gets a checksum.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
-        owner: requester(&extensions)?,
+        owner: granted.owner(),
     };
-    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
-    let upload = app.store.create_upload(&bucket, key, options).await.map_err(error::from_store)?;
+    let key = object_key(input.key)?;
+    let upload =
+        app.store.create_upload(granted.bucket(), key, options).await.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("InitiateMultipartUploadResult", 0);
-    xml.text("Bucket", bucket.name.as_str());
+    xml.text("Bucket", granted.bucket().name.as_str());
     xml.text("Key", upload.key.as_str());
     xml.value("UploadId", upload.id);
     let mut response = xml_response(xml.finish());
@@ -91,14 +92,15 @@ fn requested_checksum(headers: &HeaderMap) -> S3Result<Option<(ChecksumAlgorithm
 
 pub(super) async fn complete_multipart_upload(
     app: &App,
+    granted: Granted,
     request: Req<CompleteMultipartUploadInput>,
 ) -> Resp<CompleteMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_customer_key(&headers)?;
-    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     // Unknown once it is completed: repeating a Complete must work then, too.
-    let upload = app.store.upload(&bucket, &key, &id).ok();
+    let upload = app.store.upload(granted.bucket(), &key, &id).ok();
     let parts = input.multipart_upload.and_then(|it| it.parts).unwrap_or_default();
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
@@ -108,9 +110,9 @@ pub(super) async fn complete_multipart_upload(
         object_bytes: input.mpu_object_size.map(object_bytes).transpose()?,
     };
     check_type(&headers, upload.as_ref())?;
-    let object = app.store.complete_upload(&bucket, &key, &id, parts, options).await;
+    let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
-    completed(bucket.name.as_str(), &object, &extensions)
+    completed(granted.bucket().name.as_str(), &object, &extensions)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {
@@ -198,17 +200,19 @@ fn completed(
 
 pub(super) async fn abort_multipart_upload(
     app: &App,
+    granted: Granted,
     request: Req<AbortMultipartUploadInput>,
 ) -> Resp<AbortMultipartUploadOutput> {
     let input = request.input;
-    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
-    app.store.abort_upload(&bucket, &key, &id).await.map_err(error::from_store)?;
+    app.store.abort_upload(granted.bucket(), &key, &id).await.map_err(error::from_store)?;
     Ok(S3Response::new(AbortMultipartUploadOutput::default()))
 }
 
 pub(super) async fn list_multipart_uploads(
     app: &App,
+    granted: Granted,
     request: Req<ListMultipartUploadsInput>,
 ) -> Resp<ListMultipartUploadsOutput> {
     let input = request.input;
@@ -226,9 +230,8 @@ pub(super) async fn list_multipart_uploads(
         upload_marker: upload_marker.clone(),
         max,
     };
-    let bucket = allowed_bucket(&request.extensions)?;
     let store = app.store.clone();
-    let page = blocking(app, move || store.list_uploads(&bucket, &query)).await?;
+    let page = blocking(app, move || store.list_uploads(granted.bucket(), &query)).await?;
     let mut xml = XmlWriter::new("ListMultipartUploadsResult", 384 * page.entries.len());
     xml.text("Bucket", &input.bucket);
     xml.key("KeyMarker", key_marker.as_deref().unwrap_or_default(), encoding);

@@ -5,11 +5,11 @@ use liteio_store::{GetOptions, ObjectPartPage, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
 use s3s::{S3Result, s3_error};
 
-use super::access::allowed_bucket;
 use super::convert::{http_date, object_key, page_size, version_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, checksum, error, metadata, unsupported};
+use crate::access::Granted;
 use crate::state::App;
 
 /// Which attributes are wanted.
@@ -44,12 +44,13 @@ impl Wanted {
 
 pub(super) async fn get_object_attributes(
     app: &App,
+    granted: Granted,
     request: Req<GetObjectAttributesInput>,
 ) -> Resp<GetObjectAttributesOutput> {
     unsupported::check_customer_key(&request.headers)?;
     let input = request.input;
     let wanted = Wanted::parse(&input.object_attributes)?;
-    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
     let page = PartsPage {
         after: after_part(input.part_number_marker)?,
@@ -57,11 +58,13 @@ pub(super) async fn get_object_attributes(
     };
     let found = if wanted.parts {
         let (store, PartsPage { after, max }) = (app.store.clone(), page);
-        blocking(app, move || store.list_object_parts(&bucket, &key, version.as_ref(), after, max))
-            .await?
+        blocking(app, move || {
+            store.list_object_parts(granted.bucket(), &key, version.as_ref(), after, max)
+        })
+        .await?
     } else {
         let options = GetOptions { version, ..GetOptions::default() };
-        let found = app.store.head_object(&bucket, &key, &options);
+        let found = app.store.head_object(granted.bucket(), &key, &options);
         let object = found.map_err(|error| error::from_store(error.into()))?.object;
         ObjectPartPage { object, parts: Vec::new(), is_truncated: false }
     };

@@ -1,6 +1,8 @@
 //! CopyObject, and what it has in common with UploadPartCopy.
 
-use http::{Extensions, HeaderMap, HeaderName};
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName};
 use liteio_store::{
     CopyOptions, CopyOutcome, GetOptions, ObjectId, ObjectVersion, StoreError, VersionId,
 };
@@ -9,18 +11,18 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::convert::{
-    bucket_name, header, insert_text, object_key, requester, version_id, xml_response,
-};
+use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{Req, Resp, access, blocking, checksum, condition, error, metadata, unsupported};
+use crate::access::Granted;
 use crate::state::App;
 
 pub(super) async fn copy_object(
     app: &App,
+    granted: Granted,
     request: Req<CopyObjectInput>,
 ) -> Resp<CopyObjectOutput> {
-    let Req { input, headers, mut extensions, .. } = request;
+    let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
         None | Some(MetadataDirective::COPY) => false,
@@ -32,9 +34,10 @@ pub(super) async fn copy_object(
         Some(TaggingDirective::REPLACE) => Some(metadata::tags(&headers)?),
         Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
     };
-    let (bucket, key) = (access::allowed_bucket(&extensions)?, object_key(input.key)?);
-    let source = source(app, &headers, &mut extensions, input.copy_source)?;
-    let is_self = source.bucket.id == bucket.id && source.key == key && source.version.is_none();
+    let key = object_key(input.key)?;
+    let source = source(app, &granted, &headers, input.copy_source)?;
+    let is_self =
+        source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     if is_self && !replaces_metadata && !changes_more(&headers) {
         return Err(s3_error!(
             InvalidRequest,
@@ -60,13 +63,14 @@ pub(super) async fn copy_object(
         storage_class: metadata::storage_class(&headers)?,
         source_conditions: condition::of_copy_source(&extensions),
         conditions: condition::of_write(&extensions),
-        owner: requester(&extensions)?,
+        owner: granted.owner(),
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
     };
     let store = app.store.clone();
     // A copy may have to read the source for a checksum that it does not have.
     let copied =
-        blocking(app, move || Ok(store.copy_object(source, &bucket, key, options).wait())).await?;
+        blocking(app, move || Ok(store.copy_object(source, granted.bucket(), key, options).wait()))
+            .await?;
     response(&copied.map_err(from_copy)?)
 }
 
@@ -77,11 +81,11 @@ fn changes_more(headers: &HeaderMap) -> bool {
         .any(|name| headers.contains_key(name))
 }
 
-/// The source of a copy, which the sender must own.
+/// The source of a copy, which the sender of the request for `target` may read.
 pub(super) fn source(
     app: &App,
+    target: &Granted,
     headers: &HeaderMap,
-    extensions: &mut Extensions,
     source: CopySource,
 ) -> S3Result<ObjectId> {
     let CopySource::Bucket { bucket, key, version_id: version } = source else {
@@ -90,9 +94,8 @@ pub(super) fn source(
             "Access points as the source of a copy are not implemented by LiteIO yet."
         ));
     };
-    let bucket = bucket_name(bucket.into())?;
-    let bucket = access::check_copy_source(app, headers, extensions, &bucket)?;
-    let key = object_key(key.into())?;
+    let granted = access::copy_source(app, target, headers, &bucket)?;
+    let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     Ok(ObjectId { bucket, key, version: version_id(version.map(String::from))? })
 }
 

@@ -10,14 +10,15 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result};
 
-use super::access::allowed_bucket;
 use super::convert::{insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, condition, error};
+use super::{Req, Resp, access, condition, error};
+use crate::access::{Action, Granted};
 use crate::state::App;
 
 pub(super) async fn delete_object(
     app: &App,
+    granted: Granted,
     request: Req<DeleteObjectInput>,
 ) -> Resp<DeleteObjectOutput> {
     let Req { input, extensions, .. } = request;
@@ -26,9 +27,9 @@ pub(super) async fn delete_object(
         if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
         ..condition::of_write(&extensions)
     };
-    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
-    let outcome = app.store.delete_object(&bucket, key, version, conditions).await;
+    let outcome = app.store.delete_object(granted.bucket(), key, version, conditions).await;
     let outcome = outcome.map_err(error::from_store)?;
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
@@ -59,9 +60,9 @@ struct Named {
 
 pub(super) async fn delete_objects(
     app: &App,
+    granted: Granted,
     request: Req<DeleteObjectsInput>,
 ) -> Resp<DeleteObjectsOutput> {
-    let bucket = allowed_bucket(&request.extensions)?;
     let DeleteObjectsInput { delete, .. } = request.input;
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
@@ -74,7 +75,7 @@ pub(super) async fn delete_objects(
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
-        match target(object) {
+        match target(&granted, object) {
             Ok(target) => {
                 targets.push(target);
                 answers.push(None);
@@ -82,7 +83,8 @@ pub(super) async fn delete_objects(
             Err(error) => answers.push(Some(Err(error))),
         }
     }
-    let outcomes = app.store.delete_objects(&bucket, targets).await.map_err(error::from_store)?;
+    let outcomes =
+        app.store.delete_objects(granted.bucket(), targets).await.map_err(error::from_store)?;
     let mut outcomes = outcomes.into_iter();
     let answers = answers.into_iter().filter_map(|answer| {
         answer.or_else(|| outcomes.next().map(|outcome| outcome.map_err(error::from_store)))
@@ -98,7 +100,9 @@ pub(super) async fn delete_objects(
     Ok(xml_response(xml.finish()))
 }
 
-fn target(object: ObjectIdentifier) -> S3Result<DeleteTarget> {
+/// An object to delete, if the sender may. Each is decided about on its own.
+fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget> {
+    granted.decide_object(Action::DeleteObject).map_err(access::refused)?;
     let key: ObjectKey = object_key(object.key)?;
     let etag = object.e_tag.map(|etag| match etag.value() {
         "*" => EtagCondition::Any,

@@ -8,7 +8,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use liteio_store::{
-    Bucket, ByteRange, FoundObject, GetOptions, ObjectKey, ObjectVersion, OpenedObject, PartNumber,
+    ByteRange, FoundObject, GetOptions, ObjectKey, ObjectVersion, OpenedObject, PartNumber,
     ReadError, Selection, StoreError,
 };
 use s3s::dto::{
@@ -17,17 +17,16 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
-use super::access::allowed_bucket;
 use super::convert::{header_value, insert_text, object_key, part_number, version_id};
 use super::service::Answer;
 use super::{Req, Resp, body_out, checksum, condition, error, metadata, unsupported};
+use crate::access::Granted;
 use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
 /// What GET and HEAD ask for alike.
 struct Read {
-    bucket: Arc<Bucket>,
     key: ObjectKey,
     options: GetOptions,
     wants_checksum: bool,
@@ -42,7 +41,6 @@ macro_rules! read_of {
         unsupported::check_customer_key(&headers)?;
         let part = input.part_number.map(part_number).transpose()?;
         Read {
-            bucket: allowed_bucket(&extensions)?,
             key: object_key(input.key)?,
             options: GetOptions {
                 version: version_id(input.version_id)?,
@@ -64,10 +62,11 @@ macro_rules! read_of {
 
 pub(super) async fn get_object(
     app: &Arc<App>,
+    granted: Granted,
     request: Req<GetObjectInput>,
 ) -> Resp<GetObjectOutput> {
     let read = read_of!(request);
-    let opened = app.store.get_object(&read.bucket, &read.key, &read.options);
+    let opened = app.store.get_object(granted.bucket(), &read.key, &read.options);
     let OpenedObject { found, reader } = opened.map_err(from_read)?;
     let mut response = S3Response::new(GetObjectOutput::default());
     response.headers = read.headers(&found)?;
@@ -81,10 +80,11 @@ pub(super) async fn get_object(
 
 pub(super) async fn head_object(
     app: &Arc<App>,
+    granted: Granted,
     request: Req<HeadObjectInput>,
 ) -> Resp<HeadObjectOutput> {
     let read = read_of!(request);
-    let found = app.store.head_object(&read.bucket, &read.key, &read.options);
+    let found = app.store.head_object(granted.bucket(), &read.key, &read.options);
     let found = found.map_err(from_read)?;
     let mut response = S3Response::new(HeadObjectOutput::default());
     response.headers = read.headers(&found)?;

@@ -1,6 +1,5 @@
 //! ListObjects, ListObjectsV2 and ListObjectVersions.
 
-use http::Extensions;
 use liteio_store::limits::LIST_KEYS_MAX;
 use liteio_store::{
     ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedObject,
@@ -9,12 +8,12 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::s3_error;
 
-use super::access::allowed_bucket;
 use super::convert::{page_size, xml_response};
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, checksum};
+use crate::access::Granted;
 use crate::state::App;
 
 /// Bytes of XML for one entry, roughly.
@@ -66,10 +65,9 @@ fn delimiter(asked: Option<String>) -> Option<String> {
     asked.filter(|delimiter| !delimiter.is_empty())
 }
 
-async fn page(app: &App, extensions: &Extensions, query: ListQuery) -> s3s::S3Result<ListPage> {
-    let bucket = allowed_bucket(extensions)?;
+async fn page(app: &App, granted: Granted, query: ListQuery) -> s3s::S3Result<ListPage> {
     let store = app.store.clone();
-    blocking(app, move || store.list_objects(&bucket, &query)).await
+    blocking(app, move || store.list_objects(granted.bucket(), &query)).await
 }
 
 fn write_entries(
@@ -95,6 +93,7 @@ fn write_entries(
 
 pub(super) async fn list_objects(
     app: &App,
+    granted: Granted,
     request: Req<ListObjectsInput>,
 ) -> Resp<ListObjectsOutput> {
     let input = request.input;
@@ -109,7 +108,7 @@ pub(super) async fn list_objects(
         after: after_key(marker.clone()),
         max,
     };
-    let listed = page(app, &request.extensions, query).await?;
+    let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);
@@ -132,6 +131,7 @@ fn after_key(key: String) -> ListStart {
 
 pub(super) async fn list_objects_v2(
     app: &App,
+    granted: Granted,
     request: Req<ListObjectsV2Input>,
 ) -> Resp<ListObjectsV2Output> {
     let input = request.input;
@@ -146,7 +146,7 @@ pub(super) async fn list_objects_v2(
         None => after_key(input.start_after.clone().unwrap_or_default()),
     };
     let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
-    let listed = page(app, &request.extensions, query).await?;
+    let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);
@@ -166,6 +166,7 @@ pub(super) async fn list_objects_v2(
 
 pub(super) async fn list_object_versions(
     app: &App,
+    granted: Granted,
     request: Req<ListObjectVersionsInput>,
 ) -> Resp<ListObjectVersionsOutput> {
     let input = request.input;
@@ -194,9 +195,8 @@ pub(super) async fn list_object_versions(
         },
         max,
     };
-    let bucket = allowed_bucket(&request.extensions)?;
     let store = app.store.clone();
-    let listed = blocking(app, move || store.list_versions(&bucket, &query)).await?;
+    let listed = blocking(app, move || store.list_versions(granted.bucket(), &query)).await?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);

@@ -6,17 +6,21 @@ use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result};
 
-use super::access::allowed_bucket;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
-use super::convert::{etag_header, header_value, object_key, object_url, requester};
+use super::convert::{etag_header, header_value, object_key, object_url};
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{Req, Resp, body_in, checksum, condition, error, metadata, unsupported};
+use crate::access::Granted;
 use crate::auth::PostForm;
 use crate::state::App;
 
-pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<PutObjectOutput> {
+pub(super) async fn put_object(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectInput>,
+) -> Resp<PutObjectOutput> {
     let Req { input, headers, mut extensions, .. } = request;
     unsupported::check_write(&headers)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
@@ -24,9 +28,8 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         checksum: None,
         conditions: condition::of_write(&extensions),
-        owner: requester(&extensions)?,
+        owner: granted.owner(),
     };
-    let bucket = allowed_bucket(&extensions)?;
     let key = object_key(input.key)?;
     let form = extensions.remove::<PostForm>();
     let bytes_expected = match form {
@@ -39,7 +42,7 @@ pub(super) async fn put_object(app: &App, request: Req<PutObjectInput>) -> Resp<
     checks.verify(body.digests())?;
     let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
     let options = PutOptions { checksum, ..options };
-    let object = app.store.put_object(&bucket, key, body, options).await;
+    let object = app.store.put_object(granted.bucket(), key, body, options).await;
     let object = object.map_err(error::from_store)?;
     match form {
         Some(form) => form_response(&form, &object, &extensions),

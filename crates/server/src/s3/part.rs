@@ -7,7 +7,6 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::access::allowed_bucket;
 use super::checksum::{self, BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
@@ -15,27 +14,29 @@ use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
 use super::xml::XmlWriter;
 use super::{Req, Resp, blocking, body_in, condition, error, unsupported};
+use crate::access::Granted;
 use crate::state::App;
 
 pub(super) async fn upload_part(
     app: &App,
+    granted: Granted,
     request: Req<UploadPartInput>,
 ) -> Resp<UploadPartOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_customer_key(&headers)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let number = part_number(input.part_number)?;
-    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let bytes_expected = body_in::declared_bytes(&headers)?;
-    let upload = app.store.upload(&bucket, &key, &id).map_err(error::from_store)?;
+    let upload = app.store.upload(granted.bucket(), &key, &id).map_err(error::from_store)?;
     let algorithms = algorithms(&upload, checks.algorithm())?;
     let kept = algorithms.first().copied();
     let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms).await?;
     checks.verify(body.digests())?;
     let checksum = kept.and_then(|algorithm| body.digests().checksum(algorithm).copied());
     let sent = checks.algorithm().and_then(|it| body.digests().checksum(it).copied());
-    let part = app.store.put_part(&bucket, &key, &id, number, body, checksum).await;
+    let part = app.store.put_part(granted.bucket(), &key, &id, number, body, checksum).await;
     let part = part.map_err(error::from_store)?;
     let mut response = S3Response::new(UploadPartOutput::default());
     response.headers.insert(ETAG, etag_header(&part.etag)?);
@@ -68,22 +69,23 @@ fn algorithms(
 
 pub(super) async fn upload_part_copy(
     app: &App,
+    granted: Granted,
     request: Req<UploadPartCopyInput>,
 ) -> Resp<UploadPartCopyOutput> {
-    let Req { input, headers, mut extensions, .. } = request;
+    let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
     let number = part_number(input.part_number)?;
-    let (bucket, key) = (allowed_bucket(&extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let options = CopyPartOptions {
         range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
         conditions: condition::of_copy_source(&extensions),
     };
-    let source = object_copy::source(app, &headers, &mut extensions, input.copy_source)?;
+    let source = object_copy::source(app, &granted, &headers, input.copy_source)?;
     let store = app.store.clone();
     // The bytes are read once, for their MD5.
     let copied = blocking(app, move || {
-        Ok(store.copy_part(source, &bucket, &key, &id, number, options).wait())
+        Ok(store.copy_part(source, granted.bucket(), &key, &id, number, options).wait())
     });
     copied_part(&copied.await?.map_err(from_part_copy)?)
 }
@@ -123,10 +125,14 @@ fn copied_part(copied: &CopyPartOutcome) -> Resp<UploadPartCopyOutput> {
     Ok(response)
 }
 
-pub(super) async fn list_parts(app: &App, request: Req<ListPartsInput>) -> Resp<ListPartsOutput> {
+pub(super) async fn list_parts(
+    app: &App,
+    granted: Granted,
+    request: Req<ListPartsInput>,
+) -> Resp<ListPartsOutput> {
     let input = request.input;
     unsupported::check_customer_key(&request.headers)?;
-    let (bucket, key) = (allowed_bucket(&request.extensions)?, object_key(input.key)?);
+    let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let max = page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?;
     let marker = input.part_number_marker.unwrap_or_default();
@@ -138,9 +144,10 @@ pub(super) async fn list_parts(app: &App, request: Req<ListPartsInput>) -> Resp<
         )
     })?;
     let store = app.store.clone();
-    let name = bucket.name.to_string();
+    let name = granted.bucket().name.to_string();
     let page =
-        blocking(app, move || store.list_parts(&bucket, &key, &id, Some(marker), max)).await?;
+        blocking(app, move || store.list_parts(granted.bucket(), &key, &id, Some(marker), max))
+            .await?;
     Ok(xml_response(parts_document(&name, &page, marker, max)))
 }
 

@@ -48,14 +48,16 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     }
     options.encryption = encryption(&mut fields)?;
     options.tags = tags::take(&mut fields)?.unwrap_or_default();
-    let bucket = call.bucket(&mut fields)?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
     let index = call.app.store.create_index(&bucket.name, name, options).wait()?;
     answer(&json!({ "indexArn": call.arns.index(&index.bucket, &index.name) }))
 }
 
 pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
-    let index = call.index(&mut fields)?;
-    let mut output = summary(call, &index);
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    let mut output = summary(call, index);
     output["dataType"] = "float32".into();
     output["dimension"] = index.dimension.into();
     output["distanceMetric"] = metric_name(index.metric).into();
@@ -79,7 +81,8 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
     let max = fields.number("maxResults", 1..=LIST_INDEXES_MAX as u64)?;
     let prefix = prefix(&mut fields)?;
     let token = fields.string("nextToken")?;
-    let bucket = call.bucket(&mut fields)?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
     let scope = format!("indexes {} {prefix}", bucket.name);
     let query = ListIndexes {
         after: token.map(|token| page_token::name(&scope, &token)).transpose()?,
@@ -96,28 +99,31 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
 }
 
 pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
-    let index = call.index(&mut fields)?;
-    call.app.store.delete_index(index).wait()?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    call.app.store.delete_index(index.clone()).wait()?;
     done()
 }
 
 pub(super) fn update_mode(call: &Call, mut fields: Fields) -> Answer {
     let mode = fields.choice("indexMode", &MODES)?;
     let mode = fields.require("indexMode", mode)?;
-    let index = call.index(&mut fields)?;
-    call.app.store.set_index_mode(index, mode).wait()?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    call.app.store.set_index_mode(index.clone(), mode).wait()?;
     done()
 }
 
 pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> Answer {
     let add = fields.object("add")?;
     let delete = fields.object("delete")?;
-    let index = call.index(&mut fields)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
     let arn = call.arns.index(&index.bucket, &index.name);
     match (add, delete) {
         (Some(mut add), None) => {
             let added = text_search(&mut add)?;
-            call.app.store.add_text_search(index, added).wait()?;
+            call.app.store.add_text_search(index.clone(), added).wait()?;
         }
         (None, Some(mut delete)) => {
             let keys = delete.objects("textSearchConfigurations")?.unwrap_or_default();
@@ -127,7 +133,7 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
             }
             let keys = keys.into_iter().map(|mut fields| metadata_key(&mut fields));
             let keys = keys.collect::<ApiResult<Vec<String>>>()?;
-            call.app.store.remove_text_search(index, keys).wait()?;
+            call.app.store.remove_text_search(index.clone(), keys).wait()?;
         }
         _ => return Err(ApiError::invalid("Specify either add or delete.")),
     }

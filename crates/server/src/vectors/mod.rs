@@ -34,7 +34,8 @@ use self::arn::Arns;
 pub(crate) use self::error::refusal;
 use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
-use crate::auth::{AuthBody, Gathered, Identity, TooLarge, User};
+use crate::access::{Action, Principal};
+use crate::auth::{AuthBody, Gathered, Identity, TooLarge};
 use crate::reply::{Reply, ReplyBody};
 use crate::state::App;
 
@@ -45,8 +46,10 @@ const BODY_BYTES_MAX: usize = 20 << 20;
 struct Call {
     app: Arc<App>,
     arns: Arns,
-    /// Who asks.
-    user: Arc<User>,
+    /// The sender, a user.
+    principal: Principal,
+    /// The action that the operation is.
+    action: Action,
     body: Bytes,
 }
 
@@ -56,33 +59,58 @@ type Answer = ApiResult<Vec<u8>>;
 /// An operation.
 type Operation = fn(&Call, Fields) -> Answer;
 
-/// The operations that are a path of their own. The three of tags are told by method.
-const OPERATIONS: [(&str, Operation); 19] = [
-    ("CreateIndex", index::create),
-    ("CreateVectorBucket", vector_bucket::create),
-    ("DeleteIndex", index::delete),
-    ("DeleteVectorBucket", vector_bucket::delete),
-    ("DeleteVectorBucketPolicy", vector_bucket::delete_policy),
-    ("DeleteVectors", vector::delete),
-    ("GetIndex", index::get),
-    ("GetVectorBucket", vector_bucket::get),
-    ("GetVectorBucketPolicy", vector_bucket::get_policy),
-    ("GetVectors", vector::get),
-    ("ListIndexes", index::list),
-    ("ListVectorBuckets", vector_bucket::list),
-    ("ListVectors", vector::list),
-    ("PutVectorBucketDefaultIndexMode", vector_bucket::put_default_index_mode),
-    ("PutVectorBucketPolicy", vector_bucket::put_policy),
-    ("PutVectors", vector::put),
-    ("QueryVectors", query::query),
-    ("UpdateIndexMode", index::update_mode),
-    ("UpdateMetadataConfiguration", index::update_metadata_configuration),
+/// The operations that are a path of their own, and the action that each of them is. The three of tags
+/// are told by method.
+const OPERATIONS: [(&str, Action, Operation); 19] = [
+    ("CreateIndex", Action::CreateIndex, index::create),
+    ("CreateVectorBucket", Action::CreateVectorBucket, vector_bucket::create),
+    ("DeleteIndex", Action::DeleteIndex, index::delete),
+    ("DeleteVectorBucket", Action::DeleteVectorBucket, vector_bucket::delete),
+    ("DeleteVectorBucketPolicy", Action::DeleteVectorBucketPolicy, vector_bucket::delete_policy),
+    ("DeleteVectors", Action::DeleteVectors, vector::delete),
+    ("GetIndex", Action::GetIndex, index::get),
+    ("GetVectorBucket", Action::GetVectorBucket, vector_bucket::get),
+    ("GetVectorBucketPolicy", Action::GetVectorBucketPolicy, vector_bucket::get_policy),
+    ("GetVectors", Action::GetVectors, vector::get),
+    ("ListIndexes", Action::ListIndexes, index::list),
+    ("ListVectorBuckets", Action::ListVectorBuckets, vector_bucket::list),
+    ("ListVectors", Action::ListVectors, vector::list),
+    (
+        "PutVectorBucketDefaultIndexMode",
+        Action::PutVectorBucketDefaultIndexMode,
+        vector_bucket::put_default_index_mode,
+    ),
+    ("PutVectorBucketPolicy", Action::PutVectorBucketPolicy, vector_bucket::put_policy),
+    ("PutVectors", Action::PutVectors, vector::put),
+    ("QueryVectors", Action::QueryVectors, query::query),
+    ("UpdateIndexMode", Action::UpdateIndexMode, index::update_mode),
+    (
+        "UpdateMetadataConfiguration",
+        Action::UpdateMetadataConfiguration,
+        index::update_metadata_configuration,
+    ),
 ];
 
 /// Where a request goes.
 enum Route {
     Operation(&'static str, Operation),
     Tags(Method, String),
+}
+
+impl Route {
+    /// The place that a request addresses, and the action that it is.
+    fn of(method: &Method, path: &str) -> ApiResult<(Route, Action)> {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        if let Some(arn) = path.strip_prefix("tags/") {
+            let arn = percent_encoding::percent_decode_str(arn).decode_utf8();
+            let arn = arn.map_err(|_| ApiError::field("resourceArn", "it is not UTF-8"))?;
+            let action = tags::action(method).ok_or_else(ApiError::unknown_operation)?;
+            return Ok((Route::Tags(method.clone(), arn.into_owned()), action));
+        }
+        let found = OPERATIONS.iter().find(|(name, ..)| *name == path && method == Method::POST);
+        let (name, action, run) = found.ok_or_else(ApiError::unknown_operation)?;
+        Ok((Route::Operation(name, *run), *action))
+    }
 }
 
 /// S3 Vectors of a server, behind authentication.
@@ -107,12 +135,15 @@ impl VectorsService {
 
     async fn answer(&self, request: Request<AuthBody>) -> Answer {
         let (parts, body) = request.into_parts();
-        let user = parts.extensions.get::<Identity>().and_then(Identity::user);
-        let user = Arc::clone(user.ok_or_else(ApiError::access_denied)?);
-        let route = route(&parts.method, parts.uri.path())?;
+        let principal = Principal::new(parts.extensions.get::<Identity>());
+        if matches!(principal, Principal::Anonymous) {
+            return Err(ApiError::access_denied());
+        }
+        let (route, action) = Route::of(&parts.method, parts.uri.path())?;
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let body = collect(body).await?;
-        let call = Call { app: Arc::clone(&self.app), arns: self.arns.clone(), user, body };
+        let call =
+            Call { app: Arc::clone(&self.app), arns: self.arns.clone(), principal, action, body };
         let work = move || match route {
             // They read their bodies themselves.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
@@ -123,17 +154,6 @@ impl VectorsService {
         };
         self.app.offload.run(work).await?
     }
-}
-
-fn route(method: &Method, path: &str) -> ApiResult<Route> {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    if let Some(arn) = path.strip_prefix("tags/") {
-        let arn = percent_encoding::percent_decode_str(arn).decode_utf8();
-        let arn = arn.map_err(|_| ApiError::field("resourceArn", "it is not UTF-8"))?;
-        return Ok(Route::Tags(method.clone(), arn.into_owned()));
-    }
-    let found = OPERATIONS.iter().find(|(name, _)| *name == path && method == Method::POST);
-    found.map(|(name, run)| Route::Operation(name, *run)).ok_or_else(ApiError::unknown_operation)
 }
 
 /// The whole body.

@@ -29,7 +29,8 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     // Scores are those of texts, and of their fusion with the vector.
     let with_scores = fields.boolean("returnScores")? && !texts.is_empty();
     let token = fields.string("nextToken")?;
-    let index = call.index(&mut fields)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
     let top_k = top_k as usize;
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
     // A token continues the same query only, whatever is wanted of its results.
@@ -39,7 +40,7 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     query.after = token.map(|token| position(&scope(&query), &token)).transpose()?;
     query.with_metadata = with_metadata;
     query.with_scores = with_scores;
-    let found = call.app.store.query_vectors(&index, &query)?;
+    let found = call.app.store.query_vectors(index, &query)?;
     let vector = |hit| Vector::new(hit, with_distance, with_scores);
     answer(&Found {
         vectors: found.hits.iter().map(vector).collect(),

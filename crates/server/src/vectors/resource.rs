@@ -1,4 +1,4 @@
-//! Which vector bucket or index a request is about, and whether it is the sender's.
+//! The vector bucket or index that a request names, and permission to work on it.
 
 use liteio_store::vectors::{Index, Tagged, VectorBucket, VectorName};
 
@@ -6,19 +6,22 @@ use super::Call;
 use super::arn;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
+use crate::access::{self, Context, Granted, GrantedAccount, Refusal};
 
 impl Call {
-    /// The vector bucket, if it belongs to whoever asks.
-    pub(super) fn owned_bucket(&self, name: &VectorName) -> ApiResult<VectorBucket> {
-        let bucket = self.app.store.vector_bucket(name)?;
-        match bucket.owner.id == self.user.id {
-            true => Ok(bucket),
-            false => Err(ApiError::access_denied()),
-        }
+    /// Permission for the operation on the account.
+    pub(super) fn account(&self) -> ApiResult<GrantedAccount> {
+        access::account(&self.principal, self.action, Context::default()).map_err(refused)
+    }
+
+    /// Permission for the operation on the vector bucket of that name.
+    pub(super) fn named_bucket(&self, name: &VectorName) -> ApiResult<Granted<VectorBucket>> {
+        let granted = access::vector_bucket(&self.app.store, &self.principal, self.action, name);
+        granted.map_err(refused)
     }
 
     /// The vector bucket of `vectorBucketName` or `vectorBucketArn`.
-    pub(super) fn bucket(&self, fields: &mut Fields) -> ApiResult<VectorBucket> {
+    pub(super) fn bucket(&self, fields: &mut Fields) -> ApiResult<Granted<VectorBucket>> {
         let name = fields.string("vectorBucketName")?;
         let arn = fields.string("vectorBucketArn")?;
         let name = match (name, arn) {
@@ -36,11 +39,11 @@ impl Call {
                 ));
             }
         };
-        self.owned_bucket(&name)
+        self.named_bucket(&name)
     }
 
     /// The index of `vectorBucketName` and `indexName`, or of `indexArn`.
-    pub(super) fn index(&self, fields: &mut Fields) -> ApiResult<Index> {
+    pub(super) fn index(&self, fields: &mut Fields) -> ApiResult<Granted<Index>> {
         let bucket = fields.string("vectorBucketName")?;
         let name = fields.string("indexName")?;
         let arn = fields.string("indexArn")?;
@@ -60,7 +63,15 @@ impl Call {
                 ));
             }
         };
-        self.owned_bucket(&bucket)?;
-        Ok(self.app.store.index(&bucket, &name)?)
+        let granted = access::index(&self.app.store, &self.principal, self.action, &bucket, &name);
+        granted.map_err(refused)
+    }
+}
+
+/// The answer to a request that is not granted.
+fn refused(refusal: Refusal) -> ApiError {
+    match refusal {
+        Refusal::Denied(_) => ApiError::access_denied(),
+        Refusal::Store(error) => error.into(),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::{Answer, Call, arn, done};
+use crate::access::Action;
 
 const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=128;
 const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
@@ -14,7 +15,7 @@ const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
 /// ListTagsForResource, TagResource, UntagResource.
 pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
     let tagged = arn::parse(arn, "resourceArn")?;
-    call.owned_bucket(&tagged.bucket)?;
+    call.named_bucket(&tagged.bucket)?;
     let store = &call.app.store;
     match *method {
         Method::GET => super::answer(&json!({ "tags": store.vector_tags(&tagged)? })),
@@ -30,6 +31,16 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
             done()
         }
         _ => Err(ApiError::unknown_operation()),
+    }
+}
+
+/// The action of a request for the tags of a resource, by its method.
+pub(super) fn action(method: &Method) -> Option<Action> {
+    match *method {
+        Method::GET => Some(Action::ListTagsForResource),
+        Method::POST => Some(Action::TagResource),
+        Method::DELETE => Some(Action::UntagResource),
+        _ => None,
     }
 }
 

@@ -15,16 +15,18 @@ const LIST_VECTORS_DEFAULT: u64 = 500;
 
 pub(super) fn put(call: &Call, _fields: Fields) -> Answer {
     let PutBody { mut fields, vectors } = PutBody::parse(&call.body)?;
-    let index = call.index(&mut fields)?;
-    call.app.store.put_vectors(&index, vectors)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    call.app.store.put_vectors(index, vectors)?;
     done()
 }
 
 pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
     let keys = fields.strings("keys")?;
     let keys = fields.require("keys", keys)?;
-    let index = call.index(&mut fields)?;
-    call.app.store.delete_vectors(&index, keys)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    call.app.store.delete_vectors(index, keys)?;
     done()
 }
 
@@ -35,8 +37,9 @@ pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
         with_elements: fields.boolean("returnData")?,
         with_metadata: fields.boolean("returnMetadata")?,
     };
-    let index = call.index(&mut fields)?;
-    let vectors = call.app.store.get_vectors(&index, &query)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
+    let vectors = call.app.store.get_vectors(index, &query)?;
     answer(&Vectors { vectors: vectors.into_iter().map(Vector::from).collect(), next_token: None })
 }
 
@@ -46,7 +49,8 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
     let with_elements = fields.boolean("returnData")?;
     let with_metadata = fields.boolean("returnMetadata")?;
     let token = fields.string("nextToken")?;
-    let index = call.index(&mut fields)?;
+    let granted = call.index(&mut fields)?;
+    let index = granted.target();
     let scope = format!("vectors {} {} {segment:?}", index.bucket, index.name);
     let query = ListVectors {
         after: token.map(|token| page_token::name(&scope, &token)).transpose()?,
@@ -55,7 +59,7 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
         with_elements,
         with_metadata,
     };
-    let page = call.app.store.list_vectors(&index, &query)?;
+    let page = call.app.store.list_vectors(index, &query)?;
     answer(&Vectors {
         vectors: page.vectors.into_iter().map(Vector::from).collect(),
         next_token: page.next.map(|next| page_token::after(&scope, &next)),

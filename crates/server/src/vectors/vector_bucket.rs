@@ -1,6 +1,5 @@
 //! Vector buckets: create, get, list, delete, their policies, and the default mode of their indexes.
 
-use liteio_store::Owner;
 use liteio_store::limits::LIST_INDEXES_MAX;
 use liteio_store::vectors::{Encryption, IndexMode, ListVectorBuckets, VectorBucket, VectorName};
 use serde_json::{Value, json};
@@ -30,15 +29,15 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     let name = VectorName::bucket(fields.require("vectorBucketName", name)?)?;
     let encryption = encryption(&mut fields)?;
     let tags = tags::take(&mut fields)?.unwrap_or_default();
-    let user = &call.user;
-    let owner = Owner { id: user.id.clone(), display_name: user.display_name.clone() };
+    let owner = call.account()?.owner();
     let bucket = call.app.store.create_vector_bucket(name, owner, encryption, tags).wait()?;
     answer(&json!({ "vectorBucketArn": call.arns.bucket(&bucket.name) }))
 }
 
 pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
-    let bucket = call.bucket(&mut fields)?;
-    let mut output = summary(call, &bucket);
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
+    let mut output = summary(call, bucket);
     output["encryptionConfiguration"] = encryption_json(bucket.encryption.as_ref());
     output["defaultIndexMode"] = mode_name(bucket.default_mode).into();
     answer(&json!({ "vectorBucket": output }))
@@ -52,7 +51,7 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
     let query = ListVectorBuckets {
         after: token.map(|token| page_token::name(&scope, &token)).transpose()?,
         prefix,
-        owner_id: Some(call.user.id.clone()),
+        owner_id: Some(call.account()?.owner().id),
         max: max.map_or(LIST_INDEXES_MAX, |max| max as usize),
     };
     let page = call.app.store.list_vector_buckets(&query)?;
@@ -65,16 +64,18 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
 }
 
 pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
-    let bucket = call.bucket(&mut fields)?;
-    call.app.store.delete_vector_bucket(bucket.name).wait()?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
+    call.app.store.delete_vector_bucket(bucket.name.clone()).wait()?;
     done()
 }
 
 pub(super) fn put_default_index_mode(call: &Call, mut fields: Fields) -> Answer {
     let mode = fields.choice("defaultIndexMode", &MODES)?;
     let mode = fields.require("defaultIndexMode", mode)?;
-    let bucket = call.bucket(&mut fields)?;
-    call.app.store.set_default_index_mode(bucket.name, mode).wait()?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
+    call.app.store.set_default_index_mode(bucket.name.clone(), mode).wait()?;
     done()
 }
 
@@ -88,20 +89,23 @@ pub(super) fn put_policy(call: &Call, mut fields: Fields) -> Answer {
     if !matches!(serde_json::from_str(&policy), Ok(Value::Object(_))) {
         return Err(ApiError::field("policy", "it is not a JSON object"));
     }
-    let bucket = call.bucket(&mut fields)?;
-    call.app.store.put_vector_bucket_policy(bucket.name, policy).wait()?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
+    call.app.store.put_vector_bucket_policy(bucket.name.clone(), policy).wait()?;
     done()
 }
 
 pub(super) fn get_policy(call: &Call, mut fields: Fields) -> Answer {
-    let bucket = call.bucket(&mut fields)?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
     let policy = call.app.store.vector_bucket_policy(&bucket.name)?;
     answer(&json!({ "policy": policy }))
 }
 
 pub(super) fn delete_policy(call: &Call, mut fields: Fields) -> Answer {
-    let bucket = call.bucket(&mut fields)?;
-    call.app.store.delete_vector_bucket_policy(bucket.name).wait()?;
+    let granted = call.bucket(&mut fields)?;
+    let bucket = granted.target();
+    call.app.store.delete_vector_bucket_policy(bucket.name.clone()).wait()?;
     done()
 }
 

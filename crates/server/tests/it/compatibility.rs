@@ -18,7 +18,8 @@ fn operations() -> BTreeMap<&'static str, bool> {
         .map(str::trim)
         .filter(|entry| !entry.is_empty())
         .map(|entry| {
-            let (name, rest) = entry.split_once(':').expect("a name");
+            // `Operation [service:Action]: …`
+            let (name, rest) = entry.split_once(" [").expect("a name");
             (name.trim(), rest)
         })
         .collect();

@@ -2,6 +2,7 @@
 //! paths that the sources name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::process::Command;
 
 use crate::sources::{Module, crates, is_below, modules, uses};
@@ -18,7 +19,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 25] = [
+const RULES: [Rule; 27] = [
     // Only one module of the key space knows this engine.
     Rule { package: "store", within: &[], except: &["kv::engine::on_redb"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside.
@@ -106,6 +107,31 @@ const RULES: [Rule; 25] = [
         within: &["auth"],
         except: &[],
         banned: &["crate::front", "crate::s3", "crate::state", "crate::config", "liteio_store"],
+    },
+    // Decisions know neither protocols nor the services that ask for them.
+    Rule {
+        package: "server",
+        within: &["access"],
+        except: &[],
+        banned: &[
+            "crate::config",
+            "crate::dispatch",
+            "crate::front",
+            "crate::s3",
+            "crate::serve",
+            "crate::state",
+            "crate::vectors",
+            "http",
+            "hyper",
+            "s3s",
+        ],
+    },
+    // A name is resolved once, with the decision about it; the rest works on what was granted.
+    Rule {
+        package: "server",
+        within: &[],
+        except: &["access"],
+        banned: &["liteio_store::BucketName"],
     },
     // The operations know neither sockets nor settings.
     Rule {
@@ -218,6 +244,22 @@ fn only_offload_hands_work_to_blocking_threads() {
         .map(|module| module.path())
         .collect();
     assert_eq!(users, ["offload"]);
+}
+
+/// The methods of the store that turn a name into a bucket, vector bucket or index. All others of its
+/// methods for requests take what these return.
+#[test]
+fn only_access_resolves_names() {
+    const RESOLVERS: [&str; 3] = ["store.bucket(", "store.vector_bucket(", "store.index("];
+    let mut resolving = BTreeSet::new();
+    for module in modules("server") {
+        let source = fs::read_to_string(&module.file).expect("sources are readable");
+        let source: String = source.split_whitespace().collect();
+        if RESOLVERS.iter().any(|resolver| source.contains(resolver)) {
+            resolving.insert(module.path());
+        }
+    }
+    assert_eq!(resolving, BTreeSet::from(["access::granted".to_owned()]));
 }
 
 #[test]

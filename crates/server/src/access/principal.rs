@@ -1,0 +1,48 @@
+//! The sender of a request.
+
+use std::sync::Arc;
+
+use liteio_store::Owner;
+
+use crate::auth::{Identity, User};
+
+/// The sender of a request, as its signature proves. Sessions will be a third kind: a user whose
+/// rights a policy of the session narrows.
+#[derive(Clone, Debug)]
+pub(crate) enum Principal {
+    /// The request carried no signature.
+    Anonymous,
+    /// A user.
+    User(Arc<User>),
+}
+
+impl Principal {
+    /// The principal behind an identity; anonymous for a request that no layer has vouched for.
+    pub(crate) fn new(identity: Option<&Identity>) -> Principal {
+        match identity.and_then(Identity::user) {
+            Some(user) => Principal::User(Arc::clone(user)),
+            None => Principal::Anonymous,
+        }
+    }
+
+    /// The canonical id; none of anonymous senders.
+    pub(super) fn id(&self) -> Option<&str> {
+        match self {
+            Principal::Anonymous => None,
+            Principal::User(user) => Some(&user.id),
+        }
+    }
+
+    /// The owner of what the principal creates; none of anonymous senders.
+    pub(super) fn owner(&self) -> Option<Owner> {
+        match self {
+            Principal::Anonymous => None,
+            Principal::User(user) => Some(owner(user)),
+        }
+    }
+}
+
+/// A user as the owner of what it creates.
+pub(super) fn owner(user: &User) -> Owner {
+    Owner { id: user.id.clone(), display_name: user.display_name.clone() }
+}
