@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// What a connection reads into, counted while anybody holds on to it.
+    /// A buffer that a connection reads into, counted while anybody holds on to it.
     struct ReadBuffer {
         bytes: Vec<u8>,
         alive: Arc<AtomicUsize>,

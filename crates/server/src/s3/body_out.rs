@@ -50,7 +50,7 @@ pub(super) async fn body(app: &Arc<App>, mut reader: ObjectReader) -> S3Result<S
 struct Pieces {
     app: Arc<App>,
     first: Option<Bytes>,
-    /// What is still to come.
+    /// The rest of the body.
     bytes: u64,
     /// Never locked: the mutex only makes it `Sync`, as s3s wants it.
     state: Mutex<State>,

@@ -57,7 +57,7 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     }
 }
 
-/// Whether text has the form of a region's name, such as `ap-southeast-2`.
+/// True for text in the form of a region's name, such as `ap-southeast-2`.
 fn is_region(text: &str) -> bool {
     let mut words = text.split('-');
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase());

@@ -8,7 +8,7 @@ use super::convert::{header, header_value};
 use super::xml::XmlWriter;
 use crate::auth::TrailerHandle;
 
-/// What S3 computes when the client asks for nothing.
+/// The checksum that S3 computes when the client asks for none.
 pub(super) const DEFAULT_ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm::Crc64Nvme;
 
 const HEADER_PREFIX: &str = "x-amz-checksum-";
@@ -58,11 +58,11 @@ pub(super) fn parse_type(text: &str) -> S3Result<ChecksumType> {
     }
 }
 
-/// What the client says about the body it sends.
+/// The digests that the client announces for the body it sends.
 #[derive(Debug, Default)]
 pub(super) struct BodyChecks {
     content_md5: Option<[u8; 16]>,
-    /// Which checksum is sent, and its value unless it comes after the body.
+    /// The algorithm of the checksum that is sent, and its value unless it comes after the body.
     checksum: Option<(ChecksumAlgorithm, Option<ChecksumValue>)>,
     trailer: Option<TrailerHandle>,
 }
@@ -90,7 +90,7 @@ impl BodyChecks {
         Ok(BodyChecks { content_md5: content_md5(headers)?, ..BodyChecks::default() })
     }
 
-    /// Whether there is anything to verify the body with.
+    /// True when there is anything to verify the body with.
     pub(super) fn is_empty(&self) -> bool {
         self.content_md5.is_none() && self.checksum.is_none()
     }

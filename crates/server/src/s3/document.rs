@@ -27,7 +27,7 @@ pub(super) enum Document {
 }
 
 impl Document {
-    /// Which document a request carries, if any.
+    /// The document that a request carries, if any.
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
         match *request.method() {
             Method::POST if has_query(request.uri(), "delete") => Some(Document::DeleteObjects),
@@ -82,8 +82,8 @@ impl Document {
     }
 }
 
-/// Whether the body of a request is held in memory whole, as documents are, rather than streamed, as
-/// objects, parts and forms are. A form upload is to be told apart by the caller.
+/// True when the body of a request is held in memory whole, as documents are, rather than streamed,
+/// as objects, parts and forms are. A form upload is to be told apart by the caller.
 pub(crate) fn holds_body(head: &Parts, names_key: bool) -> bool {
     match head.method {
         Method::POST => true,
@@ -92,10 +92,10 @@ pub(crate) fn holds_body(head: &Parts, names_key: bool) -> bool {
     }
 }
 
-/// What a PUT to a key replaces instead of the object.
+/// Subresources of a key that a PUT replaces instead of the object.
 const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
-/// Whether the query has a parameter, its name decoded as s3s reads it.
+/// True when the query has a parameter, its name decoded as s3s reads it.
 fn has_query(uri: &Uri, name: &str) -> bool {
     let pairs = uri.query().unwrap_or_default().split('&');
     let mut names = pairs.filter_map(|pair| pair.split('=').next());

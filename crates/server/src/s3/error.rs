@@ -1,4 +1,4 @@
-//! What S3 shows of an error of the store: the only place where that is decided.
+//! The answers of S3 to errors of the store: the only place where they are decided.
 
 use http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -147,7 +147,7 @@ pub(super) fn too_large() -> S3Error {
     s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
 }
 
-/// What AWS says of a document that it cannot take.
+/// AWS's message about a document that it cannot take.
 pub(super) const MALFORMED_XML: &str =
     "The XML you provided was not well-formed or did not validate against our published schema";
 

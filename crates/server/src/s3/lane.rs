@@ -21,7 +21,7 @@ use crate::offload::{Offload, OffloadError};
 /// Pieces of a body, in order. Lanes share them.
 pub(super) type Batch = Arc<Vec<Bytes>>;
 
-/// What a lane does.
+/// The work of a lane.
 pub(super) trait Worker: Send + 'static {
     /// Takes the next batch. After an error it gets no other.
     fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError>;

@@ -1,4 +1,4 @@
-//! What is kept beside an object's bytes: from request headers, and back into response headers.
+//! Metadata kept beside an object's bytes: from request headers, and back into response headers.
 
 use http::Extensions;
 use http::header::{
@@ -14,7 +14,7 @@ use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
 use super::tagging;
 
-/// What S3 calls a body whose type nobody named.
+/// The content type of a body whose type nobody named.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 
 const STANDARD: &str = "STANDARD";

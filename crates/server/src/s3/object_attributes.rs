@@ -12,7 +12,7 @@ use super::{Req, Resp, blocking, checksum, error, metadata, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
-/// Which attributes are wanted.
+/// The attributes that a request wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     etag: bool,

@@ -74,7 +74,7 @@ pub(super) async fn copy_object(
     response(&copied.map_err(from_copy)?)
 }
 
-/// Whether anything but the metadata changes.
+/// True when the copy changes more than the metadata.
 fn changes_more(headers: &HeaderMap) -> bool {
     ["x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-checksum-algorithm"]
         .into_iter()

@@ -52,7 +52,7 @@ fn unix_seconds(time: Timestamp) -> Option<i64> {
     text.split('.').next()?.parse().ok()
 }
 
-/// What was asked to be deleted, as it was written.
+/// An object to delete, as the request names it.
 struct Named {
     key: String,
     version: Option<String>,

@@ -25,7 +25,7 @@ use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
-/// What GET and HEAD ask for alike.
+/// The parameters that GET and HEAD share.
 struct Read {
     key: ObjectKey,
     options: GetOptions,

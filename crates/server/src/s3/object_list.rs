@@ -46,7 +46,7 @@ impl XmlWriter {
         self.close("CommonPrefixes");
     }
 
-    /// What the listings of objects and of versions show alike, up to the owner.
+    /// The elements that listings of objects and of versions share, up to the owner.
     fn object(&mut self, object: &ListedObject, encoding: KeyEncoding) {
         self.key("Key", &object.key, encoding);
         self.date("LastModified", object.modified_ms);

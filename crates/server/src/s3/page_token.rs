@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::EncodingType;
 use s3s::{S3Error, S3Result, s3_error};
 
-/// What `encoding-type=url` leaves as it is, besides letters and digits: `/` too.
+/// The bytes that `encoding-type=url` leaves as they are, besides letters and digits: `/` too.
 const KEY_ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
@@ -13,7 +13,7 @@ pub(super) fn key_in_url(key: &str) -> impl std::fmt::Display {
     utf8_percent_encode(key, KEY_ENCODED)
 }
 
-/// How keys are written in a listing: as they are, or for URLs if the client asked for it.
+/// The encoding of keys in a listing: as they are, or for URLs if the client asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyEncoding {
     Plain,

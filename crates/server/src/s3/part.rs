@@ -46,8 +46,8 @@ pub(super) async fn upload_part(
     Ok(response)
 }
 
-/// What to compute of a part: what its upload keeps, and what its client sends. They may differ only
-/// where the client of the upload named no algorithm.
+/// The checksums to compute of a part: the one its upload keeps, and the one its client sends. They may
+/// differ only where the client of the upload named no algorithm.
 fn algorithms(
     upload: &Upload,
     sent: Option<ChecksumAlgorithm>,
