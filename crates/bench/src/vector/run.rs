@@ -14,7 +14,7 @@ use crate::error::BenchError;
 use crate::process::Launch;
 use crate::report::{Published, Report, Target};
 use crate::run::workplace::Workplace;
-use crate::run::{Bench, Job, Outcome, RowFilter, RowPlan, Subject, block_on, turns};
+use crate::run::{Bench, Job, Outcome, RowFilter, RowPlan, Subject, block_on, interruption, turns};
 use crate::worker::contestant::{Contestant, ask};
 
 /// A process may take so long beside its measured phases: it builds, loads and checks.
@@ -58,6 +58,10 @@ async fn run_all(options: &Options, entries: Vec<&'static Entry>) -> Result<Repo
     }
     bench.baseline(&engines, &[options.baseline.as_deref(), Some(CHASSIS), Some(EXACT)]);
     for job in &jobs {
+        // The exact neighbours of a search take long, and nobody waits for them any more.
+        if interruption::came() {
+            break;
+        }
         let questions = questions(&bench, options, job)?;
         for engine in &mut engines {
             engine.questions.clone_from(&questions);
@@ -68,7 +72,7 @@ async fn run_all(options: &Options, entries: Vec<&'static Entry>) -> Result<Repo
         }
     }
     bench.report.targets = engines.into_iter().map(|engine| engine.contestant.target).collect();
-    let stopped = if cases.is_empty() {
+    let stopped = if cases.is_empty() || interruption::came() {
         Vec::new()
     } else {
         served::run::run(&mut bench, options, &cases).await
