@@ -268,10 +268,11 @@ pub(crate) fn uses(modules: &[Module]) -> BTreeMap<(String, String), BTreeSet<Pa
         let Some(from) = module.name.first() else { continue };
         for path in module.found.paths.iter().map(|path| module.resolve(path, modules)) {
             let [first, name, ..] = &path[..] else { continue };
-            let path = handed_on.iter().find(|it| it.len() > 2 && it.last() == Some(name));
-            let to = path.map_or(name, |path| &path[1]);
-            let is_module = modules.iter().any(|module| module.name.first() == Some(to));
-            if first == "crate" && is_module && to != from {
+            let is_module = |name: &String| modules.iter().any(|it| it.name.first() == Some(name));
+            // A module of that name comes first.
+            let mut names = handed_on.iter().filter(|it| it.len() > 2 && it.last() == Some(name));
+            let to = if is_module(name) { name } else { names.next().map_or(name, |it| &it[1]) };
+            if first == "crate" && is_module(to) && to != from {
                 uses.entry((from.clone(), to.clone())).or_default().insert(module.file.clone());
             }
         }
@@ -338,7 +339,7 @@ mod tests {
     #[test]
     fn names_that_the_root_hands_on_are_uses_of_their_modules() {
         let modules: Vec<Module> = [
-            module(&[], "pub use store::{Store, limits}; pub use name::Key;"),
+            module(&[], "pub use store::{Store, limits}; fn f() { store::name(name::Key) }"),
             module(&["name"], "use crate::Store; use std::name::Key;"),
             module(&["store"], "use crate::store::limits; fn f() { super::name::g() }"),
         ]
