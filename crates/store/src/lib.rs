@@ -241,14 +241,16 @@ mod bucket;
 mod multipart;
 mod object;
 
+mod indexes;
 pub mod vectors;
 
 mod attachment;
 #[cfg(test)]
 mod damage_tests;
-mod ids;
+mod directory;
 mod open;
 mod pending;
+mod process;
 mod store;
 
 mod reclaim;
@@ -256,7 +258,7 @@ mod recover;
 mod stats;
 mod verify;
 
-pub use bucket::{Bucket, BucketPage, ListBuckets};
+pub use bucket::{BucketPage, ListBuckets};
 #[cfg(any(test, feature = "test-util"))]
 pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
@@ -276,6 +278,7 @@ pub use object::{
     ReadError, Selection, StagedBody, StoredBytes, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
+pub use process::Bucket;
 #[cfg(any(test, feature = "test-util"))]
 pub use random::SeededRandom;
 pub use random::{RandomSource, SystemRandom};

@@ -1,52 +1,46 @@
-//! Opening: the check that a directory is ours, and the order in which its files come and go.
-//!
-//! ```text
-//! DIR/lock       held while the store is open; the process id of the holder
-//! DIR/format     "liteio 1": the format of everything else. The first file, so that a directory without it
-//!                is either new or not ours
-//! DIR/clean      there after an orderly end: nothing to sweep
-//! DIR/meta.redb, DIR/meta.redb.log   the key space
-//! DIR/blobs/xx/  blobs by the first byte of their id
-//! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
-//! ```
+//! Opening: the order in which the files of a directory are looked at and made.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use liteio_disk::{DirectoryLock, Disk, OpenMode, RealDisk};
+use liteio_disk::{DirectoryLock, Disk, RealDisk};
 
 use crate::attachment::BlobAttachments;
-use crate::blob::{BlobStore, FileBlobStore, MemoryBlobStore};
+use crate::blob::{FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
+use crate::directory;
 use crate::error::StoreError;
 use crate::kv::{Kv, KvConfig};
 use crate::meta::bucket::{FORMAT, StoreRecord};
+use crate::store::{Opened, Store};
 
-const FORMAT_FILE: &str = "format";
-const NEW_FORMAT_FILE: &str = "format.new";
-const FORMAT_MAGIC: &str = "liteio ";
-const CLEAN_FILE: &str = "clean";
 const KEY_SPACE_FILE: &str = "meta.redb";
 
-/// Names that a new directory may hold already: those that an interrupted first start left, or file systems
-/// put into their root.
-const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
+impl Store {
+    /// Opens the store that `config` describes. Threads of its own delete content that is no longer
+    /// needed, and, after an unclean end, sweep blobs that nothing refers to.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`], [`StoreError::NotADataDirectory`], [`StoreError::FormatTooNew`],
+    /// [`StoreError::NoSpace`], or the reason why the disk or its content cannot be used.
+    pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = Self::from_opened(open(config)?);
+        store.start_reclaimer()?;
+        Ok(store)
+    }
 
-/// The parts of an open store.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) config: StoreConfig,
-    pub(crate) kv: Kv,
-    pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) disk: Option<Arc<dyn Disk>>,
-    pub(crate) directory_lock: Option<DirectoryLock>,
-    /// `true` when the last run ended in order.
-    pub(crate) was_clean: bool,
+    /// Opens the store on `disk`, without threads of its own: [`Store::reclaim`] and [`Store::sweep`]
+    /// are up to the caller. The backend in `config` is not looked at.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Self, StoreError> {
+        Ok(Self::from_opened(open_on(disk, config)?))
+    }
 }
 
-pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
+fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open, open_on)
 }
 
@@ -54,7 +48,7 @@ pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
 /// file stays as it is. Nothing may be written to it.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open_existing, |disk, config| {
-        if known_format(&*disk)?.is_none() {
+        if directory::known_format(&*disk)?.is_none() {
             let path = "the data directory".to_owned();
             return Err(StoreError::NotADataDirectory { path });
         }
@@ -73,7 +67,7 @@ fn open_backend(
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
             let disk = open_disk(&path)?;
-            refuse_foreign(&disk, &path)?;
+            directory::refuse_foreign(&disk, &path)?;
             let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
                 io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
                 _ => error.into(),
@@ -91,21 +85,21 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
     Ok(Opened { config, kv, blobs, disk: None, directory_lock: None, was_clean: true })
 }
 
-pub(crate) fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
-    let format = known_format(&*disk)?;
+fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
+    let format = directory::known_format(&*disk)?;
     match format {
         Some(_) => {}
         None => {
             let names: Vec<String> = disk.list("")?.into_iter().map(|entry| entry.name).collect();
-            refuse_names(names.iter().map(String::as_str), "the data directory")?;
+            directory::refuse_names(names.iter().map(String::as_str), "the data directory")?;
             if disk.free_bytes()? < config.reserve_bytes {
                 return Err(StoreError::NoSpace);
             }
-            write_format(&*disk)?;
+            directory::write_format(&*disk)?;
         }
     }
     // In a new directory there is nothing to sweep, either.
-    let was_clean = take_clean_marker(&*disk)? || format.is_none();
+    let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     let opened = open_parts(disk, config, was_clean)?;
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
@@ -142,79 +136,4 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
     kv.update(move |write| record.write(write)).wait()
-}
-
-/// Refuses a directory that holds something else, before anything in it is touched.
-fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
-    let entries = disk.list("")?;
-    let mut names = entries.iter().map(|entry| entry.name.as_str());
-    if names.clone().any(|name| name == FORMAT_FILE) {
-        return Ok(());
-    }
-    refuse_names(&mut names, &path.display().to_string())
-}
-
-fn refuse_names<'a>(
-    mut names: impl Iterator<Item = &'a str>,
-    path: &str,
-) -> Result<(), StoreError> {
-    match names.all(|name| HARMLESS.contains(&name)) {
-        true => Ok(()),
-        false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
-    }
-}
-
-/// The format of what is there, if anything is; a newer one than this program knows is refused.
-fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
-    match read_format(disk)? {
-        Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
-        format => Ok(format),
-    }
-}
-
-fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
-    let file = match disk.open(FORMAT_FILE, OpenMode::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let mut bytes = [0; 64];
-    let length = file.read_at(&mut bytes, 0)?;
-    let text = std::str::from_utf8(&bytes[..length]).ok();
-    let number = text.and_then(|text| text.strip_prefix(FORMAT_MAGIC)?.trim_end().parse().ok());
-    match number {
-        Some(number) => Ok(Some(number)),
-        None => Err(StoreError::NotADataDirectory { path: "the data directory".to_owned() }),
-    }
-}
-
-fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
-    let file = disk.open(NEW_FORMAT_FILE, OpenMode::CreateOrWrite)?;
-    let text = format!("{FORMAT_MAGIC}{FORMAT}\n");
-    file.set_len(0)?;
-    file.write_at(text.as_bytes(), 0)?;
-    file.sync_data()?;
-    disk.rename(NEW_FORMAT_FILE, FORMAT_FILE)?;
-    Ok(disk.sync_dir("")?)
-}
-
-/// Takes the marker away before anything is written that would make it a lie.
-fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
-    match disk.remove(CLEAN_FILE) {
-        Ok(()) => {
-            disk.sync_dir("")?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Notes that the store ended in order: nothing to sweep, also after a power cut, which must not bring
-/// back blobs that were deleted from the directories `removed_from`.
-pub(crate) fn mark_clean(disk: &dyn Disk, removed_from: &BTreeSet<u8>) -> io::Result<()> {
-    for first_byte in removed_from {
-        disk.sync_dir(&format!("blobs/{first_byte:02x}"))?;
-    }
-    disk.open(CLEAN_FILE, OpenMode::CreateOrWrite)?;
-    disk.sync_dir("")
 }

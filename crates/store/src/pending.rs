@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::error::StoreError;
 use crate::kv;
-use crate::object::StagedBlob;
+use crate::process::StagedBlob;
 
 /// Resolves when the write is as durable as the store promises, or has failed. Await it, or
 /// [`wait`](Pending::wait) for it.

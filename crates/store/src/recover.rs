@@ -169,7 +169,6 @@ mod tests {
     use crate::kv::Write;
     use crate::name::{BucketName, ObjectKey};
     use crate::pending::Committed;
-    use crate::reclaim::Reclaimer;
     use crate::{BodyOptions, Bucket, Owner, StoreConfig, StoreHealth};
 
     fn put(store: &Store, bucket: &Arc<Bucket>, key: &ObjectKey) {
@@ -206,7 +205,7 @@ mod tests {
         });
         damage.wait().expect("written");
         let store = open(&disk.kill());
-        let reclaimer = Reclaimer::start(&store).expect("starts");
+        store.start_reclaimer().expect("starts");
         for deleted in 1..=5 {
             while store.stats().blobs_deleted < deleted {
                 thread::yield_now();
@@ -216,7 +215,8 @@ mod tests {
         while store.sweep_failure().is_none() {
             thread::yield_now();
         }
-        reclaimer.stop(&store.shared().work);
+        let worker = store.inner.worker.lock().take().expect("started");
+        worker.stop(&store.shared().work);
         assert_eq!(store.stats().sweeps, 1);
         assert_eq!(store.health(), StoreHealth::Ready);
     }

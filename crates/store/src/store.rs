@@ -1,24 +1,24 @@
-//! The handle: open, health, close.
+//! [`Store`]: the handle, with snapshots, updates, health and close. Operations are `impl Store` blocks in
+//! the modules above.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_disk::Disk;
+use liteio_disk::{DirectoryLock, Disk};
 use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
-use crate::bucket::BucketCache;
 use crate::config::StoreConfig;
+use crate::directory;
 use crate::error::StoreError;
-use crate::ids::Ids;
+use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
-use crate::object::{Pins, Staging};
-use crate::open;
 use crate::pending::{Committed, Pending};
-use crate::reclaim::{Reclaimer, Work};
-use crate::stats::{Counters, StoreStats};
-use crate::vectors::Vectors;
+use crate::process::Worker;
+use crate::stats::StoreStats;
+
+pub(crate) use crate::process::Shared;
 
 /// An open store. Clones are handles of the same one; the last to go closes it.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Store {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// The state that all handles share.
+/// State shared by all handles.
 #[derive(Debug)]
 pub(crate) struct Inner {
     /// Nothing once the store is closed.
@@ -35,44 +35,43 @@ pub(crate) struct Inner {
     /// None in memory.
     pub(crate) disk: Option<Arc<dyn Disk>>,
     pub(crate) vectors: Vectors,
-    reclaimer: Mutex<Option<Reclaimer>>,
+    /// The thread of an open store that reclaims and sweeps.
+    pub(crate) worker: Mutex<Option<Worker>>,
     /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
     pub(crate) sweep_lock: Mutex<()>,
-    /// `true` when the blobs on the disk are known to be those that records name.
+    /// The blobs on the disk are known to be those that records reference.
     pub(crate) is_swept: AtomicBool,
-    /// The error that ended the sweep for good.
+    /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
-    /// The directories (by first byte) from which blobs were deleted: nothing has made that durable,
-    /// since a file that comes back is only an orphan.
+    /// The directories (by first byte) from which blobs were deleted. Deletions are not synced, since a
+    /// file that comes back is only an orphan.
     pub(crate) removed_from: Mutex<BTreeSet<u8>>,
     /// Held until the files are closed.
-    directory_lock: Mutex<Option<liteio_disk::DirectoryLock>>,
+    directory_lock: Mutex<Option<DirectoryLock>>,
 }
 
-/// The state that transactions need beside the key space. They hold it while they wait in the queue of
-/// the key space, so it must not hold the key space itself: that could never be closed.
+/// The parts of a store, opened.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct Opened {
     pub(crate) config: StoreConfig,
+    pub(crate) kv: Kv,
     pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) ids: Ids,
-    pub(crate) buckets: BucketCache,
-    pub(crate) staging: Staging,
-    pub(crate) pins: Pins,
-    pub(crate) work: Work,
-    pub(crate) counters: Counters,
+    pub(crate) disk: Option<Arc<dyn Disk>>,
+    pub(crate) directory_lock: Option<DirectoryLock>,
+    /// The last run ended in order.
+    pub(crate) was_clean: bool,
 }
 
-/// The health of a store: what may be written to it.
+/// The health of a store: whether it can be written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreHealth {
     /// It can.
     Ready,
     /// Not until it is opened again: a sync or write failed.
     ReadOnly {
-        /// The sync or write that failed.
+        /// The failure.
         reason: String,
     },
     /// Not until there is space again; deletions work.
@@ -80,44 +79,14 @@ pub enum StoreHealth {
 }
 
 impl Store {
-    /// Opens the store that `config` describes. Threads of its own delete what is no longer needed,
-    /// and, after an unclean end, sweep blobs that nothing refers to.
-    ///
-    /// # Errors
-    /// [`StoreError::InUse`], [`StoreError::NotADataDirectory`], [`StoreError::FormatTooNew`],
-    /// [`StoreError::NoSpace`], or why the disk or its content cannot be used.
-    pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
-        let store = Self::from_opened(open::open(config)?);
-        *store.inner.reclaimer.lock() = Some(Reclaimer::start(&store)?);
-        Ok(store)
-    }
-
-    /// Opens the store on `disk`, without threads of its own: [`Store::reclaim`] and [`Store::sweep`]
-    /// are up to the caller. The backend in `config` is not looked at.
-    ///
-    /// # Errors
-    /// As [`Store::open`].
-    pub fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Self, StoreError> {
-        Ok(Self::from_opened(open::open_on(disk, config)?))
-    }
-
-    pub(crate) fn from_opened(opened: open::Opened) -> Self {
-        let shared = Shared {
-            config: opened.config,
-            blobs: opened.blobs,
-            ids: Ids::default(),
-            buckets: BucketCache::default(),
-            staging: Staging::default(),
-            pins: Pins::default(),
-            work: Work::default(),
-            counters: Counters::default(),
-        };
+    pub(crate) fn from_opened(opened: Opened) -> Self {
+        let shared = Shared::new(opened.config, opened.blobs);
         let inner = Inner {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
             vectors: Vectors::new(opened.disk.is_some()),
             disk: opened.disk,
-            reclaimer: Mutex::new(None),
+            worker: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
@@ -156,8 +125,8 @@ impl Store {
         }
     }
 
-    /// The reason why orphan blobs stay on the disk until the store is opened again: a record
-    /// cannot be read, so that nothing is known of the blobs it names. [`Store::verify`] finds it.
+    /// The reason why orphaned blobs stay on the disk until the store is opened again: a record cannot be
+    /// read, so nothing is known of the blobs it references. [`Store::verify`] finds it.
     #[must_use]
     pub fn sweep_failure(&self) -> Option<String> {
         self.inner.sweep_failure.lock().as_ref().map(ToString::to_string)
@@ -181,8 +150,7 @@ impl Store {
         }
     }
 
-    /// The position of everything that was acknowledged before the call; `None` when all of it survives a
-    /// power cut.
+    /// The position of the newest update that would not survive a power cut; `None` when all would.
     pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.unsynced()),
@@ -190,7 +158,7 @@ impl Store {
         }
     }
 
-    /// `true` when everything up to `position` survives a power cut by now.
+    /// `true` when everything up to `position` survives a power cut.
     pub(crate) fn is_synced(&self, position: Position) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.is_synced(position)),
@@ -266,7 +234,7 @@ impl Inner {
         if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
     }
 
-    /// Refuses `bytes` more when the disk has no room for them above the reserve.
+    /// Checks that the disk has room for `bytes` more above the reserve.
     pub(crate) fn check_space(&self, bytes: u64) -> Result<(), StoreError> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let wanted = self.shared.config.reserve_bytes.saturating_add(bytes);
@@ -274,9 +242,9 @@ impl Inner {
     }
 
     fn close(&self) {
-        let reclaimer = self.reclaimer.lock().take();
-        if let Some(reclaimer) = reclaimer {
-            reclaimer.stop(&self.shared.work);
+        let worker = self.worker.lock().take();
+        if let Some(worker) = worker {
+            worker.stop(&self.shared.work);
         }
         self.vectors.close();
         // Waits for updates that are being submitted; the key space finishes those that wait in it.
@@ -287,7 +255,7 @@ impl Inner {
             && is_clean
         {
             // Without the marker the next start sweeps, which costs time and nothing else.
-            let _ = open::mark_clean(&**disk, &self.removed_from.lock());
+            let _ = directory::mark_clean(&**disk, &self.removed_from.lock());
         }
         *self.directory_lock.lock() = None;
     }

@@ -19,7 +19,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     // Only one module of the key space knows this engine.
     Rule { package: "store", within: &[], except: &["kv::engine::on_redb"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside.
@@ -51,6 +51,19 @@ const RULES: [Rule; 27] = [
             "crate::object",
             "crate::multipart",
             "crate::store",
+        ],
+    },
+    // State in memory knows no operation.
+    Rule {
+        package: "store",
+        within: &["process", "indexes"],
+        except: &[],
+        banned: &[
+            "crate::store",
+            "crate::bucket",
+            "crate::object",
+            "crate::multipart",
+            "crate::vectors",
         ],
     },
     Rule { package: "store", within: &["blob"], except: &[], banned: &["crate::kv"] },

@@ -1,48 +1,21 @@
 //! Buckets.
 
-mod cache;
 mod settings;
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-pub(crate) use cache::BucketCache;
-
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::limits::LIST_BUCKETS_MAX;
-use crate::meta::bucket::{BucketRecord, BucketState, StoreRecord, require};
+use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
 use crate::meta::{Owner, Versioning, space};
 use crate::name::{BucketId, BucketName};
-use crate::object::release::WakeReclaimer;
 use crate::pending::{Committed, Pending};
+use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
 use crate::store::{Shared, Store};
-
-/// A bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    /// Its name.
-    pub name: BucketName,
-    /// Its number in records.
-    pub id: BucketId,
-    /// When it was created, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// Its owner.
-    pub owner: Owner,
-    /// The region that it was created in.
-    pub region: String,
-    /// The state of versioning.
-    pub versioning: Versioning,
-    /// `true` when its versions may be locked.
-    pub object_lock: bool,
-    /// Another one after every change of a setting or document. With the id it names one state of all
-    /// of them.
-    pub settings_stamp: u64,
-    /// `true` when the history of its objects is not indexed.
-    pub(crate) is_version_1: bool,
-}
 
 /// A query for a page of buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -166,88 +139,6 @@ impl Store {
             page.buckets.push(Arc::new(Bucket::new(name, record)));
         }
         Ok(page)
-    }
-}
-
-impl Bucket {
-    /// The id of the bucket, if its name still belongs to it. A write checks that inside its
-    /// transaction: by the time that a long body has come, the bucket may be deleted and its name may
-    /// belong to another one.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchBucket`].
-    pub(crate) fn require(&self, from: &impl Read) -> Result<BucketId, StoreError> {
-        self.state(from).map(|state| state.id)
-    }
-
-    /// The state of the bucket, as [`Bucket::require`].
-    pub(crate) fn state(&self, from: &impl Read) -> Result<BucketState, StoreError> {
-        match require(from, &self.name)? {
-            state if state.id == self.id => Ok(state),
-            _ => Err(StoreError::NoSuchBucket { bucket: self.name.clone() }),
-        }
-    }
-
-    /// The error of a read that found nothing: `error`, unless the bucket itself is gone.
-    pub(crate) fn not_found(&self, from: &impl Read, error: StoreError) -> StoreError {
-        match error {
-            StoreError::NoSuchKey { .. } | StoreError::NoSuchVersion { .. } => {
-                self.require(from).err().unwrap_or(error)
-            }
-            error => error,
-        }
-    }
-
-    /// A bucket that only has an id.
-    #[cfg(test)]
-    pub(crate) fn with_id(id: BucketId) -> Self {
-        let record = BucketRecord {
-            id,
-            versioning: Versioning::Never,
-            object_lock: false,
-            settings_stamp: 0,
-            created_ms: 0,
-            owner: Owner::default(),
-            region: String::new(),
-            is_version_1: false,
-        };
-        Self::new(BucketName::new("bucket").expect("a name"), record)
-    }
-
-    fn new(name: BucketName, record: BucketRecord) -> Self {
-        let BucketRecord { id, versioning, object_lock, settings_stamp, .. } = record;
-        let BucketRecord { created_ms, owner, region, is_version_1, .. } = record;
-        Self {
-            name,
-            id,
-            created_ms,
-            owner,
-            region,
-            versioning,
-            object_lock,
-            settings_stamp,
-            is_version_1,
-        }
-    }
-}
-
-/// Removes a bucket from the cache when dropped, which must happen after the commit and before the
-/// acknowledgement. Before the commit, a reader could put the old record back. Every transaction that
-/// writes or deletes the record of a bucket returns one as its guard.
-struct ForgetBucket {
-    shared: Arc<Shared>,
-    name: BucketName,
-}
-
-impl ForgetBucket {
-    fn new(shared: &Arc<Shared>, name: &BucketName) -> Self {
-        Self { shared: Arc::clone(shared), name: name.clone() }
-    }
-}
-
-impl Drop for ForgetBucket {
-    fn drop(&mut self) {
-        self.shared.buckets.remove(&self.name);
     }
 }
 

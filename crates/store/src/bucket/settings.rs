@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::{Bucket, ForgetBucket};
 use crate::error::StoreError;
 use crate::kv::{Transaction, Write};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -10,6 +9,7 @@ use crate::meta::bucket::BucketRecord;
 use crate::meta::{DocumentKind, Versioning, document, space};
 use crate::object::history;
 use crate::pending::{Committed, Pending};
+use crate::process::{Bucket, ForgetBucket};
 use crate::store::{Shared, Store};
 
 impl Store {

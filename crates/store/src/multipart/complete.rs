@@ -3,7 +3,6 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -16,9 +15,10 @@ use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId};
 use crate::object::ObjectVersion;
 use crate::object::publish::{NewVersion, Slot};
-use crate::object::release::{WakeReclaimer, release};
+use crate::object::release::release;
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
+use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 
 /// A part as the client names it in a Complete.

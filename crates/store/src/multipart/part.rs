@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumValue, DigestSet, Digests};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -17,10 +16,11 @@ use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
 use crate::object::copy::check_source;
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
-use crate::object::release::{WakeReclaimer, release};
+use crate::object::release::release;
 use crate::object::{BodyOptions, GetOptions, ObjectId, Selection, StagedBody};
 use crate::pending::{Committed, Pending};
 use crate::precondition::ReadConditions;
+use crate::process::{Bucket, WakeReclaimer};
 use crate::range::ByteRange;
 use crate::store::{Shared, Store};
 

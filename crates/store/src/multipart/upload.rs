@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::kv::Write;
@@ -11,8 +10,8 @@ use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, UploadId};
-use crate::object::release::WakeReclaimer;
 use crate::pending::{Committed, Pending};
+use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Store;
 
 /// An upload in progress.

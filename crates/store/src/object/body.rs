@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
-use super::staging::{StagedBlob, Staging};
 use crate::blob::BlobWriter;
 use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
 use crate::error::StoreError;
 use crate::limits::PART_BYTES_MAX;
 use crate::meta::content::{Content, Extent};
+use crate::process::{StagedBlob, Staging};
 use crate::store::Store;
 
 /// Options of a body, known before it comes.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
 use super::{GetOptions, ObjectId, ObjectVersion};
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -15,6 +14,7 @@ use crate::meta::{ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// Options of a copy.

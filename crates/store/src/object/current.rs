@@ -1,13 +1,13 @@
 //! Finding versions of objects.
 
 use super::{ObjectVersion, history};
-use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::Read;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Owner, space};
 use crate::name::{ObjectKey, VersionId};
+use crate::process::Bucket;
 
 /// A version of an object, where it stands.
 #[derive(Debug)]

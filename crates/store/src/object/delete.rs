@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::publish::Slot;
-use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// The outcome of a delete.

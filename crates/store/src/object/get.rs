@@ -6,7 +6,6 @@ use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::OpenError;
 use super::{ObjectReader, ObjectVersion, PartInfo};
-use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::limits::LIST_KEYS_MAX;
@@ -15,6 +14,7 @@ use crate::meta::space;
 use crate::meta::upload::PartFacts;
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::precondition::{ConditionResult, ReadConditions};
+use crate::process::Bucket;
 use crate::range::ByteRange;
 use crate::store::Store;
 

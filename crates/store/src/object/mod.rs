@@ -9,19 +9,17 @@ pub(crate) mod history;
 pub(crate) mod list;
 mod list_versions;
 mod parts;
-mod pins;
 pub(crate) mod publish;
 mod put;
 mod reader;
 pub(crate) mod release;
-mod staging;
 
 use std::sync::Arc;
 
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::etag::ETag;
 use crate::name::{ObjectKey, PartNumber, VersionId};
+use crate::process::Bucket;
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
@@ -30,11 +28,9 @@ pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::{FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection};
 pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
 pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
-pub(crate) use pins::Pins;
 pub use put::PutOptions;
 pub use reader::ObjectReader;
 pub(crate) use reader::OpenError;
-pub(crate) use staging::{StagedBlob, Staging};
 
 /// One version of an object, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

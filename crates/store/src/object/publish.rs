@@ -23,9 +23,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::current::Found;
-use super::release::{WakeReclaimer, release};
+use super::release::release;
 use super::{DeleteOutcome, ObjectVersion, history};
-use crate::bucket::Bucket;
 use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -36,6 +35,7 @@ use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectMetadata, Owner, Versioning, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
+use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Shared;
 
 /// A new version of an object, without what publishing decides.

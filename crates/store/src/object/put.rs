@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::publish::{NewVersion, Slot};
 use super::{ObjectVersion, StagedBody};
-use crate::bucket::Bucket;
 use crate::checksum::ObjectChecksum;
 use crate::etag::ETag;
 use crate::meta::object::Extensions;
@@ -12,6 +11,7 @@ use crate::meta::{ObjectMetadata, Owner};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// Options of a put.

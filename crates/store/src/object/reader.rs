@@ -5,13 +5,13 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::parts::{find_part, read_part};
-use super::pins::{Pin, Pins};
 use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::reference;
 use crate::name::UploadId;
+use crate::process::{Pin, Pins};
 use crate::store::Store;
 
 /// The selected bytes of an object. Later writes and deletes do not disturb it.

@@ -6,6 +6,7 @@ use crate::error::StoreError;
 use crate::kv::Write;
 use crate::meta::content::Content;
 use crate::meta::reference;
+use crate::process::WakeReclaimer;
 use crate::store::Shared;
 
 /// Releases content whose record is gone. The guard must live until the commit.
@@ -18,26 +19,5 @@ pub(crate) fn release<'a>(
     for content in contents {
         is_queued |= reference::release(content, write)?;
     }
-    Ok(WakeReclaimer { shared: is_queued.then(|| Arc::clone(shared)) })
-}
-
-/// Wakes the reclaimer when dropped, if there is something in its queue.
-#[derive(Debug)]
-pub(crate) struct WakeReclaimer {
-    shared: Option<Arc<Shared>>,
-}
-
-impl WakeReclaimer {
-    /// For a transaction that has put something into the queue.
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Self { shared: Some(Arc::clone(shared)) }
-    }
-}
-
-impl Drop for WakeReclaimer {
-    fn drop(&mut self) {
-        if let Some(shared) = &self.shared {
-            shared.work.wake();
-        }
-    }
+    Ok(WakeReclaimer::if_queued(is_queued, shared))
 }

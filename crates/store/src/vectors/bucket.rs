@@ -2,9 +2,9 @@
 
 use std::ops::Bound;
 
-use super::name::VectorName;
 use super::tags;
 use crate::error::StoreError;
+use crate::indexes::name::VectorName;
 use crate::kv::{Read, Write};
 use crate::limits::LIST_INDEXES_MAX;
 use crate::meta::bucket::StoreRecord;

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::index::Index;
 use super::put::NewVectors;
 use crate::error::StoreError;
+use crate::indexes::Index;
 use crate::limits::{
     FILTERABLE_BYTES_MAX, METADATA_BYTES_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_KEYS_MAX,
     PUT_VECTORS_MAX, VECTOR_KEY_CHARACTERS_MAX,

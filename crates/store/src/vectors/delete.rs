@@ -3,8 +3,8 @@
 use liteio_vector::Slot;
 
 use super::check;
-use super::index::Index;
 use crate::error::StoreError;
+use crate::indexes::Index;
 use crate::limits::PUT_VECTORS_MAX;
 use crate::meta::vector::VectorRecord;
 use crate::pending::Committed;

@@ -2,8 +2,8 @@
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
-use super::filter::{Condition, Filter, Relation};
 use super::query::{QueryText, VectorQuery};
+use crate::indexes::filter::{Condition, Filter, Relation};
 use crate::meta::vector::IndexMode;
 use crate::meta::vector_metadata::{Number, Scalar};
 

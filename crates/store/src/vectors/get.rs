@@ -3,9 +3,9 @@
 use liteio_vector::{Slot, VectorError, View, vector_crc};
 
 use super::check;
-use super::index::Index;
-use super::open::OpenIndex;
 use crate::error::StoreError;
+use crate::indexes::Index;
+use crate::indexes::OpenIndex;
 use crate::limits::GET_VECTORS_MAX;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;

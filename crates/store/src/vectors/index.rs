@@ -5,9 +5,9 @@ use std::ops::Bound;
 
 use super::bucket::VectorBucket;
 use super::check;
-use super::name::VectorName;
 use super::tags;
 use crate::error::StoreError;
+use crate::indexes::{Index, VectorName};
 use crate::kv::{Read, Write};
 use crate::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use crate::meta::bucket::StoreRecord;
@@ -16,37 +16,10 @@ use crate::meta::space;
 use crate::meta::vector::{
     DistanceMetric, Encryption, IndexMode, IndexRecord, TagsRecord, TextSearch, VectorBucketRecord,
 };
-use crate::name::{BucketId, IndexId};
-use crate::object::release::WakeReclaimer;
+use crate::name::IndexId;
 use crate::pending::{Committed, Pending};
+use crate::process::WakeReclaimer;
 use crate::store::Store;
-
-/// An index, as it was when it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
-    /// The name of its vector bucket.
-    pub bucket: VectorName,
-    /// The number of its vector bucket.
-    pub bucket_id: BucketId,
-    /// Its name.
-    pub name: VectorName,
-    /// Its number in records and file names.
-    pub id: IndexId,
-    /// When it was created, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// Elements of a vector.
-    pub dimension: u32,
-    /// How vectors are compared.
-    pub metric: DistanceMetric,
-    /// Metadata keys that filters do not know.
-    pub non_filterable: Vec<String>,
-    /// Metadata keys whose words can be searched for.
-    pub text_search: Vec<TextSearch>,
-    /// How queries are answered.
-    pub mode: IndexMode,
-    /// As it was asked for.
-    pub encryption: Option<Encryption>,
-}
 
 /// What an index is created with.
 #[derive(Clone, Debug)]
@@ -135,26 +108,8 @@ fn check_keys<'a>(
 }
 
 impl Index {
-    fn new(bucket: VectorName, bucket_id: BucketId, name: VectorName, record: IndexRecord) -> Self {
-        let IndexRecord { id, created_ms, dimension, metric, .. } = record;
-        let IndexRecord { non_filterable, text_search, mode, encryption, .. } = record;
-        Self {
-            bucket,
-            bucket_id,
-            name,
-            id,
-            created_ms,
-            dimension,
-            metric,
-            non_filterable,
-            text_search,
-            mode,
-            encryption,
-        }
-    }
-
     /// Every index, by its number.
-    pub(super) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
+    pub(crate) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
         let snapshot = store.snapshot()?;
         let mut buckets = HashMap::new();
         store.walk(&snapshot, space::ALL_VECTOR_BUCKETS, &mut |key, value| {
@@ -175,25 +130,6 @@ impl Index {
             Ok(())
         })?;
         Ok(indexes)
-    }
-
-    pub(super) fn missing(&self) -> StoreError {
-        let (bucket, index) = (self.bucket.to_string(), self.name.to_string());
-        StoreError::NoSuchIndex { bucket, index }
-    }
-
-    /// The record of this very index, not of one that has taken its name since.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchIndex`].
-    pub(super) fn require(&self, from: &impl Read) -> Result<IndexRecord, StoreError> {
-        IndexRecord::read(from, self.bucket_id, self.name.as_str())?
-            .filter(|record| record.id == self.id)
-            .ok_or_else(|| self.missing())
-    }
-
-    pub(super) fn is_filterable(&self, key: &str) -> bool {
-        !self.non_filterable.iter().any(|other| other == key)
     }
 }
 

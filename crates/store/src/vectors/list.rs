@@ -5,8 +5,8 @@ use std::ops::Bound;
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
 use super::get::{StoredVector, read};
-use super::index::Index;
 use crate::error::StoreError;
+use crate::indexes::Index;
 use crate::kv::Read;
 use crate::limits::{LIST_SEGMENTS_MAX, LIST_VECTORS_MAX, VECTOR_PAGE_BYTES_MAX};
 use crate::meta::space;

@@ -1,12 +1,13 @@
 //! Queries beside which vectors are replaced, at the moments that matter.
 
-use super::columns::Scope;
-use super::filter::{Condition, Filter};
-use super::index::{CreateIndex, Index};
-use super::name::VectorName;
+use super::index::CreateIndex;
 use super::put::NewVectors;
 use super::query::VectorQuery;
 use crate::config::StoreConfig;
+use crate::indexes::Index;
+use crate::indexes::columns::Scope;
+use crate::indexes::filter::{Condition, Filter};
+use crate::indexes::name::VectorName;
 use crate::meta::Owner;
 use crate::meta::vector::DistanceMetric;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Scalar};

@@ -32,45 +32,31 @@
 //! ```
 
 mod bucket;
-mod cache;
 mod check;
-mod columns;
 mod delete;
-mod filter;
 mod fingerprint;
-mod fuse;
 mod get;
 mod index;
 mod list;
 #[cfg(test)]
 mod meanwhile_tests;
-mod name;
 mod open;
 mod position;
+mod publish;
 mod put;
 mod query;
 mod rank;
-mod reclaim;
-mod referenced;
 mod tags;
-mod text;
-mod unused;
-mod verify;
-mod words;
-
-pub(crate) use open::Vectors;
-pub(crate) use verify::VectorVerifier;
 
 pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
-pub use filter::{Condition, Filter, Relation};
 pub use get::{GetVectors, StoredVector};
-pub use index::{CreateIndex, Index, IndexPage, ListIndexes};
+pub use index::{CreateIndex, IndexPage, ListIndexes};
 pub use list::{ListVectors, Segment, VectorPage};
-pub use name::VectorName;
 pub use position::QueryPosition;
 pub use put::NewVectors;
 pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
 pub use tags::Tagged;
 
+pub use crate::indexes::{Condition, Filter, Index, Relation, VectorName};
 pub use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, Language, TextSearch};
 pub use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use liteio_vector::Slot;
 
-use super::fuse::{Ranked, Scored};
 use crate::error::StoreError;
+use crate::indexes::fuse::{Ranked, Scored};
 
 /// Where a page of results ended, as a text for whoever asks for the next one. It names the last result
 /// with its rank, not its place: what is written between pages moves others. By distance alone none of

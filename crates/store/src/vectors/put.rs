@@ -3,8 +3,8 @@
 use liteio_vector::{Durability, Slot, Written};
 
 use super::check;
-use super::index::Index;
 use crate::error::StoreError;
+use crate::indexes::Index;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 use crate::pending::Committed;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use liteio_vector::{Search, Slot, SlotSet, View};
 
-use super::columns::Scope;
-use super::fuse::{Ranked, Scored, Sums, best, by_distance, fuse};
-use super::open::{OpenIndex, Vectors};
 use super::query::VectorQuery;
 use crate::error::StoreError;
+use crate::indexes::columns::Scope;
+use crate::indexes::fuse::{Ranked, Scored, Sums, best, by_distance, fuse};
+use crate::indexes::{OpenIndex, Vectors};
 use crate::limits::FUSED_DEPTH;
 use crate::meta::vector::TextSearch;
 

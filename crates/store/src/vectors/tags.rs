@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::name::VectorName;
 use crate::error::StoreError;
+use crate::indexes::name::VectorName;
 use crate::kv::{Read, Write};
 use crate::limits::RESOURCE_TAGS_MAX;
 use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord};

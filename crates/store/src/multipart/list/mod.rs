@@ -6,7 +6,6 @@ mod tests;
 use std::ops::Bound;
 
 use super::{Part, Upload};
-use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::Read;
@@ -16,6 +15,7 @@ use crate::meta::space;
 use crate::meta::upload::{PartFacts, UploadRecord};
 use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
 use crate::object::list::walk::{Grouping, Place, key_text};
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// A page of parts.

@@ -8,7 +8,6 @@ use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
 use self::walk::{Grouping, Place, key_text};
-use crate::bucket::Bucket;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -18,6 +17,7 @@ use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::{Owner, space};
 use crate::name::{BucketId, VersionId};
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// A query for a page of objects.

@@ -8,7 +8,6 @@ use std::ops::Bound;
 use super::ListedObject;
 use super::history::null_stamp;
 use super::list::walk::{Grouping, Place, key_text};
-use crate::bucket::Bucket;
 use crate::error::StoreError;
 use crate::kv::{Cursor, Read};
 use crate::limits::LIST_KEYS_MAX;
@@ -16,6 +15,7 @@ use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::space;
 use crate::name::{BucketId, VersionId};
+use crate::process::Bucket;
 use crate::store::Store;
 
 /// A query for a page of versions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::Bucket;
+use super::{Bucket, Shared};
 use crate::name::BucketName;
 
 /// Buckets kept; beyond it the cache starts again.
@@ -55,6 +55,26 @@ impl BucketCache {
         let mut state = self.state.write();
         state.buckets.remove(name);
         state.generation += 1;
+    }
+}
+
+/// Removes a bucket from the cache when dropped, which must happen after the commit and before the
+/// acknowledgement. Before the commit, a reader could put the old record back. Every transaction that
+/// writes or deletes the record of a bucket returns one as its guard.
+pub(crate) struct ForgetBucket {
+    shared: Arc<Shared>,
+    name: BucketName,
+}
+
+impl ForgetBucket {
+    pub(crate) fn new(shared: &Arc<Shared>, name: &BucketName) -> Self {
+        Self { shared: Arc::clone(shared), name: name.clone() }
+    }
+}
+
+impl Drop for ForgetBucket {
+    fn drop(&mut self) {
+        self.shared.buckets.remove(&self.name);
     }
 }
 

@@ -10,14 +10,14 @@ use crate::meta::vector_metadata::{MetadataValue, Scalar};
 const WORD_BYTES_MAX: usize = 128;
 
 /// Takes texts of one language apart.
-pub(super) struct Analyzer {
+pub(crate) struct Analyzer {
     stemmer: Option<Stemmer>,
     /// Languages that write without spaces: pairs of characters are the words.
     by_pairs: bool,
 }
 
 impl Analyzer {
-    pub(super) fn new(language: Option<Language>) -> Self {
+    pub(crate) fn new(language: Option<Language>) -> Self {
         let algorithm = match language {
             Some(Language::English) => Some(Algorithm::English),
             Some(Language::French) => Some(Algorithm::French),
@@ -35,7 +35,7 @@ impl Analyzer {
     }
 
     /// Calls `word` with every word of a text, in lower case and brought to its stem.
-    pub(super) fn words(&self, text: &str, word: &mut dyn FnMut(&str)) {
+    pub(crate) fn words(&self, text: &str, word: &mut dyn FnMut(&str)) {
         let lower = text.to_lowercase();
         for token in lower.unicode_words() {
             if self.by_pairs && token.chars().any(is_east_asian) {
@@ -55,7 +55,7 @@ impl Analyzer {
     }
 
     /// The words of a value: of a text, or of all texts of a list.
-    pub(super) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
+    pub(crate) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
         for scalar in value.scalars() {
             if let Scalar::String(text) = scalar {
                 self.words(text, word);

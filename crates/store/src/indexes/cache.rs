@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::name::IndexId;
 
 /// Something that is derived from the metadata of the vectors of an index.
-pub(super) trait Derived: Default {
+pub(crate) trait Derived: Default {
     /// Bytes of memory that it takes.
     fn bytes(&self) -> usize;
 
@@ -22,7 +22,7 @@ pub(super) trait Derived: Default {
 
 /// By index and metadata key.
 #[derive(Debug)]
-pub(super) struct Cache<T> {
+pub(crate) struct Cache<T> {
     bytes_max: usize,
     clock: AtomicU64,
     entries: Mutex<HashMap<IndexId, Keys<T>>>,
@@ -35,8 +35,8 @@ const ENTRY_BYTES: usize = 512;
 type Keys<T> = HashMap<String, Arc<Entry<T>>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Entry<T> {
-    pub(super) derived: RwLock<T>,
+pub(crate) struct Entry<T> {
+    pub(crate) derived: RwLock<T>,
     /// When it was last used, by the clock of the cache.
     used: AtomicU64,
     /// All that it takes.
@@ -46,17 +46,17 @@ pub(super) struct Entry<T> {
 }
 
 impl<T: Derived> Cache<T> {
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self { bytes_max, clock: AtomicU64::new(0), entries: Mutex::default() }
     }
 
     /// What one of them may take at most.
-    pub(super) fn bytes_max(&self) -> usize {
+    pub(crate) fn bytes_max(&self) -> usize {
         self.bytes_max
     }
 
     /// What is derived from `key`; empty when it is new.
-    pub(super) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
+    pub(crate) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
         let mut entries = self.entries.lock();
         let keys = entries.entry(id).or_default();
         let entry = match keys.get(key) {
@@ -75,7 +75,7 @@ impl<T: Derived> Cache<T> {
 
     /// To be called when one has grown to `bytes`: drops others, the least used first, until all of
     /// them fit.
-    pub(super) fn grown(&self, entry: &Entry<T>, bytes: usize) {
+    pub(crate) fn grown(&self, entry: &Entry<T>, bytes: usize) {
         entry.bytes.store(entry.own_bytes + bytes, Ordering::Relaxed);
         let mut entries = self.entries.lock();
         loop {
@@ -96,20 +96,20 @@ impl<T: Derived> Cache<T> {
     }
 
     /// Drops what is derived from `key`.
-    pub(super) fn remove(&self, id: IndexId, key: &str) {
+    pub(crate) fn remove(&self, id: IndexId, key: &str) {
         if let Some(keys) = self.entries.lock().get_mut(&id) {
             keys.remove(key);
         }
     }
 
     /// Drops all that is derived from an index.
-    pub(super) fn remove_index(&self, id: IndexId) {
+    pub(crate) fn remove_index(&self, id: IndexId) {
         self.entries.lock().remove(&id);
     }
 
     /// To be called before records name new slots, which no reader knows: what was derived from former
     /// vectors there no longer holds.
-    pub(super) fn forget(&self, id: IndexId, slots: &[Slot]) {
+    pub(crate) fn forget(&self, id: IndexId, slots: &[Slot]) {
         let of_index: Vec<Arc<Entry<T>>> = match self.entries.lock().get(&id) {
             Some(keys) => keys.values().cloned().collect(),
             None => return,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
+use super::Shared;
 use crate::meta::content::ContentId;
-use crate::store::Shared;
 
 /// The content that is being read.
 ///
@@ -14,7 +14,7 @@ use crate::store::Shared;
 /// opened one after the other, are pinned.
 #[derive(Debug, Default)]
 pub(crate) struct Pins {
-    /// Read while someone looks at a record and has not yet pinned what it names.
+    /// Held for reading from the look at a record until the content it names is pinned or open.
     sections: RwLock<()>,
     pinned: Mutex<HashMap<ContentId, usize>>,
 }
@@ -35,7 +35,7 @@ impl Pins {
         Pin { shared: Arc::clone(shared), content }
     }
 
-    /// Waits until everyone who may have seen an older snapshot has pinned what they need.
+    /// Waits until every reader of an older snapshot has pinned the content it needs.
     pub(crate) fn wait_for_sections(&self) {
         drop(self.sections.write());
     }

@@ -1,8 +1,11 @@
-//! Verification: every record, and the bytes it names, against their checksums.
+//! Verification: every record is held against the bytes that it names.
+
+mod vectors;
 
 use std::collections::HashMap;
 use std::ops::Bound;
 
+use self::vectors::VectorVerifier;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
@@ -18,7 +21,6 @@ use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::{ObjectReader, OpenError};
 use crate::open;
 use crate::store::Store;
-use crate::vectors::VectorVerifier;
 
 /// The progress of [`Store::verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,11 +41,11 @@ pub struct Damage {
     pub key: Option<ObjectKey>,
     /// Its version.
     pub version: Option<VersionId>,
-    /// The damage.
+    /// The damage, in words.
     pub what: String,
 }
 
-/// The findings of [`Store::verify`].
+/// The result of [`Store::verify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Objects (versions) checked.
@@ -54,7 +56,7 @@ pub struct VerifyReport {
     pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
-    /// Damaged objects, records and vectors.
+    /// The damage found.
     pub damaged: Vec<Damage>,
     /// Blobs that nothing refers to.
     pub orphans: u64,
@@ -416,7 +418,7 @@ impl Verifier<'_> {
         Ok(digests)
     }
 
-    /// The bucket and the key of an upload in progress.
+    /// The object that an upload in progress is for.
     fn upload_location(&self, id: &UploadId) -> Result<Option<Location>, StoreError> {
         let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
             Ok(Some(upload)) => upload,

@@ -1,18 +1,24 @@
-//! The reclaimer: deletes content to which no record refers.
+//! The reclaimer: deletes content that no record references any more.
 //!
-//! A transaction that takes away the last reference to content puts it into the deletion queue. Later,
-//! here: wait until everyone who may still see the record has opened or pinned what they need, delete
-//! the blobs nobody has pinned, and only then take them off the queue, so that a crash at any point
-//! leaves them either queued or gone. A list of parts is taken apart in bounded steps, which queue its
-//! blobs in turn.
+//! A transaction that removes the last reference to content puts it into the deletion queue. The
+//! reclaimer works the queue off:
+//!
+//! ```text
+//!  queued ──► synced ──► no reader left ──► unlinked ──► entry removed
+//!    ▲      (a crash may    (older snapshots   │
+//!    │       bring back      have pinned what  │ crash: the entry is there, and the next start goes on
+//!    │       the record)     they need)        │
+//!    └─────────────────────────────────────────┘
+//! ```
+//! A list of parts is taken apart in bounded steps, which queue its blobs in turn.
+
+mod indexes;
 
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
-
-use parking_lot::{Condvar, Mutex};
 
 use crate::blob::BlobId;
 use crate::error::StoreError;
@@ -24,12 +30,13 @@ use crate::meta::{key, reference, space};
 use crate::multipart::end;
 use crate::name::{BucketId, UploadId};
 use crate::pending::Committed;
+use crate::process::Worker;
 use crate::store::{Inner, Store};
 
-/// After a failure the queue is tried again this much later.
+/// The wait before the queue is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The outcome of [`Store::reclaim`].
+/// The result of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimReport {
     /// Blobs deleted.
@@ -56,7 +63,7 @@ impl Store {
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();
-        // From here on the end of every reader is told, also of one that is found pinned just before.
+        // Set before the first look at the pins: the end of a pin from here on is a wake-up call.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
         self.reclaim_indexes(&mut report)?;
@@ -71,6 +78,37 @@ impl Store {
                 return Ok(report);
             }
         }
+    }
+
+    /// Starts the thread that reclaims, and that sweeps after an unclean end.
+    pub(crate) fn start_reclaimer(&self) -> Result<(), StoreError> {
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        let shared = Arc::clone(self.shared());
+        // The queue may hold entries of a former run.
+        shared.work.wake();
+        let thread = thread::Builder::new().name("liteio-reclaim".to_owned());
+        let thread = thread.spawn(move || {
+            let mut timeout = None;
+            while shared.work.wait(timeout) {
+                // The store may be closing by losing its last handle.
+                let Some(inner) = weak.upgrade() else { return };
+                let store = Store { inner };
+                let result = store.reclaim().and_then(|report| {
+                    store.sweep_once()?;
+                    Ok(report)
+                });
+                // `Store::health` reports a failure of the disk, and `verify` finds damage. Here the
+                // work is tried again.
+                timeout = result.is_err().then_some(RETRY_AFTER);
+                drop(store);
+                if result.is_ok_and(|report| report.syncs > 0) {
+                    // At most one sync in an interval, not one for each overwrite.
+                    shared.work.pause(shared.config.sync_interval);
+                }
+            }
+        })?;
+        *self.inner.worker.lock() = Some(Worker::new(thread));
+        Ok(())
     }
 
     fn delete_discarded(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
@@ -109,11 +147,11 @@ impl Store {
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
-                // Until then a crash may bring back a record that needs the blobs, or from the log the
-                // blobs themselves.
+                // Without the sync a crash may bring back a record that needs the blobs, or the blobs
+                // themselves from the log.
                 report.syncs += u64::from(self.sync_rest()?);
             }
-            // The queue entries are committed, so whoever begins now does not find the content.
+            // The entries are committed, so a reader that begins now does not find the content.
             self.shared().pins.wait_for_sections();
             let mut blobs = Vec::new();
             for id in batch {
@@ -221,117 +259,4 @@ fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool
         write.delete(&space::deletion(&ContentId::Parts(*list)))?;
     }
     Ok((batch.len() as u64, is_gone))
-}
-
-/// The signals to the reclaimer: there is work, or it is to stop.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
-    state: Mutex<WorkState>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct WorkState {
-    is_wanted: bool,
-    is_stopped: bool,
-    /// Something in the queue is pinned.
-    is_waiting: bool,
-}
-
-impl Work {
-    pub(crate) fn wake(&self) {
-        self.state.lock().is_wanted = true;
-        self.changed.notify_one();
-    }
-
-    /// A pin is gone.
-    pub(crate) fn wake_if_waiting(&self) {
-        let mut state = self.state.lock();
-        if state.is_waiting {
-            state.is_wanted = true;
-            self.changed.notify_one();
-        }
-    }
-
-    fn set_waiting(&self, is_waiting: bool) {
-        self.state.lock().is_waiting = is_waiting;
-    }
-
-    fn stop(&self) {
-        self.state.lock().is_stopped = true;
-        self.changed.notify_all();
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.state.lock().is_stopped
-    }
-
-    /// Waits for `duration`, or until it is to stop.
-    fn pause(&self, duration: Duration) {
-        let mut state = self.state.lock();
-        self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
-    }
-
-    /// Waits until there is something to do, at most for `timeout` if there is one; `false` when it is
-    /// to stop.
-    fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut state = self.state.lock();
-        if let Some(timeout) = timeout {
-            if !state.is_stopped {
-                self.changed.wait_for(&mut state, timeout);
-            }
-        } else {
-            self.changed.wait_while(&mut state, |state| !state.is_wanted && !state.is_stopped);
-        }
-        state.is_wanted = false;
-        !state.is_stopped
-    }
-}
-
-/// The thread that reclaims, and that sweeps after an unclean end.
-#[derive(Debug)]
-pub(crate) struct Reclaimer {
-    thread: JoinHandle<()>,
-}
-
-impl Reclaimer {
-    pub(crate) fn start(store: &Store) -> Result<Self, StoreError> {
-        let weak: Weak<Inner> = Arc::downgrade(&store.inner);
-        let shared = Arc::clone(store.shared());
-        // What a former run left in the queue.
-        shared.work.wake();
-        let thread = thread::Builder::new().name("liteio-reclaim".to_owned());
-        let thread = thread.spawn(move || {
-            let mut timeout = None;
-            while shared.work.wait(timeout) {
-                // The store may be closing by losing its last handle.
-                let Some(inner) = weak.upgrade() else { return };
-                let store = Store { inner };
-                let result = store.reclaim().and_then(|report| {
-                    store.sweep_once()?;
-                    Ok(report)
-                });
-                // Whoever has the disk's failure to report is in the health of the store; what is
-                // damaged is for `verify`. Here it is only tried again.
-                timeout = result.is_err().then_some(RETRY_AFTER);
-                drop(store);
-                if result.is_ok_and(|report| report.syncs > 0) {
-                    // Not for each overwrite.
-                    shared.work.pause(shared.config.sync_interval);
-                }
-            }
-        })?;
-        Ok(Self { thread })
-    }
-
-    /// Stops the thread and waits for it.
-    pub(crate) fn stop(self, work: &Work) {
-        work.stop();
-        let Self { thread } = self;
-        // The thread itself may have held the last handle.
-        if thread.thread().id() != thread::current().id() {
-            // A panic there has been printed and has nothing left to say.
-            let _ = thread.join();
-        }
-    }
 }

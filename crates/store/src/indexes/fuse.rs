@@ -10,36 +10,36 @@ const RANK_CONSTANT: f64 = 60.0;
 
 /// A slot with its score: the more, the better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scored {
-    pub(super) slot: Slot,
-    pub(super) score: f64,
+pub(crate) struct Scored {
+    pub(crate) slot: Slot,
+    pub(crate) score: f64,
 }
 
 impl Scored {
     /// The better one first; of equals the one in the lower slot, so that the same vectors always come
     /// in the same order.
-    pub(super) fn order(&self, other: &Self) -> Ordering {
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
     }
 }
 
 /// A slot that was found, with what is known of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ranked {
-    pub(super) scored: Scored,
-    pub(super) distance: Option<f64>,
+pub(crate) struct Ranked {
+    pub(crate) scored: Scored,
+    pub(crate) distance: Option<f64>,
     /// By the place of the text in the query.
-    pub(super) text_scores: Vec<(usize, f64)>,
+    pub(crate) text_scores: Vec<(usize, f64)>,
 }
 
 impl Ranked {
-    pub(super) fn new(scored: Scored) -> Self {
+    pub(crate) fn new(scored: Scored) -> Self {
         Self { scored, distance: None, text_scores: Vec::new() }
     }
 }
 
 /// The best `depth`, in order.
-pub(super) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
+pub(crate) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
     if all.len() > depth {
         all.select_nth_unstable_by(depth, Scored::order);
         all.truncate(depth);
@@ -49,7 +49,7 @@ pub(super) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
 }
 
 /// Neighbours by their distance alone.
-pub(super) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
+pub(crate) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
     let ranked = |(slot, distance)| Ranked {
         distance: Some(distance),
         ..Ranked::new(Scored { slot, score: -distance })
@@ -62,14 +62,14 @@ pub(super) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
 
 /// The scores of several texts, added.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
+pub(crate) struct Sums {
     /// 0 for those that were not found: every score is greater.
     by_slot: Vec<f64>,
 }
 
 impl Sums {
     /// Adds the scores of one text, in any order.
-    pub(super) fn add(&mut self, found: &[Scored]) {
+    pub(crate) fn add(&mut self, found: &[Scored]) {
         for scored in found {
             let place = scored.slot.number() as usize;
             if self.by_slot.len() <= place {
@@ -80,7 +80,7 @@ impl Sums {
     }
 
     /// All that were found, in any order.
-    pub(super) fn all(self) -> Vec<Scored> {
+    pub(crate) fn all(self) -> Vec<Scored> {
         let sums = self.by_slot.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
         sums.map(|(score, slot)| Scored { slot: Slot::new(slot), score }).collect()
     }
@@ -88,7 +88,7 @@ impl Sums {
 
 /// The best `top_k` by reciprocal rank fusion, which adds 1 / (60 + place) over the rankings that have
 /// found a slot: that of the neighbours and those of the texts.
-pub(super) fn fuse(neighbours: &[Ranked], texts: &[Vec<Scored>], top_k: usize) -> Vec<Ranked> {
+pub(crate) fn fuse(neighbours: &[Ranked], texts: &[Vec<Scored>], top_k: usize) -> Vec<Ranked> {
     let mut sums: HashMap<Slot, f64> = HashMap::new();
     let by_distance = neighbours.iter().map(|neighbour| neighbour.scored.slot).enumerate();
     let by_text = texts.iter().flat_map(|found| found.iter().map(|scored| scored.slot).enumerate());

@@ -191,7 +191,7 @@ impl TextIndex {
 impl Scope<'_> {
     /// The slots in `allowed` with words of `text`, in any order; `None` when vectors were replaced
     /// meanwhile.
-    pub(super) fn search_text(
+    pub(crate) fn search_text(
         &self,
         search: &TextSearch,
         text: &str,

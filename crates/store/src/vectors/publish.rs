@@ -1,29 +1,10 @@
-//! Slots that no record names any more.
-//!
-//! A slot may get another vector only when a crash can no longer bring back a record that names it. At
-//! [`Durability::Os`](crate::Durability::Os) that takes a moment: until then the slot waits, and whoever
-//! puts or deletes vectors of the index next looks whether its time has come.
-
-use std::collections::VecDeque;
+//! Telling readers of a commit, and giving back the slots that it replaced.
 
 use liteio_vector::Slot;
-use parking_lot::Mutex;
 
-use super::open::OpenIndex;
 use crate::error::StoreError;
-use crate::kv::Position;
+use crate::indexes::OpenIndex;
 use crate::store::Store;
-
-/// Slots with the place in the order of updates that must be durable first.
-#[derive(Debug, Default)]
-pub(super) struct Unused(Mutex<VecDeque<(Position, Vec<Slot>)>>);
-
-impl Unused {
-    /// All of these wait.
-    pub(super) fn waiting(position: Position, slots: Vec<Slot>) -> Self {
-        Self(Mutex::new(VecDeque::from([(position, slots)])))
-    }
-}
 
 impl Store {
     /// Tells readers what an acknowledged commit has changed, and gives back the slots that nobody

@@ -104,7 +104,7 @@ impl Filter {
     }
 
     /// Refuses keys that filters do not know, and conditions that `mode` does not.
-    pub(super) fn check(&self, index: &Index, mode: IndexMode) -> Result<(), StoreError> {
+    pub(crate) fn check(&self, index: &Index, mode: IndexMode) -> Result<(), StoreError> {
         match self {
             Self::All(filters) | Self::Any(filters) => {
                 filters.iter().try_for_each(|filter| filter.check(index, mode))

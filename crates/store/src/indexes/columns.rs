@@ -105,15 +105,15 @@ fn hash(value: &MetadataValue) -> u64 {
 }
 
 /// Where a filter is applied.
-pub(super) struct Scope<'scope> {
-    pub(super) index: &'scope Index,
-    pub(super) snapshot: &'scope Snapshot,
-    pub(super) moment: &'scope Moment,
+pub(crate) struct Scope<'scope> {
+    pub(crate) index: &'scope Index,
+    pub(crate) snapshot: &'scope Snapshot,
+    pub(crate) moment: &'scope Moment,
 }
 
 impl Scope<'_> {
     /// The slots that a filter allows; `None` when vectors were replaced meanwhile.
-    pub(super) fn select(
+    pub(crate) fn select(
         &self,
         filter: &Filter,
         cache: &Cache<Column>,
@@ -216,7 +216,7 @@ impl Scope<'_> {
 
     /// Calls `visit` with the metadata of each of `wanted`, and perhaps of others of `slots`, until it
     /// returns `false`. Tells whether all were there.
-    pub(super) fn visit(
+    pub(crate) fn visit(
         &self,
         wanted: &[Slot],
         slots: &SlotSet,
@@ -261,7 +261,7 @@ impl Scope<'_> {
 
     /// Without columns, for values that do not fit into memory. `None` when vectors were replaced
     /// meanwhile.
-    pub(super) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
+    pub(crate) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
         let all: Vec<Slot> = self.moment.slots.iter().collect();
         let mut selected = SlotSet::new();
         let all_there = self.visit(&all, &self.moment.slots, &mut |slot, metadata| {

@@ -5,18 +5,18 @@
 
 use std::ops::Bound;
 
+use super::ReclaimReport;
 use crate::error::StoreError;
 use crate::kv::{Read, Transaction, Write};
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::space;
 use crate::name::IndexId;
 use crate::pending::Committed;
-use crate::reclaim::ReclaimReport;
 use crate::store::Store;
 
 impl Store {
     /// Works off the queue of deleted indexes.
-    pub(crate) fn reclaim_indexes(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
+    pub(super) fn reclaim_indexes(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
         let mut queued = Vec::new();
         self.walk(&self.snapshot()?, space::ALL_INDEX_DELETIONS, &mut |key, _| {
             let id = space::split_index_deletion(key);

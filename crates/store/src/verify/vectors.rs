@@ -1,22 +1,21 @@
-//! Holds every record of a vector against the slot that it names.
+//! Verification of vectors: every record is held against the slot that it names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use liteio_vector::{Slot, VectorError, vector_crc};
 
-use super::index::Index;
-use super::open::OpenIndex;
+use super::{Damage, VerifyReport};
 use crate::error::StoreError;
+use crate::indexes::{Index, OpenIndex};
 use crate::kv::Read;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::name::IndexId;
 use crate::store::Store;
-use crate::verify::{Damage, VerifyReport};
 
 /// The part of a verification that knows vectors.
-pub(crate) struct VectorVerifier {
+pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
     /// The one that was looked at last: records of an index come one after the other.
     open: Option<(IndexId, Arc<OpenIndex>)>,
@@ -24,18 +23,18 @@ pub(crate) struct VectorVerifier {
 }
 
 impl VectorVerifier {
-    pub(crate) fn new(store: &Store) -> Result<Self, StoreError> {
+    pub(super) fn new(store: &Store) -> Result<Self, StoreError> {
         let indexes = Index::all(store)?;
         Ok(Self { indexes, open: None, damaged_indexes: HashMap::new() })
     }
 
-    /// Whether keys with this first byte are looked at here.
-    pub(crate) fn is_for(tag: u8) -> bool {
+    /// `true` for keys of vectors, by their first byte.
+    pub(super) fn is_for(tag: u8) -> bool {
         [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
     }
 
     /// Indexes whose files cannot be read at all.
-    pub(crate) fn damaged_indexes(&self) -> impl Iterator<Item = Damage> + '_ {
+    pub(super) fn damaged_indexes(&self) -> impl Iterator<Item = Damage> + '_ {
         self.damaged_indexes.iter().map(|(id, what)| match self.indexes.get(id) {
             Some(index) => damage(index, what),
             None => Damage { bucket: None, key: None, version: None, what: what.clone() },
@@ -43,7 +42,7 @@ impl VectorVerifier {
     }
 
     /// Looks at a key with its value, if it is about a vector.
-    pub(crate) fn verify(
+    pub(super) fn verify(
         &mut self,
         store: &Store,
         place: &[u8],
@@ -55,7 +54,7 @@ impl VectorVerifier {
         let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
             return Ok(None);
         };
-        // Of an index that was deleted, and will be soon in full.
+        // The index was deleted, and its records are on their way out.
         let Some(index) = self.indexes.get(&id).cloned() else { return Ok(None) };
         let what = match (vector, slot) {
             (Some((_, key)), _) => {

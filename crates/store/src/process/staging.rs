@@ -6,25 +6,25 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::Shared;
 use crate::attachment;
 use crate::blob::{BlobId, Sealed};
 use crate::kv::Transaction;
-use crate::store::Shared;
 
-/// So many writers at a time gain more from leaving the bytes of short blobs to the log, one sync
-/// instead of three in a row, than they lose by having them written twice. More writers share the
-/// syncs of files and directories anyway: 8 clients putting 64 KiB would lose a tenth, 64 a fifth.
+/// At most this many concurrent writers leave the bytes of short blobs to the log: one sync instead of
+/// three in a row, bytes written twice. More writers share the syncs of files and directories anyway: 8
+/// clients putting 64 KiB would lose a tenth, 64 a fifth.
 const FEW_BLOBS: usize = 2;
 
-/// The blobs that no record names yet.
+/// The blobs that no committed record references yet.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
     /// From before their file has a name until after their record has committed, or failed to. The
     /// sweep leaves them alone.
     in_flight: Mutex<HashSet<BlobId>>,
-    /// Blobs of bodies that were given up: for the reclaimer to delete.
+    /// Blobs of bodies that were given up, for the reclaimer to delete.
     discarded: Mutex<Vec<BlobId>>,
-    /// `true` once a blob was handed over to a record whose commit nobody has seen: it may be an orphan.
+    /// A blob was handed over to a record whose commit nobody has seen: it may be an orphan.
     is_doubtful: AtomicBool,
 }
 
@@ -47,7 +47,7 @@ impl Staging {
         std::mem::take(&mut *self.discarded.lock())
     }
 
-    /// `true` when every blob is known to belong to a record, or to be deleted.
+    /// `true` when every blob is known to be referenced by a record, or deleted.
     pub(crate) fn is_settled(&self) -> bool {
         self.in_flight.lock().is_empty()
             && self.discarded.lock().is_empty()
@@ -89,7 +89,7 @@ impl StagedBlob {
         self.0.id
     }
 
-    /// `true` when at most [`FEW_BLOBS`] bodies are on their way, so that it pays to log a short one.
+    /// `true` while so few bodies are on their way that it pays to leave a short one to the log.
     pub(crate) fn is_one_of_few(&self) -> bool {
         self.0.shared.staging.in_flight.lock().len() <= FEW_BLOBS
     }
@@ -99,9 +99,9 @@ impl StagedBlob {
         let _ = self.0.sealed.set(sealed);
     }
 
-    /// The transaction has written a record that names it. Whether that commits is not known yet; if
-    /// it does not, the blob becomes an orphan, which is found after a restart, and must not be
-    /// deleted now: a failed commit may turn out to have happened.
+    /// The transaction has written a record that names it. The outcome of its commit is open: if it
+    /// fails, the blob must not be deleted now, because a restart may find that it happened, and becomes
+    /// an orphan otherwise, which the sweep finds.
     pub(crate) fn hand_over(&self, write: &mut Transaction<'_>) {
         if let Some(Sealed { blob, contents_to_note: Some(contents) }) = self.0.sealed.get() {
             write.note(&attachment::note(&blob.id, blob.bytes), contents);
@@ -128,7 +128,7 @@ impl Drop for Staged {
                 staging.discard(self.id);
                 work.wake();
             }
-            // Nobody waited for the answer, or the answer was a failure that leaves it open.
+            // Nobody waited for the answer, or it was a failure that leaves the outcome open.
             HANDED_OVER => staging.is_doubtful.store(true, Ordering::Release),
             _ => {}
         }

@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The slots that committed records name, in memory. A slot is added and removed once between two
 /// uses, by the writers of the two commits, who may come in either order.
 #[derive(Debug, Default)]
-pub(super) struct Referenced {
+pub(crate) struct Referenced {
     state: Mutex<State>,
     /// Read from before a commit until its publication.
     commits: RwLock<()>,
@@ -22,18 +22,18 @@ pub(super) struct Referenced {
 
 /// The slots of all vectors at one moment.
 #[derive(Clone, Debug)]
-pub(super) struct Moment {
-    pub(super) slots: Arc<SlotSet>,
-    pub(super) version: Version,
+pub(crate) struct Moment {
+    pub(crate) slots: Arc<SlotSet>,
+    pub(crate) version: Version,
     /// How often slots had been given back.
-    pub(super) removals: u64,
+    pub(crate) removals: u64,
     /// All of the slots, and all that ever were, are below.
-    pub(super) end: u32,
+    pub(crate) end: u32,
 }
 
 /// Another one for every set of slots, also when an index was closed and opened again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Version {
+pub(crate) struct Version {
     opening: u64,
     changes: u64,
 }
@@ -51,7 +51,7 @@ struct State {
 
 impl Referenced {
     /// The slots at the opening of an index, whose number is no other opening's.
-    pub(super) fn new(slots: SlotSet, opening: u64) -> Self {
+    pub(crate) fn new(slots: SlotSet, opening: u64) -> Self {
         let version = Version { opening, changes: 0 };
         let end = slots.iter().last().map_or(0, |slot| slot.number() + 1);
         let state = State { slots: Arc::new(slots), version, end, ..State::default() };
@@ -59,7 +59,7 @@ impl Referenced {
     }
 
     /// The slots of all vectors, now.
-    pub(super) fn now(&self) -> Moment {
+    pub(crate) fn now(&self) -> Moment {
         let state = self.state.lock();
         let slots = Arc::clone(&state.slots);
         let State { version, removals, end, .. } = *state;
@@ -67,17 +67,17 @@ impl Referenced {
     }
 
     /// To be held from before a commit until it is published.
-    pub(super) fn committing(&self) -> RwLockReadGuard<'_, ()> {
+    pub(crate) fn committing(&self) -> RwLockReadGuard<'_, ()> {
         self.commits.read()
     }
 
     /// Waits for the commits under way, and keeps others from beginning, until dropped.
-    pub(super) fn hold(&self) -> RwLockWriteGuard<'_, ()> {
+    pub(crate) fn hold(&self) -> RwLockWriteGuard<'_, ()> {
         self.commits.write()
     }
 
     /// Tells what a commit has changed, all at once. Returns the slots that nobody needs any more.
-    pub(super) fn publish(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
+    pub(crate) fn publish(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         let slots = Arc::make_mut(&mut state.slots);

@@ -1,0 +1,107 @@
+//! The files of a data directory, and those that say what it is: `format` and `clean`.
+//!
+//! ```text
+//! DIR/lock       held while the store is open; the process id of the holder
+//! DIR/format     "liteio 1": the format of everything else. The first file, so that a directory without it
+//!                is either new or not ours
+//! DIR/clean      there after an orderly end: nothing to sweep
+//! DIR/meta.redb, DIR/meta.redb.log   the key space
+//! DIR/blobs/xx/  blobs by the first byte of their id
+//! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
+//! ```
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use liteio_disk::{Disk, OpenMode};
+
+use crate::error::StoreError;
+use crate::meta::bucket::FORMAT;
+
+const FORMAT_FILE: &str = "format";
+const NEW_FORMAT_FILE: &str = "format.new";
+const FORMAT_MAGIC: &str = "liteio ";
+const CLEAN_FILE: &str = "clean";
+
+/// Names that a new directory may hold already: those that an interrupted first start left, and those
+/// that file systems put into their root.
+const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
+
+/// Refuses a directory that holds something else, before anything in it is touched.
+pub(crate) fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    let entries = disk.list("")?;
+    let mut names = entries.iter().map(|entry| entry.name.as_str());
+    if names.clone().any(|name| name == FORMAT_FILE) {
+        return Ok(());
+    }
+    refuse_names(&mut names, &path.display().to_string())
+}
+
+/// Refuses names that a new directory does not hold.
+pub(crate) fn refuse_names<'a>(
+    mut names: impl Iterator<Item = &'a str>,
+    path: &str,
+) -> Result<(), StoreError> {
+    match names.all(|name| HARMLESS.contains(&name)) {
+        true => Ok(()),
+        false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
+    }
+}
+
+/// The format of what is there, if anything is; a newer one than this program knows is refused.
+pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    match read_format(disk)? {
+        Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
+        format => Ok(format),
+    }
+}
+
+fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    let file = match disk.open(FORMAT_FILE, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = [0; 64];
+    let length = file.read_at(&mut bytes, 0)?;
+    let text = std::str::from_utf8(&bytes[..length]).ok();
+    let number = text.and_then(|text| text.strip_prefix(FORMAT_MAGIC)?.trim_end().parse().ok());
+    match number {
+        Some(number) => Ok(Some(number)),
+        None => Err(StoreError::NotADataDirectory { path: "the data directory".to_owned() }),
+    }
+}
+
+/// Writes the format of a new directory.
+pub(crate) fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
+    let file = disk.open(NEW_FORMAT_FILE, OpenMode::CreateOrWrite)?;
+    let text = format!("{FORMAT_MAGIC}{FORMAT}\n");
+    file.set_len(0)?;
+    file.write_at(text.as_bytes(), 0)?;
+    file.sync_data()?;
+    disk.rename(NEW_FORMAT_FILE, FORMAT_FILE)?;
+    Ok(disk.sync_dir("")?)
+}
+
+/// Removes the marker of an orderly end, before anything is written that would make it untrue. `true`
+/// when it was there.
+pub(crate) fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
+    match disk.remove(CLEAN_FILE) {
+        Ok(()) => {
+            disk.sync_dir("")?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the marker of an orderly end: nothing to sweep, also after a power cut. So the removals from
+/// the directories `removed_from` are synced first.
+pub(crate) fn mark_clean(disk: &dyn Disk, removed_from: &BTreeSet<u8>) -> io::Result<()> {
+    for first_byte in removed_from {
+        disk.sync_dir(&format!("blobs/{first_byte:02x}"))?;
+    }
+    disk.open(CLEAN_FILE, OpenMode::CreateOrWrite)?;
+    disk.sync_dir("")
+}

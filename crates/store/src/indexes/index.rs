@@ -1,0 +1,78 @@
+//! An index, and its record.
+
+use super::name::VectorName;
+use crate::error::StoreError;
+use crate::kv::Read;
+use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, IndexRecord, TextSearch};
+use crate::name::{BucketId, IndexId};
+
+/// An index, as it was when it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The name of its vector bucket.
+    pub bucket: VectorName,
+    /// The number of its vector bucket.
+    pub bucket_id: BucketId,
+    /// Its name.
+    pub name: VectorName,
+    /// Its number in records and file names.
+    pub id: IndexId,
+    /// When it was created, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Elements of a vector.
+    pub dimension: u32,
+    /// How vectors are compared.
+    pub metric: DistanceMetric,
+    /// Metadata keys that filters do not know.
+    pub non_filterable: Vec<String>,
+    /// Metadata keys whose words can be searched for.
+    pub text_search: Vec<TextSearch>,
+    /// How queries are answered.
+    pub mode: IndexMode,
+    /// As it was asked for.
+    pub encryption: Option<Encryption>,
+}
+
+impl Index {
+    pub(crate) fn new(
+        bucket: VectorName,
+        bucket_id: BucketId,
+        name: VectorName,
+        record: IndexRecord,
+    ) -> Self {
+        let IndexRecord { id, created_ms, dimension, metric, .. } = record;
+        let IndexRecord { non_filterable, text_search, mode, encryption, .. } = record;
+        Self {
+            bucket,
+            bucket_id,
+            name,
+            id,
+            created_ms,
+            dimension,
+            metric,
+            non_filterable,
+            text_search,
+            mode,
+            encryption,
+        }
+    }
+
+    pub(crate) fn missing(&self) -> StoreError {
+        let (bucket, index) = (self.bucket.to_string(), self.name.to_string());
+        StoreError::NoSuchIndex { bucket, index }
+    }
+
+    /// The record of this very index, not of one that has taken its name since.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`].
+    pub(crate) fn require(&self, from: &impl Read) -> Result<IndexRecord, StoreError> {
+        IndexRecord::read(from, self.bucket_id, self.name.as_str())?
+            .filter(|record| record.id == self.id)
+            .ok_or_else(|| self.missing())
+    }
+
+    pub(crate) fn is_filterable(&self, key: &str) -> bool {
+        !self.non_filterable.iter().any(|other| other == key)
+    }
+}

@@ -1,0 +1,24 @@
+//! Indexes of vectors as the process has them open: files, slots in use, and derived data in memory.
+//!
+//! Below [`Store`](crate::Store), which keeps the table of open indexes. The operations on them are in
+//! [`vectors`](crate::vectors).
+
+mod index;
+pub(crate) mod name;
+
+mod open;
+pub(crate) mod referenced;
+mod unused;
+
+mod cache;
+pub(crate) mod columns;
+pub(crate) mod filter;
+pub(crate) mod fuse;
+pub(crate) mod text;
+mod words;
+
+pub use filter::{Condition, Filter, Relation};
+pub use index::Index;
+pub use name::VectorName;
+pub(crate) use open::{OpenIndex, Vectors};
+pub(crate) use unused::Unused;

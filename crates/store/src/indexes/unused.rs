@@ -1,0 +1,28 @@
+//! Slots that no record names any more, and that may not be written yet.
+//!
+//! ```text
+//!  in use ──► unused: no record names it ──► free ──► in use, with another vector
+//!          commit                      commit durable,
+//!                                      no reader left
+//! ```
+//! A slot may get another vector only when no crash can bring back a record that names it. At
+//! [`Durability::Os`](crate::Durability::Os) that takes until the next sync. The next put or delete of
+//! vectors of the index frees the slots whose updates are durable by then.
+
+use std::collections::VecDeque;
+
+use liteio_vector::Slot;
+use parking_lot::Mutex;
+
+use crate::kv::Position;
+
+/// Slots, each with the position in the order of updates that must be durable first.
+#[derive(Debug, Default)]
+pub(crate) struct Unused(pub(crate) Mutex<VecDeque<(Position, Vec<Slot>)>>);
+
+impl Unused {
+    /// All of `slots` wait for `position`.
+    pub(crate) fn waiting(position: Position, slots: Vec<Slot>) -> Self {
+        Self(Mutex::new(VecDeque::from([(position, slots)])))
+    }
+}

@@ -1,0 +1,69 @@
+//! State in the memory of one process that must agree with the key space: the seam for several processes.
+//!
+//! One process at a time has a store open, which [`DirectoryLock`](liteio_disk::DirectoryLock) enforces.
+//! Everything that is only right because of that stands in this module, or is named in this table;
+//! operations reach it through [`Shared`], and the key space alone decides everything else. A store that
+//! several processes open, on an engine that they share, would have to replace exactly this:
+//!
+//! | State | Correct because | Shared, it would be |
+//! |---|---|---|
+//! | [`Ids`]: the newest stamp given out | every version and upload gets its id here | an id smaller than the key's newest version, read in the transaction |
+//! | [`BucketCache`]: bucket records | every change of a bucket is committed here, and removes its entry ([`ForgetBucket`]) | entries that expire, or are checked against the record in the snapshot |
+//! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
+//! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
+//! | [`Work`]: wake-up calls | the queue is filled here | polling |
+//! | `Vectors`: open vector files | one writer gives out slots and knows every reader | one owner for each index |
+//!
+//! Nothing in it survives the process. What a crash loses here is found again from the key space: ids
+//! from the clock, blobs by the sweep, slots by reading the records.
+
+mod bucket;
+mod bucket_cache;
+mod ids;
+mod pins;
+mod staging;
+mod work;
+
+use std::sync::Arc;
+
+use crate::blob::BlobStore;
+use crate::config::StoreConfig;
+use crate::stats::Counters;
+
+pub use bucket::Bucket;
+pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
+pub(crate) use ids::Ids;
+pub(crate) use pins::{Pin, Pins};
+pub(crate) use staging::{StagedBlob, Staging};
+pub(crate) use work::{WakeReclaimer, Work, Worker};
+
+/// The state that transactions and readers need beside the key space.
+///
+/// Updates hold it while they wait in the queue of the key space. So it must not hold the key space,
+/// whose last handle waits for its queue to be empty.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: StoreConfig,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) ids: Ids,
+    pub(crate) buckets: BucketCache,
+    pub(crate) staging: Staging,
+    pub(crate) pins: Pins,
+    pub(crate) work: Work,
+    pub(crate) counters: Counters,
+}
+
+impl Shared {
+    pub(crate) fn new(config: StoreConfig, blobs: Arc<dyn BlobStore>) -> Self {
+        Self {
+            config,
+            blobs,
+            ids: Ids::default(),
+            buckets: BucketCache::default(),
+            staging: Staging::default(),
+            pins: Pins::default(),
+            work: Work::default(),
+            counters: Counters::default(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The reclaimer's work: waking it, and stopping it.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::Shared;
+
+/// The wake-up calls of the reclaimer.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    state: Mutex<WorkState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct WorkState {
+    is_wanted: bool,
+    is_stopped: bool,
+    /// An entry of the queue is pinned: the end of a pin is work.
+    is_waiting: bool,
+}
+
+impl Work {
+    /// Wakes the reclaimer: there is an entry in its queue.
+    pub(crate) fn wake(&self) {
+        self.state.lock().is_wanted = true;
+        self.changed.notify_one();
+    }
+
+    /// Wakes the reclaimer if it waits for a pin, one of which is gone.
+    pub(crate) fn wake_if_waiting(&self) {
+        let mut state = self.state.lock();
+        if state.is_waiting {
+            state.is_wanted = true;
+            self.changed.notify_one();
+        }
+    }
+
+    pub(crate) fn set_waiting(&self, is_waiting: bool) {
+        self.state.lock().is_waiting = is_waiting;
+    }
+
+    fn stop(&self) {
+        self.state.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state.lock().is_stopped
+    }
+
+    /// Waits for `duration`, or until the reclaimer is to stop.
+    pub(crate) fn pause(&self, duration: Duration) {
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
+    }
+
+    /// Waits until there is something to do, at most for `timeout` if there is one; `false` when the
+    /// reclaimer is to stop.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
+        let mut state = self.state.lock();
+        if let Some(timeout) = timeout {
+            if !state.is_stopped {
+                self.changed.wait_for(&mut state, timeout);
+            }
+        } else {
+            self.changed.wait_while(&mut state, |state| !state.is_wanted && !state.is_stopped);
+        }
+        state.is_wanted = false;
+        !state.is_stopped
+    }
+}
+
+/// The thread that does the work.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    pub(crate) fn new(thread: JoinHandle<()>) -> Self {
+        Self { thread }
+    }
+
+    /// Stops the thread and waits for it.
+    pub(crate) fn stop(self, work: &Work) {
+        work.stop();
+        let Self { thread } = self;
+        // The thread itself may have held the last handle of the store.
+        if thread.thread().id() != thread::current().id() {
+            // A panic there has been printed by the hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Wakes the reclaimer when dropped, which is to be after the commit that filled its queue.
+///
+/// The transaction returns it with its result. A result that is dropped without a commit wakes the
+/// reclaimer for nothing, which is harmless: it looks into the queue.
+#[derive(Debug)]
+pub(crate) struct WakeReclaimer {
+    shared: Option<Arc<Shared>>,
+}
+
+impl WakeReclaimer {
+    /// For a transaction that has put something into the queue.
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self::if_queued(true, shared)
+    }
+
+    /// For a transaction that may have put something into the queue.
+    pub(crate) fn if_queued(is_queued: bool, shared: &Arc<Shared>) -> Self {
+        Self { shared: is_queued.then(|| Arc::clone(shared)) }
+    }
+}
+
+impl Drop for WakeReclaimer {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.work.wake();
+        }
+    }
+}
