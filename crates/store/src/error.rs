@@ -1,4 +1,4 @@
-//! Everything that can go wrong, as the caller can act on it.
+//! [`StoreError`]: the errors of the store, by what a caller can do about them.
 
 use std::io;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use liteio_vector::VectorError;
 
 use crate::checksum::ChecksumAlgorithm;
 use crate::kv::KvError;
-use crate::name::{BucketName, ObjectKey, VersionId};
+use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 
-/// The reason why the store refused or failed. Exhaustive on purpose: a new variant is mapped in the
-/// server, or it does not compile.
+/// An error of the store. Exhaustive on purpose: a new variant does not compile until the server maps it
+/// to an answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The name breaks the rules for bucket names.
@@ -259,6 +259,20 @@ impl StoreError {
     /// Damage found in stored data.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
+    }
+}
+
+impl From<NameError> for StoreError {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::Bucket { name } => Self::InvalidBucketName { name },
+            NameError::EmptyKey => Self::InvalidKey,
+            NameError::KeyTooLong { bytes } => Self::KeyTooLong { bytes },
+            NameError::VersionId { version } => Self::InvalidVersionId { version },
+            // No upload can have it.
+            NameError::UploadId { upload } => Self::NoSuchUpload { upload },
+            NameError::PartNumber => Self::InvalidPartNumber,
+        }
     }
 }
 

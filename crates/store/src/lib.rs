@@ -269,7 +269,9 @@ pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,
 };
-pub use name::{BucketId, BucketName, IndexId, ObjectKey, PartNumber, UploadId, VersionId};
+pub use name::{
+    BucketId, BucketName, IndexId, NameError, ObjectKey, PartNumber, UploadId, VersionId,
+};
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
     DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,

@@ -4,8 +4,42 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::StoreError;
 use crate::limits::{OBJECT_KEY_BYTES_MAX, PART_NUMBER_MAX};
+
+/// A text or number that is no name or id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The name breaks the rules for bucket names.
+    #[error("the bucket name {name:?} is not valid")]
+    Bucket {
+        /// The text.
+        name: String,
+    },
+    /// An object key must have at least one byte.
+    #[error("an object key must not be empty")]
+    EmptyKey,
+    /// The key has more than [`OBJECT_KEY_BYTES_MAX`] bytes.
+    #[error("the object key has {bytes} bytes, more than {OBJECT_KEY_BYTES_MAX}")]
+    KeyTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The text is no version id.
+    #[error("the version id {version:?} is not valid")]
+    VersionId {
+        /// The text.
+        version: String,
+    },
+    /// The text is no upload id.
+    #[error("the upload id {upload:?} is not valid")]
+    UploadId {
+        /// The text.
+        upload: String,
+    },
+    /// Part numbers go from 1 to [`PART_NUMBER_MAX`].
+    #[error("the part number is not valid")]
+    PartNumber,
+}
 
 /// The name of a bucket, by Amazon's rules for general-purpose buckets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,13 +49,13 @@ impl BucketName {
     /// Checks `name`.
     ///
     /// # Errors
-    /// [`StoreError::InvalidBucketName`].
-    pub fn new(name: impl Into<String>) -> Result<Self, StoreError> {
+    /// [`NameError::Bucket`].
+    pub fn new(name: impl Into<String>) -> Result<Self, NameError> {
         let name = name.into();
         if is_bucket_name(&name) {
             Ok(Self(name))
         } else {
-            Err(StoreError::InvalidBucketName { name })
+            Err(NameError::Bucket { name })
         }
     }
 
@@ -67,13 +101,13 @@ impl ObjectKey {
     /// Checks `key`.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`] when it is empty, [`StoreError::KeyTooLong`].
-    pub fn new(key: impl Into<String>) -> Result<Self, StoreError> {
+    /// [`NameError::EmptyKey`] when it is empty, [`NameError::KeyTooLong`].
+    pub fn new(key: impl Into<String>) -> Result<Self, NameError> {
         let key = key.into();
         match key.len() {
-            0 => Err(StoreError::InvalidKey),
+            0 => Err(NameError::EmptyKey),
             1..=OBJECT_KEY_BYTES_MAX => Ok(Self(key)),
-            bytes => Err(StoreError::KeyTooLong { bytes }),
+            bytes => Err(NameError::KeyTooLong { bytes }),
         }
     }
 
@@ -112,14 +146,14 @@ impl VersionId {
     /// Reads what [`Display`](fmt::Display) wrote.
     ///
     /// # Errors
-    /// [`StoreError::InvalidVersionId`] for any other text.
-    pub fn parse(text: &str) -> Result<Self, StoreError> {
+    /// [`NameError::VersionId`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
         if text == "null" {
             return Ok(Self::Null);
         }
         match parse_hex(text) {
             Some(id) => Ok(Self::Id(id)),
-            None => Err(StoreError::InvalidVersionId { version: text.to_owned() }),
+            None => Err(NameError::VersionId { version: text.to_owned() }),
         }
     }
 
@@ -147,11 +181,11 @@ impl UploadId {
     /// Reads what [`Display`](fmt::Display) wrote.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchUpload`] for any other text: no upload can have it.
-    pub fn parse(text: &str) -> Result<Self, StoreError> {
+    /// [`NameError::UploadId`] for any other text: no upload can have it.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
         parse_hex(text)
             .map(Self)
-            .ok_or_else(|| StoreError::NoSuchUpload { upload: text.to_owned() })
+            .ok_or_else(|| NameError::UploadId { upload: text.to_owned() })
     }
 }
 
@@ -172,12 +206,12 @@ impl PartNumber {
     /// Checks `number`.
     ///
     /// # Errors
-    /// [`StoreError::InvalidPartNumber`].
-    pub fn new(number: u16) -> Result<Self, StoreError> {
+    /// [`NameError::PartNumber`].
+    pub fn new(number: u16) -> Result<Self, NameError> {
         if (1..=PART_NUMBER_MAX).contains(&number) {
             Ok(Self(number))
         } else {
-            Err(StoreError::InvalidPartNumber)
+            Err(NameError::PartNumber)
         }
     }
 
@@ -211,22 +245,22 @@ impl fmt::Display for BucketId {
 macro_rules! text_conversions {
     ($name:ident) => {
         impl TryFrom<&str> for $name {
-            type Error = StoreError;
-            fn try_from(text: &str) -> Result<Self, StoreError> {
+            type Error = NameError;
+            fn try_from(text: &str) -> Result<Self, NameError> {
                 Self::new(text)
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = StoreError;
-            fn try_from(text: String) -> Result<Self, StoreError> {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
                 Self::new(text)
             }
         }
 
         impl std::str::FromStr for $name {
-            type Err = StoreError;
-            fn from_str(text: &str) -> Result<Self, StoreError> {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
                 Self::new(text)
             }
         }
@@ -251,15 +285,15 @@ text_conversions!(ObjectKey);
 macro_rules! id_conversions {
     ($name:ident) => {
         impl TryFrom<&str> for $name {
-            type Error = StoreError;
-            fn try_from(text: &str) -> Result<Self, StoreError> {
+            type Error = NameError;
+            fn try_from(text: &str) -> Result<Self, NameError> {
                 Self::parse(text)
             }
         }
 
         impl std::str::FromStr for $name {
-            type Err = StoreError;
-            fn from_str(text: &str) -> Result<Self, StoreError> {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
                 Self::parse(text)
             }
         }
@@ -270,16 +304,16 @@ id_conversions!(VersionId);
 id_conversions!(UploadId);
 
 impl TryFrom<u16> for PartNumber {
-    type Error = StoreError;
-    fn try_from(number: u16) -> Result<Self, StoreError> {
+    type Error = NameError;
+    fn try_from(number: u16) -> Result<Self, NameError> {
         Self::new(number)
     }
 }
 
 impl TryFrom<i32> for PartNumber {
-    type Error = StoreError;
-    fn try_from(number: i32) -> Result<Self, StoreError> {
-        Self::new(u16::try_from(number).map_err(|_| StoreError::InvalidPartNumber)?)
+    type Error = NameError;
+    fn try_from(number: i32) -> Result<Self, NameError> {
+        Self::new(u16::try_from(number).map_err(|_| NameError::PartNumber)?)
     }
 }
 
@@ -340,7 +374,7 @@ mod tests {
         ] {
             let error = BucketName::new(name).expect_err(name);
             assert!(
-                matches!(error, StoreError::InvalidBucketName { name: found } if found == name)
+                matches!(error, NameError::Bucket { name: found } if found == name)
             );
         }
     }
@@ -351,9 +385,9 @@ mod tests {
             assert_eq!(ObjectKey::new(key).expect("valid").as_str(), key);
         }
         assert!(ObjectKey::new("x".repeat(1024)).is_ok());
-        assert!(matches!(ObjectKey::new(""), Err(StoreError::InvalidKey)));
+        assert!(matches!(ObjectKey::new(""), Err(NameError::EmptyKey)));
         let error = ObjectKey::new("x".repeat(1025));
-        assert!(matches!(error, Err(StoreError::KeyTooLong { bytes: 1025 })));
+        assert!(matches!(error, Err(NameError::KeyTooLong { bytes: 1025 })));
     }
 
     #[test]
@@ -363,7 +397,7 @@ mod tests {
         assert_eq!(VersionId::parse("null").expect("null"), VersionId::Null);
         for text in ["", "NULL", &"AB".repeat(16), &"ab".repeat(15), &"ab".repeat(17), "../../x"] {
             assert!(VersionId::parse(text).is_err(), "{text}");
-            assert!(matches!(UploadId::parse(text), Err(StoreError::NoSuchUpload { .. })));
+            assert!(matches!(UploadId::parse(text), Err(NameError::UploadId { .. })));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liteio_store::vectors::{Index, VectorBucket, VectorName};
-use liteio_store::{Bucket, BucketName, Owner, Store, StoreError};
+use liteio_store::{Bucket, BucketName, NameError, Owner, Store, StoreError};
 
 use super::action::Action;
 use super::decision::{Context, Denial, Documents, Request, decide};
@@ -42,6 +42,12 @@ impl From<Denial> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
         Refusal::Store(error)
+    }
+}
+
+impl From<NameError> for Refusal {
+    fn from(error: NameError) -> Refusal {
+        Refusal::Store(error.into())
     }
 }
 

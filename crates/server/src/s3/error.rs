@@ -11,7 +11,8 @@ use crate::offload::OffloadError;
 /// AWS's code, status and message for an error of the store.
 ///
 /// No `_` arm: whoever adds an error chooses here what a client sees of it.
-pub(super) fn from_store(error: StoreError) -> S3Error {
+pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
+    let error = error.into();
     match error {
         StoreError::InvalidBucketName { .. } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketName, INVALID_BUCKET_NAME)

@@ -65,7 +65,7 @@ pub(super) async fn get_object_attributes(
     } else {
         let options = GetOptions { version, ..GetOptions::default() };
         let found = app.store.head_object(granted.bucket(), &key, &options);
-        let object = found.map_err(|error| error::from_store(error.into()))?.object;
+        let object = found.map_err(error::from_store)?.object;
         ObjectPartPage { object, parts: Vec::new(), is_truncated: false }
     };
     let object = &found.object;
