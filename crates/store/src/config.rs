@@ -57,6 +57,10 @@ pub struct StoreConfig {
     pub logged_bytes_max: usize,
     /// Every part but the last has at least this many bytes. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
+    /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
+    /// closure that must not run again.
+    #[cfg(any(test, feature = "test-util"))]
+    pub runs_twice: bool,
 }
 
 impl StoreConfig {
@@ -85,6 +89,8 @@ impl StoreConfig {
             inline_bytes_max: INLINE_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,
+            #[cfg(any(test, feature = "test-util"))]
+            runs_twice: false,
         }
     }
 }

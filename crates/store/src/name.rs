@@ -52,11 +52,7 @@ impl BucketName {
     /// [`NameError::Bucket`].
     pub fn new(name: impl Into<String>) -> Result<Self, NameError> {
         let name = name.into();
-        if is_bucket_name(&name) {
-            Ok(Self(name))
-        } else {
-            Err(NameError::Bucket { name })
-        }
+        if is_bucket_name(&name) { Ok(Self(name)) } else { Err(NameError::Bucket { name }) }
     }
 
     /// The name.
@@ -183,9 +179,7 @@ impl UploadId {
     /// # Errors
     /// [`NameError::UploadId`] for any other text: no upload can have it.
     pub fn parse(text: &str) -> Result<Self, NameError> {
-        parse_hex(text)
-            .map(Self)
-            .ok_or_else(|| NameError::UploadId { upload: text.to_owned() })
+        parse_hex(text).map(Self).ok_or_else(|| NameError::UploadId { upload: text.to_owned() })
     }
 }
 
@@ -373,9 +367,7 @@ mod tests {
             too_long.as_str(),
         ] {
             let error = BucketName::new(name).expect_err(name);
-            assert!(
-                matches!(error, NameError::Bucket { name: found } if found == name)
-            );
+            assert!(matches!(error, NameError::Bucket { name: found } if found == name));
         }
     }
 

@@ -125,6 +125,8 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
         cache_bytes: config.cache_bytes,
         reserve_bytes: config.reserve_bytes,
         sync_interval: config.sync_interval,
+        #[cfg(any(test, feature = "test-util"))]
+        runs_twice: config.runs_twice,
         ..KvConfig::default()
     }
 }

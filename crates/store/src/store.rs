@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::pending::{Committed, Pending};
-use crate::process::Worker;
+use crate::process::{StagedBlob, Worker};
 use crate::stats::StoreStats;
 
 pub(crate) use crate::process::Shared;
@@ -183,10 +183,10 @@ impl Store {
         }
     }
 
-    /// Submits a write.
+    /// Submits a write. The closure may run several times, see [`Kv::update`].
     pub(crate) fn update<T, F>(&self, closure: F) -> Pending<T>
     where
-        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+        F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
             + Send
             + 'static,
         T: Send + 'static,
@@ -194,10 +194,31 @@ impl Store {
         self.submit(closure, Kv::update)
     }
 
+    /// Submits a write that publishes `blob`, if there is one: its closure writes a record that references
+    /// it. The blob is handed over to the last run of the closure, once that has succeeded.
+    pub(crate) fn update_with_blob<T, F>(&self, blob: Option<StagedBlob>, closure: F) -> Pending<T>
+    where
+        F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+            + Send
+            + 'static,
+        T: Send + 'static,
+    {
+        let staged = blob.clone();
+        let pending = self.update(move |write, shared| {
+            let Some(blob) = &blob else { return closure(write, shared) };
+            // An earlier run may have handed it over, and this one may fail.
+            blob.take_back();
+            let committed = closure(write, shared)?;
+            blob.hand_over(write);
+            Ok(committed)
+        });
+        pending.with_blob(staged)
+    }
+
     /// Submits a write that gives space back, which works also when the disk is full.
     pub(crate) fn update_freeing<T, F>(&self, closure: F) -> Pending<T>
     where
-        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+        F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
             + Send
             + 'static,
         T: Send + 'static,
@@ -210,11 +231,11 @@ impl Store {
         closure: F,
         submit: impl FnOnce(
             &Kv,
-            Box<dyn FnOnce(&mut Transaction<'_>) -> Result<Committed<T>, StoreError> + Send>,
+            Box<dyn Fn(&mut Transaction<'_>) -> Result<Committed<T>, StoreError> + Send>,
         ) -> crate::kv::Pending<Committed<T>, StoreError>,
     ) -> Pending<T>
     where
-        F: FnOnce(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+        F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
             + Send
             + 'static,
         T: Send + 'static,

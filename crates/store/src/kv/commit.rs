@@ -100,12 +100,15 @@ impl Kv {
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this
     /// thread. All of its writes become visible and durable together, or none.
     ///
-    /// The closure runs on the committer's thread: it must not block, and must not wait for another
-    /// update. A panic in it is [`KvError::Panicked`], for this update only. Submitting blocks while
-    /// thousands of updates wait.
+    /// The closure may run several times, and only its last run counts: an engine that detects conflicts
+    /// instead of taking locks asks for another one. So it borrows what it captures, and its effects are
+    /// its writes and its result; a result of an earlier run is dropped. It runs on the committer's
+    /// thread: it must not block, and must not wait for another update. A panic in it is
+    /// [`KvError::Panicked`], for this update only. Its captures are dropped after the commit and before
+    /// the answer. Submitting blocks while thousands of updates wait.
     pub fn update<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
-        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
@@ -116,7 +119,7 @@ impl Kv {
     /// reserve of space.
     pub fn update_freeing<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
-        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
@@ -125,12 +128,12 @@ impl Kv {
 
     fn submit<T, E, F>(&self, closure: F, frees_space: bool) -> Pending<T, E>
     where
-        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let update = Update { closure: Some(closure), result: None, sender, frees_space };
+        let update = Update { closure, result: None, sender, frees_space };
         if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
             job.acknowledge(Err(KvError::Closed));
         }

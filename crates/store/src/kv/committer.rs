@@ -267,6 +267,10 @@ impl Committer {
             let mut transaction = Transaction::new(table, &mut self.record, &mut self.undo);
             loop {
                 if let Some(job) = jobs.last_mut() {
+                    #[cfg(any(test, feature = "test-util"))]
+                    if self.config.runs_twice {
+                        run_in_vain(&mut **job, &mut transaction, is_tight)?;
+                    }
                     run_job(&mut **job, &mut transaction, is_tight)?;
                 }
                 if jobs.len() >= GROUP_UPDATES_MAX || transaction.record_bytes() >= GROUP_BYTES_MAX
@@ -457,4 +461,20 @@ fn run_job(
         return Err(error.clone());
     }
     if keep { Ok(()) } else { transaction.roll_back(mark) }
+}
+
+/// Runs the closure and takes its writes back, whatever its result.
+#[cfg(any(test, feature = "test-util"))]
+fn run_in_vain(
+    job: &mut dyn Job,
+    transaction: &mut Transaction<'_>,
+    is_tight: bool,
+) -> Result<(), KvError> {
+    if is_tight && !job.frees_space() {
+        return Ok(());
+    }
+    let mark = transaction.begin();
+    job.run(transaction);
+    transaction.failure().cloned().map_or(Ok(()), Err)?;
+    transaction.roll_back(mark)
 }

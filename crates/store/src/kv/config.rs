@@ -42,6 +42,10 @@ pub struct KvConfig {
     pub sync_interval: Duration,
     /// Data outside of the key space that updates depend on.
     pub attachments: Option<Arc<dyn Attachments>>,
+    /// Runs every closure twice and rolls the first run back, so that a closure that must not run again
+    /// fails a test.
+    #[cfg(any(test, feature = "test-util"))]
+    pub runs_twice: bool,
 }
 
 impl Default for KvConfig {
@@ -56,6 +60,8 @@ impl Default for KvConfig {
             checkpoint_idle: Duration::from_millis(200),
             sync_interval: Duration::from_secs(1),
             attachments: None,
+            #[cfg(any(test, feature = "test-util"))]
+            runs_twice: false,
         }
     }
 }

@@ -22,7 +22,8 @@
 //!   and must be short-lived: an old snapshot keeps every page alive that was replaced since.
 //! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and those of
 //!   every earlier update. If it returns `Ok`, all of its writes commit; if it returns `Err` (or
-//!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes.
+//!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes. A
+//!   closure may run again, and only its last run counts.
 //! - An update is acknowledged when [`Pending`] resolves to `Ok`: then it is as durable as the
 //!   configured [`Durability`](crate::Durability) says. Updates of several threads share one commit.
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.

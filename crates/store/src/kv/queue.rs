@@ -17,7 +17,8 @@ pub(super) trait Job: Send {
     /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
 
-    /// Runs the closure. `false` when its writes must be taken back.
+    /// Runs the closure, whose result takes the place of that of an earlier run. `false` when its writes
+    /// must be taken back.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
 
     /// Fails it without running it.
@@ -29,7 +30,7 @@ pub(super) trait Job: Send {
 
 /// An update of one closure.
 pub(super) struct Update<F, T, E> {
-    pub(super) closure: Option<F>,
+    pub(super) closure: F,
     pub(super) result: Option<Result<T, E>>,
     pub(super) sender: oneshot::Sender<Result<T, E>>,
     pub(super) frees_space: bool,
@@ -37,7 +38,7 @@ pub(super) struct Update<F, T, E> {
 
 impl<F, T, E> Job for Update<F, T, E>
 where
-    F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send,
+    F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send,
     T: Send,
     E: From<KvError> + Send,
 {
@@ -46,10 +47,9 @@ where
     }
 
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
-        let Some(closure) = self.closure.take() else { return false };
         // A panic is this update's failure alone: its writes are taken back like those of an error,
         // and the transaction holds no other state of the closure.
-        let result = catch_unwind(AssertUnwindSafe(|| closure(transaction)))
+        let result = catch_unwind(AssertUnwindSafe(|| (self.closure)(transaction)))
             .unwrap_or_else(|panic| Err(KvError::Panicked(panic_message(&*panic)).into()));
         let is_ok = result.is_ok();
         self.result = Some(result);

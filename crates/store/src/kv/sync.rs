@@ -139,7 +139,7 @@ pub(super) fn sync(
     }
     // An empty update wakes the committer, which appends the mark after its group.
     let (sender, _) = oneshot::channel();
-    let closure = Some(|_: &mut super::Transaction<'_>| Ok::<(), KvError>(()));
+    let closure = |_: &mut super::Transaction<'_>| Ok::<(), KvError>(());
     let wake = Update { closure, result: None, sender, frees_space: true };
     if shared.queue.push(Box::new(wake)).is_err() {
         return Err(KvError::Closed);

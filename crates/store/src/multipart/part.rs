@@ -74,18 +74,12 @@ impl Store {
     ) -> Pending<Part> {
         let target = Target { bucket: Arc::clone(bucket), key: key.clone(), id: *id, number };
         let (digests, content, blob) = body.into_parts();
-        let staged = blob.clone();
-        let pending = self.update(move |write, shared| {
+        self.update_with_blob(blob, move |write, shared| {
             let upload = target.require(write)?;
             let checksum = part_checksum(&upload, checksum, &digests)?;
-            let content = content.clone();
-            let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
-            if let Some(blob) = &blob {
-                blob.hand_over(write);
-            }
-            Ok(Committed::with_guard(part, (blob.clone(), wake)))
-        });
-        pending.with_blob(staged)
+            let (part, wake) = target.write(write, shared, &digests, checksum, content.clone())?;
+            Ok(Committed::with_guard(part, wake))
+        })
     }
 
     /// Makes bytes of an object a part of an upload. The bytes are read once, on the calling thread,
@@ -165,10 +159,10 @@ impl Store {
                 body.finish()?.into_parts()
             }
         };
-        let staged = blob.clone();
+        let is_shared = blob.is_none();
         let (target, source, stamp) = (target.clone(), source.clone(), opened.found.stamp);
         let conditions = options.conditions.clone();
-        let pending = self.update(move |write, shared| {
+        let pending = self.update_with_blob(blob, move |write, shared| {
             let upload = target.require(write)?;
             source.bucket.require(write)?;
             let Found { record, .. } =
@@ -178,19 +172,15 @@ impl Store {
                 return Err(StoreError::ConditionalRequestConflict);
             }
             check_source(&conditions, &record.etag, record.modified_ms)?;
-            if blob.is_none() {
+            if is_shared {
                 reference::retain(&content, write)?;
             }
             let checksum = part_checksum(&upload, None, &digests)?;
-            let content = content.clone();
-            let (part, wake) = target.write(write, shared, &digests, checksum, content)?;
-            if let Some(blob) = &blob {
-                blob.hand_over(write);
-            }
+            let (part, wake) = target.write(write, shared, &digests, checksum, content.clone())?;
             let outcome = CopyPartOutcome { part, source_version: record.version_id() };
-            Ok(Committed::with_guard(outcome, (blob.clone(), wake)))
+            Ok(Committed::with_guard(outcome, wake))
         });
-        pending.with_blob(staged).wait()
+        pending.wait()
     }
 
     /// The content that a record of `range` can share with an object; `None` when its bytes must be

@@ -42,8 +42,7 @@ impl Store {
     ) -> Pending<ObjectVersion> {
         let (digests, content, blob) = body.into_parts();
         let bucket = Arc::clone(bucket);
-        let staged = blob.clone();
-        let pending = self.update(move |write, shared| {
+        self.update_with_blob(blob, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             slot.check(&options.conditions)?;
             let new = NewVersion {
@@ -56,11 +55,43 @@ impl Store {
                 content: content.clone(),
             };
             let (object, wake) = slot.publish(write, new)?;
-            if let Some(blob) = &blob {
-                blob.hand_over(write);
+            Ok(Committed::with_guard(object, wake))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use liteio_disk::SimulatedDisk;
+
+    use crate::pending::Committed;
+    use crate::{BodyOptions, Store, StoreConfig, StoreError};
+
+    #[test]
+    fn a_blob_that_only_an_earlier_run_handed_over_is_discarded() {
+        let config = StoreConfig {
+            inline_bytes_max: 10,
+            reserve_bytes: 0,
+            runs_twice: true,
+            ..StoreConfig::memory()
+        };
+        let store = Store::open_on(Arc::new(SimulatedDisk::new(1)), config).expect("opens");
+        let mut body = store.begin_body(BodyOptions::default()).expect("body");
+        body.write(&[1; 100]).expect("write");
+        let (_, _, blob) = body.finish().expect("staged").into_parts();
+        let id = blob.as_ref().expect("a blob").id();
+        let has_run = AtomicBool::new(false);
+        let refused = store.update_with_blob::<(), _>(blob, move |_, _| {
+            match has_run.swap(true, Ordering::Relaxed) {
+                false => Ok(Committed::new(())),
+                true => Err(StoreError::NotModified),
             }
-            Ok(Committed::with_guard(object, (blob.clone(), wake)))
         });
-        pending.with_blob(staged)
+        assert!(matches!(refused.wait(), Err(StoreError::NotModified)));
+        assert_eq!(store.shared().staging.take_discarded(), [id]);
+        assert!(store.shared().staging.is_settled(), "no blob is in doubt");
     }
 }

@@ -22,6 +22,8 @@ pub(crate) fn config(seed: u64) -> StoreConfig {
         random: Arc::new(SeededRandom::new(seed)),
         inline_bytes_max: INLINE_BYTES,
         part_bytes_min: PART_BYTES,
+        // In a directory they run once.
+        runs_twice: true,
         ..StoreConfig::memory()
     }
 }
@@ -39,7 +41,8 @@ pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
 
 pub(crate) fn on_directory(path: &std::path::Path) -> StoreConfig {
     let StoreConfig { backend, .. } = StoreConfig::directory(path);
-    StoreConfig { backend, random: Arc::new(liteio_store::SystemRandom), ..config(1) }
+    let random = Arc::new(liteio_store::SystemRandom);
+    StoreConfig { backend, random, runs_twice: false, ..config(1) }
 }
 
 pub(crate) fn name(name: &str) -> BucketName {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use liteio_disk::{RealDisk, SimulatedDisk};
@@ -28,7 +29,10 @@ fn open_directory(path: &Path, config: KvConfig) -> Result<Kv, KvError> {
 #[test]
 fn memory_keeps_the_contract() {
     for engine in ENGINES {
-        kv_contract(|| Kv::memory(KvConfig { engine, ..config() }).expect("opens"));
+        for runs_twice in [false, true] {
+            let config = KvConfig { engine, runs_twice, ..config() };
+            kv_contract(|| Kv::memory(config.clone()).expect("opens"));
+        }
     }
 }
 
@@ -55,6 +59,24 @@ fn a_simulated_disk_keeps_the_contract() {
             Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config).expect("opens")
         });
     }
+}
+
+#[test]
+fn of_the_runs_of_a_closure_only_the_last_one_counts() {
+    let kv = Kv::memory(KvConfig { runs_twice: true, ..config() }).expect("opens");
+    let runs = Arc::new(AtomicU8::new(0));
+    let counted = Arc::clone(&runs);
+    let last = kv.update::<_, KvError, _>(move |transaction| {
+        let run = counted.fetch_add(1, Ordering::Relaxed) + 1;
+        assert!(transaction.get(b"first")?.is_none() && transaction.get(b"second")?.is_none());
+        let key = if run == 1 { &b"first"[..] } else { b"second" };
+        transaction.put(key, &[run])?;
+        Ok(run)
+    });
+    assert_eq!(last.wait().expect("update"), 2);
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+    let expected = [(b"second".to_vec(), vec![2])];
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")), expected);
 }
 
 #[test]

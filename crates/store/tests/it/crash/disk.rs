@@ -33,6 +33,8 @@ pub(super) fn open(
         // Blobs of some runs are synced at once, those of others left to the log, some of each of others.
         logged_bytes_max: [0, 3_000, usize::MAX][(seed % 3) as usize],
         part_bytes_min: PART_BYTES_MIN,
+        // Half of the starts run every closure twice.
+        runs_twice: (seed / 3).is_multiple_of(2),
         ..StoreConfig::memory()
     };
     Store::open_on(Arc::new(disk.clone()), config)
