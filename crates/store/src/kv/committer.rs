@@ -31,12 +31,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 
-use super::commit::Shared;
 use super::engine::{Checkpoint, Engine};
 use super::home::{Home, open_engine};
 use super::log::{Log, Record, new_nonce};
 use super::queue::{Job, Popped, Queue};
-use super::sync::Syncs;
+use super::shared::Shared;
+use super::syncs::Syncs;
 use super::transaction::Undo;
 use super::{Attachments, KvConfig, KvError, Transaction};
 use crate::Durability;

@@ -29,7 +29,6 @@
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
 
 mod attachments;
-mod commit;
 mod committer;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
@@ -38,11 +37,14 @@ mod engine;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod handle;
 mod home;
 mod log;
 mod pending;
 mod queue;
-mod sync;
+mod shared;
+mod syncer;
+mod syncs;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -51,10 +53,10 @@ mod view;
 use std::ops::Bound;
 
 pub use attachments::Attachments;
-pub use commit::{Kv, Position};
 pub use config::KvConfig;
 pub use engine::EngineKind;
 pub use error::KvError;
+pub use handle::{Kv, Position};
 pub use pending::Pending;
 pub use transaction::Transaction;
 pub use view::{Cursor, Pair, Snapshot, Value};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use liteio_disk::Disk;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
 use super::committer::Committer;
-use super::engine::Engine;
 use super::home::Home;
-use super::queue::{Queue, Update};
-use super::sync::{self, Syncs};
+use super::queue::Update;
+use super::shared::Shared;
+use super::syncer;
 use super::{Attachments, KvConfig, KvError, Pending, Snapshot, Transaction};
 use crate::Durability;
 
@@ -28,7 +28,7 @@ struct Inner {
     shared: Arc<Shared>,
     attachments: Option<Arc<dyn Attachments>>,
     committer: Mutex<Option<JoinHandle<()>>>,
-    /// The thread of [`sync::run`], where syncs come later than acknowledgements: at
+    /// The thread of [`syncer::run`], where syncs come later than acknowledgements: at
     /// [`Durability::Os`], and with attachments.
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -36,16 +36,6 @@ struct Inner {
 /// A place in the order of updates, see [`Kv::unsynced`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
-
-/// State shared by the handles, the committer and the syncer.
-pub(super) struct Shared {
-    pub(super) queue: Queue,
-    /// The engine that snapshots read. It changes only when a store that ran out of space returns.
-    pub(super) engine: RwLock<Result<Arc<Engine>, KvError>>,
-    /// The reason why updates are refused, while they are.
-    pub(super) refusal: RwLock<Option<KvError>>,
-    pub(super) syncs: Syncs,
-}
 
 impl Kv {
     /// Opens the key space in the files `path` and `path.log` of `disk`, creating them if they are
@@ -59,7 +49,7 @@ impl Kv {
         if config.durability == Durability::Os || config.attachments.is_some() {
             let shared = Arc::clone(&kv.inner.shared);
             let thread = thread::Builder::new().name("liteio-sync".into());
-            let run = move || sync::run(&shared, config.attachments, config.sync_interval);
+            let run = move || syncer::run(&shared, config.attachments, config.sync_interval);
             *kv.inner.syncer.lock() = Some(thread.spawn(run)?);
         }
         Ok(kv)
@@ -150,7 +140,7 @@ impl Kv {
         if self.inner.syncer.lock().is_none() {
             return Ok(false);
         }
-        sync::sync(&self.inner.shared, self.inner.attachments.as_deref())
+        syncer::sync(&self.inner.shared, self.inner.attachments.as_deref())
     }
 
     /// The position of the newest update that is not durable yet with its attachments; `None` when all

@@ -1,0 +1,104 @@
+//! The progress of background syncs, as the committer and the syncer tell it to each other.
+
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::{Attachments, KvError};
+
+/// Unsynced bytes of attachments that start a sync before the interval is over: a longer backlog would
+/// make the sync, and what waits for it, long.
+const PRESSING_BYTES: u64 = 256 << 20;
+/// Unsynced bytes of attachments up to which a checkpoint syncs them itself, while commits wait.
+const CHECKPOINT_BYTES_MAX: u64 = 4 << 20;
+
+/// The progress of background syncs.
+#[derive(Debug, Default)]
+pub(super) struct Syncs {
+    /// Held by the sync that runs.
+    pub(super) running: Mutex<()>,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Number of the newest record that needs a sync.
+    pub(super) appended: u64,
+    /// Number of the newest record that is durable with its attachments.
+    pub(super) synced: u64,
+    /// The time at which the oldest unsynced record was appended.
+    pub(super) unsynced_since: Option<Instant>,
+    /// The mark that the committer is asked to append.
+    pub(super) mark: Option<u64>,
+    /// The result of appending it.
+    pub(super) outcome: Option<Result<(), KvError>>,
+    /// A sync is wanted before its time.
+    pub(super) is_pressing: bool,
+    pub(super) is_stopped: bool,
+}
+
+impl Syncs {
+    /// A record that needs a sync is in the log.
+    pub(super) fn appended(&self, number: u64, attachments: Option<&dyn Attachments>) {
+        let is_pressing = attachments.is_some_and(|it| it.unsynced_bytes() >= PRESSING_BYTES);
+        let mut progress = self.progress.lock();
+        progress.appended = number;
+        let is_first = progress.unsynced_since.is_none();
+        if is_first {
+            progress.unsynced_since = Some(Instant::now());
+        }
+        let is_news = is_first || (is_pressing && !progress.is_pressing);
+        progress.is_pressing |= is_pressing;
+        drop(progress);
+        if is_news {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Everything up to record `number` is durable, which was the newest at `begun`.
+    pub(super) fn synced(&self, number: u64, begun: Instant) {
+        let mut progress = self.progress.lock();
+        progress.synced = progress.synced.max(number);
+        progress.is_pressing = false;
+        progress.unsynced_since = (progress.synced < progress.appended).then_some(begun);
+    }
+
+    /// The number of the newest record that needs a sync; `None` when it is durable already.
+    pub(super) fn newest_unsynced(&self) -> Option<u64> {
+        let progress = self.progress.lock();
+        (progress.synced < progress.appended).then_some(progress.appended)
+    }
+
+    /// `true` when everything up to record `number` is durable.
+    pub(super) fn is_synced(&self, number: u64) -> bool {
+        self.progress.lock().synced >= number
+    }
+
+    /// `true` when a checkpoint can begin without a long sync first; if not, that sync is requested.
+    pub(super) fn allow_checkpoint(&self, attachments: Option<&dyn Attachments>) -> bool {
+        if attachments.is_none_or(|it| it.unsynced_bytes() <= CHECKPOINT_BYTES_MAX) {
+            return true;
+        }
+        self.progress.lock().is_pressing = true;
+        self.changed.notify_all();
+        false
+    }
+
+    /// The mark that the committer is to append.
+    pub(super) fn take_mark(&self) -> Option<u64> {
+        self.progress.lock().mark.take()
+    }
+
+    /// The committer's result of appending a mark.
+    pub(super) fn marked(&self, result: Result<(), KvError>) {
+        self.progress.lock().outcome = Some(result);
+        self.changed.notify_all();
+    }
+
+    /// Ends the syncer and every sync.
+    pub(super) fn stop(&self) {
+        self.progress.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+}
