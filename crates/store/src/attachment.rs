@@ -17,7 +17,7 @@ pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     note
 }
 
-/// The blobs of a directory.
+/// The blob files of a directory.
 #[derive(Debug)]
 pub(crate) struct BlobAttachments(pub(crate) Arc<FileBlobStore>);
 

@@ -16,13 +16,13 @@ use crate::process::StagedBlob;
 #[must_use = "a write is acknowledged only when this resolves to Ok"]
 pub struct Pending<T> {
     state: State<T>,
-    /// The blob that the write would publish. It must outlive the commit, see [`StagedBlob`].
+    /// The blob that the write publishes. It must outlive the commit, see [`StagedBlob`].
     blob: Option<StagedBlob>,
 }
 
 #[derive(Debug)]
 enum State<T> {
-    /// Decided already; taken by the first poll.
+    /// The result, until the first poll takes it.
     Ready(Option<Result<T, StoreError>>),
     Submitted(kv::Pending<Committed<T>, StoreError>),
 }
@@ -95,7 +95,7 @@ fn finish<T>(
             Ok(committed.value)
         }
         Err(error) => {
-            // The one failure of a commit that certainly left nothing behind.
+            // No other failure of a commit is certain to have left nothing behind.
             if let (StoreError::NoSpace, Some(blob)) = (&error, &blob) {
                 blob.take_back();
             }

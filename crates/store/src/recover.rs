@@ -25,7 +25,7 @@ use crate::meta::{key, space};
 use crate::reclaim::ReclaimReport;
 use crate::store::Store;
 
-/// Looks at a key and its value.
+/// A visitor of keys and their values.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
 
 /// The outcome of [`Store::sweep`].
@@ -58,8 +58,8 @@ impl Store {
         Ok(report)
     }
 
-    /// Sweeps unless that was done or has turned out to be impossible: each attempt reads every record
-    /// up to the damaged one.
+    /// Sweeps, unless that was done or has failed for good: each attempt reads every record up to the
+    /// damaged one.
     ///
     /// # Errors
     /// Errors that another attempt may not meet.
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// Takes out of `blobs` what is in flight, and what records or the deletion queue name.
+    /// Removes from `blobs` those in flight and those that records or the deletion queue reference.
     fn retain_orphans(&self, blobs: &mut HashSet<BlobId>) -> Result<(), StoreError> {
         blobs.retain(|id| !self.shared().staging.contains(id));
         if blobs.is_empty() {

@@ -1,4 +1,4 @@
-//! Counters.
+//! Counters of the store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
