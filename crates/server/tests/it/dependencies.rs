@@ -229,7 +229,7 @@ fn modules_name_only_what_they_may() {
 }
 
 /// Crates without circles between the modules of their root.
-const WITHOUT_CIRCLES: [&str; 4] = ["bench", "disk", "server", "vector"];
+const WITHOUT_CIRCLES: [&str; 5] = ["bench", "disk", "server", "store", "vector"];
 
 #[test]
 fn modules_use_each_other_in_one_direction() {
