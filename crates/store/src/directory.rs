@@ -100,7 +100,11 @@ pub(crate) fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
 /// the directories `removed_from` are synced first.
 pub(crate) fn mark_clean(disk: &dyn Disk, removed_from: &BTreeSet<u8>) -> io::Result<()> {
     for first_byte in removed_from {
-        disk.sync_dir(&format!("blobs/{first_byte:02x}"))?;
+        match disk.sync_dir(&format!("blobs/{first_byte:02x}")) {
+            // A blob that was lost with its directory can be deleted, too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => result?,
+        }
     }
     disk.open(CLEAN_FILE, OpenMode::CreateOrWrite)?;
     disk.sync_dir("")

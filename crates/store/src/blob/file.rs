@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use liteio_disk::{Disk, OpenMode};
 
 use super::buffer::{BUFFER_BYTES, BufferPool, UNCACHED_PIECE_BYTES};
-use super::directory_sync::DirectorySync;
-use super::file_path::{self, BLOBS_DIRECTORY};
+use super::directories::{DIRECTORIES, Directories};
+use super::file_path;
 use super::file_reader::FileReader;
 use super::file_writer::FileWriter;
 use super::unsynced::Unsynced;
@@ -17,9 +17,6 @@ use crate::Durability;
 
 /// The directory of files without a final name, for disks that cannot do without one.
 const TEMPORARY_DIRECTORY: &str = "tmp";
-
-/// Fan-out directories: one for each first byte of an id.
-const DIRECTORIES: usize = 256;
 
 /// Blobs that go into one directory before the next one is begun: blobs that are sealed at the same
 /// time should share a directory, because they can share its sync.
@@ -46,8 +43,7 @@ pub(super) struct Shared {
     pub(super) buffers: BufferPool,
     /// Of [`UNCACHED_PIECE_BYTES`].
     pub(super) uncached_buffers: BufferPool,
-    /// By first byte of the id; as long as [`DIRECTORIES`].
-    pub(super) directory_syncs: Vec<DirectorySync>,
+    pub(super) directories: Directories,
     /// The blobs that are not synced yet.
     pub(super) unsynced: Unsynced,
 }
@@ -60,12 +56,12 @@ impl Shared {
 
     /// Makes every blob durable that was sealed before the call.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.unsynced.sync(&*self.disk, &self.directory_syncs)
+        self.unsynced.sync(&*self.disk, &self.directories)
     }
 }
 
 impl FileBlobStore {
-    /// Opens the blobs of `disk`; makes the directories if they are missing.
+    /// Opens the blobs of `disk`; makes the directory of all if it is missing.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -74,16 +70,15 @@ impl FileBlobStore {
         durability: Durability,
         logged_bytes_max: usize,
     ) -> Result<Self, BlobError> {
-        let prepared = prepare_directories(&*disk);
-        prepared.map_err(|error| BlobError::from_write(&*disk, error))?;
-        let directory_syncs = (0..DIRECTORIES).map(|_| DirectorySync::default()).collect();
+        let directories =
+            open_directories(&*disk).map_err(|error| BlobError::from_write(&*disk, error))?;
         let shared = Shared {
             disk,
             durability,
             logged_bytes_max,
             buffers: BufferPool::new(BUFFER_BYTES),
             uncached_buffers: BufferPool::new(UNCACHED_PIECE_BYTES),
-            directory_syncs,
+            directories,
             unsynced: Unsynced::default(),
         };
         Ok(Self {
@@ -148,7 +143,7 @@ impl FileBlobStore {
         }
         let file = disk.create_temporary()?;
         file.write_at(contents, 0)?;
-        disk.link(&*file, &path)
+        self.shared.directories.link(&**disk, &*file, id).map(drop)
     }
 
     fn read_through(&self, id: &BlobId, body_bytes: u64) -> Result<(), BlobError> {
@@ -161,24 +156,11 @@ impl FileBlobStore {
     }
 }
 
-fn prepare_directories(disk: &dyn Disk) -> io::Result<()> {
+fn open_directories(disk: &dyn Disk) -> io::Result<Directories> {
     disk.create_dir(TEMPORARY_DIRECTORY)?;
-    disk.create_dir(BLOBS_DIRECTORY)?;
-    let present = disk.list(BLOBS_DIRECTORY)?;
-    let mut is_present = [false; DIRECTORIES];
-    for entry in present.iter().filter(|entry| entry.is_dir && entry.name.len() == 2) {
-        if let Ok(index) = u8::from_str_radix(&entry.name, 16) {
-            is_present[usize::from(index)] = true;
-        }
-    }
-    for index in 0..=u8::MAX {
-        if !is_present[usize::from(index)] {
-            disk.create_dir(&file_path::directory_path(index))?;
-        }
-    }
-    // Also when nothing was missing: the process that made them may have ended before this point.
-    disk.sync_dir(BLOBS_DIRECTORY)?;
-    disk.sync_dir("")
+    let directories = Directories::open(disk)?;
+    disk.sync_dir("")?;
+    Ok(directories)
 }
 
 impl BlobStore for FileBlobStore {
@@ -217,7 +199,7 @@ impl BlobStore for FileBlobStore {
     }
 
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
-        for index in 0..=u8::MAX {
+        for index in self.shared.directories.present() {
             let entries = self.shared.disk.list(&file_path::directory_path(index));
             let entries = entries.map_err(|error| BlobError::Io(Arc::new(error)))?;
             entries

@@ -10,6 +10,12 @@ pub(super) fn directory_path(index: u8) -> String {
     format!("{BLOBS_DIRECTORY}/{index:02x}")
 }
 
+/// The fan-out directory that is called `name`; `None` for one that is not ours.
+pub(super) fn parse_directory(name: &str) -> Option<u8> {
+    let index = u8::from_str_radix(name, 16).ok()?;
+    (format!("{index:02x}") == name).then_some(index)
+}
+
 /// The file of `id`.
 pub(super) fn blob_path(id: &BlobId) -> String {
     format!("{BLOBS_DIRECTORY}/{:02x}/{id}", id.0[0])
@@ -48,6 +54,10 @@ mod tests {
 
     #[test]
     fn other_names_are_not_ours() {
+        for name in ["", "0", "000", "0A", "+a", "zz"] {
+            assert_eq!(parse_directory(name), None, "{name:?}");
+        }
+        assert_eq!(parse_directory("0a"), Some(10));
         for name in ["", "0", "lost+found", &"0A".repeat(16), &"+0".repeat(16), &"0".repeat(33)] {
             assert_eq!(parse_name(0, name), None, "{name:?}");
         }

@@ -8,7 +8,7 @@ use liteio_disk::DiskFile;
 use super::buffer::{Buffer, PIECE_BYTES, UNCACHED_PIECE_BYTES};
 use super::file::Shared;
 use super::footer::{self, BLOCK_BYTES, Footer};
-use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob, file_path};
+use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob};
 use crate::Durability;
 
 /// Bytes of a body that go through the page cache, where a reader finds them again. The kernel is then
@@ -152,10 +152,7 @@ impl FileWriter {
         let shared = &self.shared;
         self.file.sync_data().map_err(|error| shared.failed(error))?;
         let path = self.publish()?;
-        let index = self.id.0[0];
-        let directory = file_path::directory_path(index);
-        let sync = &shared.directory_syncs[usize::from(index)];
-        sync.sync(&*shared.disk, &directory).map_err(|error| {
+        shared.directories.sync(&*shared.disk, self.id.0[0]).map_err(|error| {
             // The caller hears of a failure. If the file cannot be removed either, the sweep does it.
             let _ = shared.disk.remove(&path);
             shared.failed(error)
@@ -164,9 +161,8 @@ impl FileWriter {
 
     /// Gives the file its name.
     fn publish(&self) -> Result<String, BlobError> {
-        let path = file_path::blob_path(&self.id);
-        let linked = self.shared.disk.link(&*self.file, &path);
-        linked.map(|()| path).map_err(|error| self.shared.failed(error))
+        let linked = self.shared.directories.link(&*self.shared.disk, &*self.file, &self.id);
+        linked.map_err(|error| self.shared.failed(error))
     }
 }
 

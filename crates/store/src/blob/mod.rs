@@ -18,6 +18,7 @@
 //! a note in the log, so that a crash takes both or neither.
 
 mod buffer;
+mod directories;
 mod directory_sync;
 mod error;
 mod extents;

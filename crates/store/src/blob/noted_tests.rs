@@ -31,6 +31,8 @@ fn seal(store: &FileBlobStore, seed: u8, length: usize, prefers_note: bool) -> S
 fn a_short_blob_is_noted_with_its_contents_if_the_caller_prefers_that() {
     let disk = SimulatedDisk::new(1);
     let store = open(&disk, Durability::Fsync);
+    // The first makes the directory.
+    seal(&store, 5, 10, true);
     let before = disk.operations();
     let noted = seal(&store, 1, NOTED_BYTES_MAX, true);
     // The file is made, written and linked, and nothing is synced.

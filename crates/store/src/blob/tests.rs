@@ -165,6 +165,7 @@ fn files_with_another_block_length_stay_readable() {
             let sums = body.chunks(block_bytes as usize).map(footer::block_checksum);
             let footer = Footer { block_bytes, block_checksums: sums.collect() };
             let path = file_path::blob_path(&id);
+            disk.create_dir(&file_path::directory_path(id.0[0])).expect("created");
             let _ = disk.remove(&path);
             let file = disk.open(&path, OpenMode::CreateOrWrite).expect("created");
             file.write_at(&body, 0).expect("written");
@@ -253,7 +254,13 @@ fn whatever_happens_during_a_seal_an_acknowledged_blob_is_whole() {
         }
         writer.seal(false).map(|it| it.blob)
     };
-    let (disk, store) = simulated(0);
+    // The first blob of a directory makes that, too.
+    let prepared = |seed: u64, is_first: bool| {
+        let (disk, store) = simulated(seed);
+        let kept = (!is_first).then(|| seal(&store, 1, b"kept"));
+        (disk, store, kept)
+    };
+    let (disk, store, _) = prepared(0, true);
     let before = disk.operations();
     write(&store).expect("sealed");
     let operations = disk.operations() - before;
@@ -262,20 +269,21 @@ fn whatever_happens_during_a_seal_an_acknowledged_blob_is_whole() {
     for seed in 0..20 {
         for fault in faults {
             for operation in 0..=operations {
-                let (disk, store) = simulated(seed);
-                let kept = seal(&store, 1, b"kept");
+                let (disk, store, kept) = prepared(seed, seed % 2 == 0);
                 disk.set_fault(disk.operations() + operation, fault);
                 let written = write(&store);
                 for surviving in [disk.crash(), disk.crash(), disk.kill()] {
                     let case = format!("seed {seed}, {fault:?} at operation {operation}");
                     let after = open(&Arc::new(surviving), Durability::Fsync);
                     after.clean_temporary().expect("cleaned");
-                    check_sound(&after, kept, b"kept");
+                    if let Some(kept) = kept {
+                        check_sound(&after, kept, b"kept");
+                    }
                     let ids = found(&after);
                     if let Ok(sealed) = &written {
                         assert!(ids.contains(&sealed.id), "{case}: the blob is lost");
                     }
-                    for id in ids.into_iter().filter(|id| *id != kept.id) {
+                    for id in ids.into_iter().filter(|id| kept.is_none_or(|kept| *id != kept.id)) {
                         let sealed = SealedBlob { id, bytes: large.len() as u64 };
                         let read = after.open(&id, sealed.bytes);
                         let read = read.and_then(|reader| read_all(&*reader, 0..sealed.bytes));
@@ -300,6 +308,43 @@ fn opening_again_finds_everything_and_skips_foreign_files() {
         check_sound(&store, *sealed, &[seed as u8; 1000]);
     }
     assert_eq!(found(&store), sealed.iter().map(|sealed| sealed.id).collect());
+}
+
+#[test]
+fn a_new_store_makes_two_directories_and_a_directory_with_its_first_blob() {
+    let (disk, store) = simulated(1);
+    let names = |path: &str| {
+        let entries = disk.list(path).expect("listed").into_iter();
+        entries.map(|entry| entry.name).collect::<BTreeSet<String>>()
+    };
+    assert_eq!(names(""), BTreeSet::from(["blobs".to_owned(), "tmp".to_owned()]));
+    assert_eq!(names("blobs"), BTreeSet::new());
+    assert_eq!(found(&store), BTreeSet::new());
+    let sealed = seal(&store, 0xab, b"the first");
+    assert_eq!(names("blobs"), BTreeSet::from([format!("{:02x}", sealed.id.0[0])]));
+    // A blob that is lost with its directory is reported, and can be deleted.
+    let lost = BlobId([7; 16]);
+    assert!(!store.recover(&lost, 10, &[]).expect("looked for"));
+    store.delete(&lost).expect("nothing to delete");
+    for durability in [Durability::Fsync, Durability::Os] {
+        // Nothing that a power cut takes was part of a sealed blob.
+        let after = open(&Arc::new(disk.crash()), durability);
+        check_sound(&after, sealed, b"the first");
+        assert_eq!(found(&after), BTreeSet::from([sealed.id]));
+    }
+}
+
+/// At `os`, and for short blobs at `fsync`, the names are synced later: then the directory is, too.
+#[test]
+fn a_later_sync_includes_the_directory() {
+    for seed in 0..30 {
+        let disk = Arc::new(SimulatedDisk::new(seed));
+        let store = open(&disk, Durability::Os);
+        let sealed = seal(&store, 3, b"first of its directory");
+        store.sync().expect("synced");
+        let after = open(&Arc::new(disk.crash()), Durability::Os);
+        check_sound(&after, sealed, b"first of its directory");
+    }
 }
 
 #[test]

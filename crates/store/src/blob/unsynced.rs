@@ -7,7 +7,7 @@ use std::mem;
 use liteio_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 
-use super::directory_sync::DirectorySync;
+use super::directories::Directories;
 use super::{BlobId, file_path};
 
 /// Files that are kept open until their sync: a descriptor that is opened later may miss the error of a
@@ -63,7 +63,7 @@ impl Unsynced {
     }
 
     /// Makes every blob durable that was added before the call: contents, then names.
-    pub(super) fn sync(&self, disk: &dyn Disk, directories: &[DirectorySync]) -> io::Result<()> {
+    pub(super) fn sync(&self, disk: &dyn Disk, directories: &Directories) -> io::Result<()> {
         let _alone = self.running.lock();
         let taken = {
             let mut waiting = self.waiting.lock();
@@ -100,7 +100,7 @@ impl Waiting {
 fn sync_all(
     blobs: &BTreeMap<BlobId, Blob>,
     disk: &dyn Disk,
-    directories: &[DirectorySync],
+    directories: &Directories,
 ) -> io::Result<()> {
     for (id, blob) in blobs {
         match &blob.file {
@@ -115,7 +115,7 @@ fn sync_all(
     }
     let indexes: BTreeSet<u8> = blobs.keys().map(|id| id.0[0]).collect();
     for index in indexes {
-        directories[usize::from(index)].sync(disk, &file_path::directory_path(index))?;
+        directories.sync(disk, index)?;
     }
     Ok(())
 }
@@ -129,7 +129,6 @@ mod tests {
 
     use liteio_disk::SimulatedDisk;
 
-    use super::super::file_path::BLOBS_DIRECTORY;
     use super::*;
 
     /// Notes during its sync what is said to be unsynced.
@@ -174,14 +173,14 @@ mod tests {
     #[test]
     fn what_is_being_synced_counts_until_it_is() {
         let disk = SimulatedDisk::new(1);
-        disk.create_dir(BLOBS_DIRECTORY).expect("made");
+        let directories = Directories::open(&disk).expect("opened");
         disk.create_dir(&file_path::directory_path(0)).expect("made");
         let unsynced = Arc::new(Unsynced::default());
         let seen = Arc::new(AtomicU64::new(0));
         let witness = Witness { unsynced: Arc::clone(&unsynced), seen: Arc::clone(&seen) };
         assert!(unsynced.add(BlobId([0; 16]), Box::new(witness), 1000));
         let before = unsynced.bytes();
-        unsynced.sync(&disk, &[DirectorySync::default()]).expect("synced");
+        unsynced.sync(&disk, &directories).expect("synced");
         assert_eq!(seen.load(Ordering::SeqCst), before);
         assert_eq!(unsynced.bytes(), 0);
     }

@@ -123,6 +123,7 @@ fn an_orphan_is_swept_after_an_unclean_end() {
         .next()
         .expect("one blob");
     let orphan = blobs_directory.join("ab").join("ab".repeat(16));
+    fs::create_dir_all(blobs_directory.join("ab")).expect("made");
     fs::copy(&of_blob, &orphan).expect("copied");
     fs::remove_file(directory.path().join("clean")).expect("removed");
 
@@ -157,6 +158,7 @@ fn verifying_a_closed_store_counts_orphans_and_leaves_every_file_as_it_is() {
     put(&store, "a", &bytes(1, 10_000));
     store.close();
     for first in ["ab", "cd", "ef"] {
+        fs::create_dir_all(path.join("blobs").join(first)).expect("made");
         fs::write(path.join("blobs").join(first).join(first.repeat(16)), b"x").expect("written");
     }
     fs::write(path.join("tmp/1-1"), b"x").expect("written");

@@ -1,0 +1,101 @@
+//! The fan-out directories of blobs, each made when the first blob goes into it.
+
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use liteio_disk::{Disk, DiskFile};
+
+use super::BlobId;
+use super::directory_sync::DirectorySync;
+use super::file_path::{self, BLOBS_DIRECTORY};
+
+/// Directories: one for each first byte of an id.
+pub(super) const DIRECTORIES: usize = 256;
+
+/// States of a directory, in the order in which they follow each other:
+///
+/// ```text
+/// MISSING ── link: create_dir ──► MADE ── sync: its names, then those of blobs/ ──► DURABLE
+/// ```
+const MISSING: u8 = 0;
+const MADE: u8 = 1;
+const DURABLE: u8 = 2;
+
+/// The directories and what is known of them.
+#[derive(Debug)]
+pub(super) struct Directories {
+    /// By first byte of the id.
+    all: Box<[Directory; DIRECTORIES]>,
+    /// Syncs of the directory that they are in.
+    parent: DirectorySync,
+}
+
+#[derive(Debug, Default)]
+struct Directory {
+    sync: DirectorySync,
+    state: AtomicU8,
+}
+
+impl Directories {
+    /// Finds the directories of `disk`, and makes the one that they are in.
+    ///
+    /// # Errors
+    /// When the disk cannot be read, written or synced.
+    pub(super) fn open(disk: &dyn Disk) -> io::Result<Self> {
+        disk.create_dir(BLOBS_DIRECTORY)?;
+        let mut all = Box::new(std::array::from_fn(|_| Directory::default()));
+        for entry in disk.list(BLOBS_DIRECTORY)?.iter().filter(|entry| entry.is_dir) {
+            if let Some(index) = file_path::parse_directory(&entry.name) {
+                all[usize::from(index)].state = AtomicU8::new(DURABLE);
+            }
+        }
+        // Also of those that are there: the process that made them may have ended before its sync.
+        disk.sync_dir(BLOBS_DIRECTORY)?;
+        Ok(Self { all, parent: DirectorySync::default() })
+    }
+
+    /// Gives `file` the name of the blob, in a directory that is made if it is missing. Returns the
+    /// path, which is durable after [`Directories::sync`].
+    ///
+    /// # Errors
+    /// As [`Disk::create_dir`] and [`Disk::link`].
+    pub(super) fn link(
+        &self,
+        disk: &dyn Disk,
+        file: &dyn DiskFile,
+        id: &BlobId,
+    ) -> io::Result<String> {
+        let index = id.0[0];
+        let state = &self.all[usize::from(index)].state;
+        if state.load(Ordering::Acquire) == MISSING {
+            disk.create_dir(&file_path::directory_path(index))?;
+            // Another thread may have made it, too, and even have synced it.
+            let _ = state.compare_exchange(MISSING, MADE, Ordering::AcqRel, Ordering::Acquire);
+        }
+        let path = file_path::blob_path(id);
+        disk.link(file, &path)?;
+        Ok(path)
+    }
+
+    /// Makes every name durable that was in the directory `index` before the call, and the name of the
+    /// directory itself: a file is lost with the name of its directory.
+    ///
+    /// # Errors
+    /// As [`Disk::sync_dir`].
+    pub(super) fn sync(&self, disk: &dyn Disk, index: u8) -> io::Result<()> {
+        let directory = &self.all[usize::from(index)];
+        directory.sync.sync(disk, &file_path::directory_path(index))?;
+        if directory.state.load(Ordering::Acquire) != DURABLE {
+            self.parent.sync(disk, BLOBS_DIRECTORY)?;
+            directory.state.store(DURABLE, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The directories that are there.
+    pub(super) fn present(&self) -> impl Iterator<Item = u8> {
+        let is_there =
+            |index: &u8| self.all[usize::from(*index)].state.load(Ordering::Acquire) != MISSING;
+        (0..=u8::MAX).filter(is_there)
+    }
+}
