@@ -1,6 +1,9 @@
 //! The canonical request of Signature Version 4, written into one buffer.
 
-use http::{HeaderMap, Method, Uri};
+use http::request::Parts;
+use http::{HeaderMap, Uri};
+
+use super::query::Query;
 
 /// The canonical form of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +26,12 @@ pub(super) struct Canonical<'a> {
 }
 
 impl Canonical<'_> {
-    /// The canonical request of this head.
-    pub(super) fn write(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Vec<u8> {
-        let query = uri.query().unwrap_or_default();
-        let mut out = Vec::with_capacity(512 + uri.path().len() + query.len() * 2);
-        out.extend_from_slice(method.as_str().as_bytes());
+    /// The canonical request of this head, whose query is `query`.
+    pub(super) fn write(&self, head: &Parts, query: &Query<'_>) -> Vec<u8> {
+        let (uri, headers) = (&head.uri, &head.headers);
+        let query_bytes = uri.query().map_or(0, str::len);
+        let mut out = Vec::with_capacity(512 + uri.path().len() + query_bytes * 2);
+        out.extend_from_slice(head.method.as_str().as_bytes());
         out.push(b'\n');
         self.push_path(&mut out, uri.path());
         out.push(b'\n');
@@ -48,7 +52,7 @@ impl Canonical<'_> {
         let path = if path.is_empty() { "/" } else { path };
         match self.path_form {
             PathForm::AsSent => out.extend_from_slice(path.as_bytes()),
-            PathForm::Once => push_encoded(out, Decoded::path(path), true),
+            PathForm::Once => push_recoded(out, path, Decoded::path, true),
             PathForm::Twice => push_encoded(out, path.bytes(), true),
         }
     }
@@ -91,21 +95,23 @@ fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
 }
 
 /// The parameters encoded and sorted by name, then value, without the signature itself.
-fn push_query(out: &mut Vec<u8>, query: &str) {
-    if query.is_empty() {
+fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
+    let parameters = query.parameters();
+    if parameters.is_empty() {
         return;
     }
     // Every parameter encoded into `encoded`; `places` says where its name and value lie.
-    let mut encoded = Vec::with_capacity(query.len() * 2);
-    let mut places = Vec::with_capacity(16);
-    for (name, value) in query_pairs(query) {
-        if name == "X-Amz-Signature" {
+    let bytes: usize = parameters.iter().map(|parameter| parameter.pair.len()).sum();
+    let mut encoded = Vec::with_capacity(bytes);
+    let mut places = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        if parameter.name == "X-Amz-Signature" {
             continue;
         }
         let start = encoded.len();
-        push_encoded(&mut encoded, Decoded::query(name), false);
+        push_recoded(&mut encoded, parameter.name, Decoded::query, false);
         let middle = encoded.len();
-        push_encoded(&mut encoded, Decoded::query(value), false);
+        push_recoded(&mut encoded, parameter.value, Decoded::query, false);
         places.push((start, middle, encoded.len()));
     }
     let pair = |&(start, middle, end): &(usize, usize, usize)| {
@@ -123,16 +129,61 @@ fn push_query(out: &mut Vec<u8>, query: &str) {
     }
 }
 
-/// The parameters of a query as they were sent; one without `=` has an empty value.
-pub(super) fn query_pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
-    query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+/// Bytes that are never encoded.
+const UNRESERVED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let it = byte as u8;
+        table[byte] = it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.' | b'_' | b'~');
+        byte += 1;
+    }
+    table
+};
+
+/// Decodes and encodes again. Nearly all signers send the canonical form, which is copied whole.
+fn push_recoded<'a>(
+    out: &mut Vec<u8>,
+    sent: &'a str,
+    decode: impl FnOnce(&'a str) -> Decoded<'a>,
+    slash_separates: bool,
+) {
+    match is_canonical(sent.as_bytes(), slash_separates) {
+        true => out.extend_from_slice(sent.as_bytes()),
+        false => push_encoded(out, decode(sent), slash_separates),
+    }
+}
+
+/// True for bytes that stay the same when they are decoded and encoded again.
+fn is_canonical(sent: &[u8], slash_separates: bool) -> bool {
+    let stays = |byte: u8| is_unreserved(byte) || (byte == b'/' && slash_separates);
+    let mut rest = sent;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if stays(first) {
+            continue;
+        }
+        // Upper-case digits of a byte that has to be encoded.
+        let (b'%', [high, low, after @ ..]) = (first, rest) else { return false };
+        let Some(byte) = upper_digit(*high).zip(upper_digit(*low)) else { return false };
+        if stays(byte.0 << 4 | byte.1) {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+fn upper_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
 }
 
 fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+    UNRESERVED[usize::from(byte)]
 }
 
 /// Percent-encodes all but unreserved bytes, and slashes where they separate.
@@ -203,7 +254,7 @@ mod tests {
 
     fn query(query: &str) -> String {
         let mut out = Vec::new();
-        push_query(&mut out, query);
+        push_query(&mut out, &Query::parse(query));
         String::from_utf8(out).expect("ASCII")
     }
 
@@ -241,6 +292,23 @@ mod tests {
             ("%C3%A9=1&z=2&%7Ea=3", "%C3%A9=1&z=2&~a=3"),
         ] {
             assert_eq!(query(sent), canonical, "{sent}");
+        }
+    }
+
+    #[test]
+    fn copying_the_canonical_form_equals_decoding_and_encoding() {
+        let texts =
+            ["", "a/b", "%2F", "%2f", "%41", "a%20b", "a+b", "%", "%4", "%zz", "é", "%25", "*"];
+        for first in texts {
+            for second in texts {
+                let sent = format!("{first}{second}");
+                for slash_separates in [false, true] {
+                    let (mut copied, mut encoded) = (Vec::new(), Vec::new());
+                    push_recoded(&mut copied, &sent, Decoded::query, slash_separates);
+                    push_encoded(&mut encoded, Decoded::query(&sent), slash_separates);
+                    assert_eq!(copied, encoded, "{sent}");
+                }
+            }
         }
     }
 

@@ -26,6 +26,7 @@ mod post_object;
 mod post_policy;
 mod post_tagging;
 mod presigned;
+mod query;
 mod signing_key;
 mod sigv2;
 mod sigv4;
@@ -57,7 +58,8 @@ use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
 use self::payload::{ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD};
 use self::post_object::hide_form_content_type;
-use self::presigned::{QueryAuthentication, strip_query};
+use self::presigned::{PresignedQuery, Stripped};
+use self::query::Query;
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv2::{Version2Query, is_version_2};
 use self::sigv4::Claim;
@@ -127,20 +129,14 @@ impl Authenticator {
             // Boxed, so that the many other requests do not carry its state about.
             return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
-        let version_2 = match is_version_2(parts.uri.query().unwrap_or_default()) {
-            true if parts.headers.contains_key(AUTHORIZATION) => {
-                return Err(error::only_one_mechanism());
-            }
-            true => Some(Version2Query::take(&mut parts)?),
-            false => None,
-        };
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        if is_version_2(&query) {
+            return self.authenticate_version_2(parts, source, host_bucket);
+        }
         let found = SecurityHeaders::scan(&parts.headers)?;
-        let query = match version_2 {
-            Some(query) => QueryAuthentication::Version2(Box::new(query)),
-            None => QueryAuthentication::scan(parts.uri.query().unwrap_or_default())?,
-        };
+        let presigned = PresignedQuery::find(&query)?;
         let mut content_length = found.content_length;
-        let verified = match self.check_head(&parts, &found, &query, host_bucket)? {
+        let verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
             Outcome::Done(verified) => verified,
             Outcome::NeedsBodyHash(claim) => {
                 if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
@@ -148,16 +144,37 @@ impl Authenticator {
                 }
                 let data = source.collect(content_length, HASHED_BODY_BYTES_MAX).await?;
                 let hash = hex_digest(&Sha256::digest(&data));
-                claim.verify(&parts, std::str::from_utf8(&hash).unwrap_or_default())?;
+                claim.verify(&parts, &query, std::str::from_utf8(&hash).unwrap_or_default())?;
                 content_length = Some(data.len() as u64);
                 source = Source::buffered(data);
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
-        let is_presigned = matches!(query, QueryAuthentication::Version4(_));
-        if is_presigned {
-            strip_query(&mut parts)?;
+        if presigned.is_some() {
+            Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
         }
+        finish(parts, verified, source, content_length)
+    }
+
+    /// Finds out who sent a request that is signed with Version 2 in its query.
+    fn authenticate_version_2(
+        &self,
+        mut parts: Parts,
+        source: Source,
+        host_bucket: Option<&str>,
+    ) -> Result<Request<AuthBody>, ApiError> {
+        if parts.headers.contains_key(AUTHORIZATION) {
+            return Err(error::only_one_mechanism());
+        }
+        let query = Version2Query::take(&mut parts)?;
+        let found = SecurityHeaders::scan(&parts.headers)?;
+        if found.has_security_token {
+            return Err(error::invalid_token());
+        }
+        let user = Arc::clone(self.check_version_2_query(&parts, &query, host_bucket)?);
+        let (identity, service) = (Identity::User(user), Some(Service::S3));
+        let verified = Verified::without_key(identity, service, &found)?;
+        let content_length = found.content_length;
         finish(parts, verified, source, content_length)
     }
 
@@ -166,30 +183,20 @@ impl Authenticator {
         &'a self,
         parts: &'a Parts,
         found: &SecurityHeaders<'a>,
-        query: &'a QueryAuthentication<'a>,
-        host_bucket: Option<&str>,
+        query: &Query<'_>,
+        presigned: Option<&'a PresignedQuery<'a>>,
     ) -> Result<Outcome<'a>, ApiError> {
         if found.has_security_token {
             return Err(error::invalid_token());
         }
-        let (claim, presigned) = match (found.authorization, query) {
-            (None, QueryAuthentication::None) => {
+        let claim = match (found.authorization, presigned) {
+            (None, None) => {
                 let verified = Verified::without_key(Identity::Anonymous, None, found)?;
                 return Ok(Outcome::Done(verified));
             }
-            (None, QueryAuthentication::Version2(query)) => {
-                let user = Arc::clone(self.check_version_2_query(parts, query, host_bucket)?);
-                let (identity, service) = (Identity::User(user), Some(Service::S3));
-                let verified = Verified::without_key(identity, service, found)?;
-                return Ok(Outcome::Done(verified));
-            }
-            (None, QueryAuthentication::Version4(query)) => {
-                (self.claim_of_query(parts, query)?, Some(query))
-            }
-            (Some(authorization), QueryAuthentication::None) => {
-                (self.claim_of_header(parts, found, authorization)?, None)
-            }
-            (Some(_), _) => return Err(error::only_one_mechanism()),
+            (None, Some(presigned)) => self.claim_of_query(parts, presigned)?,
+            (Some(authorization), None) => self.claim_of_header(parts, found, authorization)?,
+            (Some(_), Some(_)) => return Err(error::only_one_mechanism()),
         };
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
         let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
@@ -208,7 +215,7 @@ impl Authenticator {
             }
         };
         let payload = Payload::parse(content_sha256, found)?;
-        claim.verify(parts, content_sha256)?;
+        claim.verify(parts, query, content_sha256)?;
         Ok(Outcome::Done(Verified::signed(&claim, payload)))
     }
 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, Uri};
 use super::Authenticator;
 use super::amz_date::AmzDate;
 use super::body::{AuthBody, Source, Verifier};
-use super::canonical::{push_encoded, query_pairs};
+use super::canonical::push_encoded;
 use super::credentials::User;
 use super::error::{self, SignatureDiagnostics};
 use super::identity::Identity;
@@ -19,7 +19,8 @@ use super::post_file::{FileDecoder, LengthRange};
 use super::post_form::{Form, is_form};
 use super::post_policy::PostPolicy;
 use super::post_tagging::tagging_header;
-use super::presigned::QueryAuthentication;
+use super::presigned::PresignedQuery;
+use super::query::Query;
 use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
 use crate::reply::{ApiError, ErrorCode};
@@ -80,8 +81,8 @@ impl Authenticator {
             return Ok(None);
         }
         // The one other POST to a bucket.
-        let query = parts.uri.query().unwrap_or_default();
-        if query_pairs(query).any(|(name, _)| name == "delete") {
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        if query.parameters().iter().any(|parameter| parameter.name == "delete") {
             return Ok(None);
         }
         let path = parts.uri.path().trim_start_matches('/');
@@ -117,10 +118,10 @@ impl Authenticator {
         mut source: Source,
         target: FormTarget,
     ) -> Result<http::Request<AuthBody>, ApiError> {
-        let query = parts.uri.query().unwrap_or_default();
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
         let is_signed_twice = parts.headers.contains_key(http::header::AUTHORIZATION)
-            || is_version_2(query)
-            || !matches!(QueryAuthentication::scan(query)?, QueryAuthentication::None);
+            || is_version_2(&query)
+            || PresignedQuery::find(&query)?.is_some();
         if is_signed_twice {
             return Err(error::only_one_mechanism());
         }

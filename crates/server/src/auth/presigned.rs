@@ -8,11 +8,10 @@ use http::uri::PathAndQuery;
 
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
-use super::canonical::query_pairs;
 use super::carried::{CarriedHeaders, is_amz};
 use super::error;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
-use super::sigv2::Version2Query;
+use super::query::{Parameter, Query, decoded, has_escapes};
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
 use crate::reply::{ApiError, ErrorCode};
 
@@ -29,45 +28,37 @@ pub(super) struct PresignedQuery<'a> {
     has_security_token: bool,
 }
 
-/// The signature parameters of a query.
-pub(super) enum QueryAuthentication<'a> {
-    None,
-    Version2(Box<Version2Query>),
-    Version4(Box<PresignedQuery<'a>>),
-}
-
 fn parameters_error(message: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::new(ErrorCode::AuthorizationQueryParametersError, message)
 }
 
-impl<'a> QueryAuthentication<'a> {
-    /// Looks for a signature of Version 4.
+impl<'a> PresignedQuery<'a> {
+    /// The signature of Version 4 in a query, if there is one.
     ///
     /// # Errors
     /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
-    pub(super) fn scan(query: &'a str) -> Result<Self, ApiError> {
+    pub(super) fn find(query: &Query<'a>) -> Result<Option<Box<Self>>, ApiError> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
-        for (name, value) in query_pairs(query) {
+        for &Parameter { name, value, .. } in query.parameters() {
             refuse_disguised(name)?;
+            presigned.has_security_token |= name == "X-Amz-Security-Token";
             let Some(place) = presigned.place(name) else { continue };
-            let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
-            let decoded = decoded.map_err(|_| parameters_error(format!("{name} is not UTF-8")))?;
-            if place.replace(decoded).is_some() {
+            let text = match decoded(value) {
+                Cow::Borrowed(_) => Cow::Borrowed(value),
+                Cow::Owned(bytes) => match String::from_utf8(bytes) {
+                    Ok(text) => Cow::Owned(text),
+                    Err(_) => return Err(parameters_error(format!("{name} is not UTF-8"))),
+                },
+            };
+            if place.replace(text).is_some() {
                 return Err(parameters_error(format!("{name} is given more than once")));
             }
             is_version_4 |=
                 matches!(name, "X-Amz-Algorithm" | "X-Amz-Credential") || name == "X-Amz-Signature";
         }
-        presigned.has_security_token =
-            query_pairs(query).any(|(name, _)| name == "X-Amz-Security-Token");
-        match is_version_4 {
-            true => Ok(QueryAuthentication::Version4(Box::new(presigned))),
-            false => Ok(QueryAuthentication::None),
-        }
+        Ok(is_version_4.then(|| Box::new(presigned)))
     }
-}
 
-impl<'a> PresignedQuery<'a> {
     fn place(&mut self, name: &str) -> Option<&mut Option<Cow<'a, str>>> {
         match name.strip_prefix("X-Amz-")? {
             "Algorithm" => Some(&mut self.algorithm),
@@ -85,7 +76,7 @@ impl<'a> PresignedQuery<'a> {
 /// A parameter whose name is encoded although it need not be would be none of ours here, and one
 /// for whoever decodes it later.
 fn refuse_disguised(name: &str) -> Result<(), ApiError> {
-    if !name.contains('%') {
+    if !has_escapes(name) {
         return Ok(());
     }
     let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
@@ -109,34 +100,42 @@ fn is_signature_parameter(name: &str) -> bool {
     )
 }
 
-/// Takes the signature off a query, and makes headers of the headers in it. All of the query was
-/// signed.
-///
-/// # Errors
-/// `InvalidArgument` when a parameter cannot be a header or is repeated.
-pub(super) fn strip_query(parts: &mut Parts) -> Result<(), ApiError> {
-    let mut kept = parts.uri.path().to_owned();
-    let mut separator = '?';
-    let mut carried = CarriedHeaders::default();
-    let query = parts.uri.query().unwrap_or_default();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if is_signature_parameter(name) {
-            continue;
+/// A presigned request without its signature.
+pub(super) struct Stripped {
+    uri: Uri,
+    carried: CarriedHeaders,
+}
+
+impl Stripped {
+    /// Takes the signature off a query, and the headers that it carries. All of it was signed.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a parameter cannot be a header or is repeated.
+    pub(super) fn of(uri: &Uri, query: &Query<'_>) -> Result<Stripped, ApiError> {
+        let mut kept = uri.path().to_owned();
+        let mut separator = '?';
+        let mut carried = CarriedHeaders::default();
+        for parameter in query.parameters() {
+            if is_signature_parameter(parameter.name) {
+                continue;
+            }
+            let name = parameter.decoded_name();
+            if !is_amz(&name) {
+                kept.push(separator);
+                kept.push_str(parameter.pair);
+                separator = '&';
+            } else if !is_checksum(&name) {
+                carried.add(&name, &decoded(parameter.value))?;
+            }
         }
-        let name: Cow<'_, [u8]> = percent_encoding::percent_decode_str(name).into();
-        if !is_amz(&name) {
-            kept.push(separator);
-            kept.push_str(pair);
-            separator = '&';
-        } else if !is_checksum(&name) {
-            let value: Cow<'_, [u8]> = percent_encoding::percent_decode_str(value).into();
-            carried.add(&name, &value)?;
-        }
+        Ok(Stripped { uri: with_path_and_query(uri, kept)?, carried })
     }
-    parts.uri = with_path_and_query(&parts.uri, kept)?;
-    carried.insert_into(&mut parts.headers);
-    Ok(())
+
+    /// Puts the URI, and the headers that the query carried, into the request.
+    pub(super) fn put_into(self, parts: &mut Parts) {
+        parts.uri = self.uri;
+        self.carried.insert_into(&mut parts.headers);
+    }
 }
 
 /// S3 takes no checksum from a query: some signers put that of the body there that they have, which

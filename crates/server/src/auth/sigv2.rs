@@ -18,12 +18,12 @@ use subtle::ConstantTimeEq;
 
 use super::Authenticator;
 use super::amz_date::display_time;
-use super::canonical::query_pairs;
 use super::carried::{CarriedHeaders, is_amz, repeated};
 use super::credentials::{SecretKey, User};
 use super::error::{self, SignatureDiagnostics};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
+use super::query::{Query, decoded};
 use crate::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
@@ -99,12 +99,9 @@ pub(super) struct Version2Query {
 }
 
 /// True for a query that is signed with Version 2.
-pub(super) fn is_version_2(query: &str) -> bool {
-    query_pairs(query).any(|(name, _)| matches!(&*decoded(name), b"Signature" | b"AWSAccessKeyId"))
-}
-
-fn decoded(text: &str) -> Cow<'_, [u8]> {
-    percent_encoding::percent_decode_str(text).into()
+pub(super) fn is_version_2(query: &Query<'_>) -> bool {
+    let mut names = query.parameters().iter().map(|parameter| parameter.decoded_name());
+    names.any(|name| matches!(&*name, b"Signature" | b"AWSAccessKeyId"))
 }
 
 fn text_of(bytes: &[u8]) -> String {

@@ -14,6 +14,7 @@ use super::credentials::User;
 use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
+use super::query::Query;
 use super::signing_key::{SigningKey, hex_digest};
 use crate::reply::{ApiError, ErrorCode};
 
@@ -156,14 +157,19 @@ pub(super) struct Claim<'a> {
 impl Claim<'_> {
     /// # Errors
     /// `SignatureDoesNotMatch`, with what the signer should compare.
-    pub(super) fn verify(&self, parts: &Parts, payload_hash: &str) -> Result<(), ApiError> {
+    pub(super) fn verify(
+        &self,
+        parts: &Parts,
+        query: &Query<'_>,
+        payload_hash: &str,
+    ) -> Result<(), ApiError> {
         let path_form = match self.scope.service {
             Service::S3 => PathForm::Once,
             Service::S3Vectors | Service::Sts => PathForm::Twice,
         };
         let signed_headers = self.signed_headers;
         let mut canonical = Canonical { path_form, signed_headers, payload_hash };
-        let request = canonical.write(&parts.method, &parts.uri, &parts.headers);
+        let request = canonical.write(parts, query);
         let request_hash = hex_digest(&Sha256::digest(&request));
         if self.matches(&request_hash) {
             return Ok(());
@@ -171,7 +177,7 @@ impl Claim<'_> {
         // Some signers keep in the path what AWS would encode, or encode what it would not.
         if path_form == PathForm::Once {
             canonical.path_form = PathForm::AsSent;
-            let as_sent = canonical.write(&parts.method, &parts.uri, &parts.headers);
+            let as_sent = canonical.write(parts, query);
             if as_sent != request && self.matches(&hex_digest(&Sha256::digest(&as_sent))) {
                 return Ok(());
             }

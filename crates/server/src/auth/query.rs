@@ -1,0 +1,110 @@
+//! The query of a request, split once. The version of its signature, the parameters of that, the
+//! canonical query and the query without the signature are all read from the same parts.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+/// One parameter as it was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameter<'a> {
+    /// Name and value, with the equals sign between them if there is one.
+    pub(super) pair: &'a str,
+    pub(super) name: &'a str,
+    /// Empty without an equals sign.
+    pub(super) value: &'a str,
+}
+
+impl<'a> Parameter<'a> {
+    fn of(pair: &'a str) -> Parameter<'a> {
+        let (name, value) = match memchr(b'=', pair.as_bytes()) {
+            Some(place) => (&pair[..place], &pair[place + 1..]),
+            None => (pair, ""),
+        };
+        Parameter { pair, name, value }
+    }
+
+    /// The name without percent-encoding.
+    pub(super) fn decoded_name(&self) -> Cow<'a, [u8]> {
+        decoded(self.name)
+    }
+}
+
+/// The bytes of a text without percent-encoding.
+pub(super) fn decoded(text: &str) -> Cow<'_, [u8]> {
+    match has_escapes(text) {
+        true => percent_encoding::percent_decode_str(text).into(),
+        false => Cow::Borrowed(text.as_bytes()),
+    }
+}
+
+/// True for a text that decoding would change.
+pub(super) fn has_escapes(text: &str) -> bool {
+    memchr(b'%', text.as_bytes()).is_some()
+}
+
+/// The parameters of a query in the order in which they were sent.
+#[derive(Debug)]
+pub(super) struct Query<'a>(Vec<Parameter<'a>>);
+
+impl<'a> Query<'a> {
+    /// Splits a query; empty parameters count for nothing.
+    pub(super) fn parse(query: &'a str) -> Query<'a> {
+        if query.is_empty() {
+            return Query(Vec::new());
+        }
+        // A presigned URL has six parameters at least.
+        let mut parameters = Vec::with_capacity(8);
+        let mut rest = query;
+        loop {
+            let end = memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
+            if end > 0 {
+                parameters.push(Parameter::of(&rest[..end]));
+            }
+            match rest.get(end + 1..) {
+                Some(after) => rest = after,
+                None => return Query(parameters),
+            }
+        }
+    }
+
+    /// The parameters.
+    pub(super) fn parameters(&self) -> &[Parameter<'a>] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pair, name and value.
+    type Split<'a> = (&'a str, &'a str, &'a str);
+
+    #[test]
+    fn queries_are_split_at_ampersands_and_first_equals_signs() {
+        let rows: [(&str, &[Split<'_>]); 6] = [
+            ("", &[]),
+            ("&&", &[]),
+            ("uploads", &[("uploads", "uploads", "")]),
+            ("a=", &[("a=", "a", "")]),
+            ("=x&a=b=c", &[("=x", "", "x"), ("a=b=c", "a", "b=c")]),
+            ("é=ü&&b&", &[("é=ü", "é", "ü"), ("b", "b", "")]),
+        ];
+        for (sent, expected) in rows {
+            let query = Query::parse(sent);
+            let found: Vec<_> =
+                query.parameters().iter().map(|it| (it.pair, it.name, it.value)).collect();
+            assert_eq!(found, expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_decoded_and_what_is_none_stays() {
+        for (sent, expected) in
+            [("plain", "plain"), ("%41b", "Ab"), ("100%", "100%"), ("%zz", "%zz")]
+        {
+            assert_eq!(&*decoded(sent), expected.as_bytes(), "{sent}");
+        }
+    }
+}
