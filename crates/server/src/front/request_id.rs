@@ -22,13 +22,15 @@ pub(crate) struct RequestIds {
 
 impl RequestIds {
     fn new(id: u64, server: &[u8; 16]) -> RequestIds {
-        let mut text = Vec::with_capacity(REQUEST_ID_BYTES + HOST_ID_BYTES);
-        text.extend_from_slice(format!("{id:016X}").as_bytes());
-        let mut host = [0; 24];
-        host[..8].copy_from_slice(&id.rotate_left(32).to_be_bytes());
-        host[8..].copy_from_slice(server);
-        text.extend_from_slice(base64_simd::STANDARD.encode_to_string(host).as_bytes());
-        RequestIds { text: text.into() }
+        let mut text = [0; REQUEST_ID_BYTES + HOST_ID_BYTES];
+        let (request, host) = text.split_at_mut(REQUEST_ID_BYTES);
+        let digits = hex_simd::Out::from_slice(request);
+        let _ = hex_simd::encode(&id.to_be_bytes(), digits, hex_simd::AsciiCase::Upper);
+        let mut named = [0; 24];
+        named[..8].copy_from_slice(&id.rotate_left(32).to_be_bytes());
+        named[8..].copy_from_slice(server);
+        let _ = base64_simd::STANDARD.encode(&named, base64_simd::Out::from_slice(host));
+        RequestIds { text: Bytes::copy_from_slice(&text) }
     }
 
     /// `x-amz-request-id`: 16 upper-case hexadecimal digits, unique in this server's life.

@@ -80,7 +80,11 @@ pub(super) fn object_url(extensions: &Extensions, bucket: &str, key: &str) -> St
 }
 
 pub(super) fn etag_header(etag: &ETag) -> S3Result<HeaderValue> {
-    header_value(&format!("\"{etag}\""))
+    let ETag::Md5(md5) = etag else { return header_value(&format!("\"{etag}\"")) };
+    let mut text = [b'"'; 34];
+    let digits = hex_simd::Out::from_slice(&mut text[1..33]);
+    let _ = hex_simd::encode(md5, digits, hex_simd::AsciiCase::Lower);
+    HeaderValue::from_bytes(&text).map_err(S3Error::internal_error)
 }
 
 /// `2026-01-31T12:00:00.000Z`. S3 counts whole seconds, and so do the conditions on dates.
