@@ -202,8 +202,8 @@
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
-//! let bucket = VectorName::bucket("media")?;
-//! store.create_vector_bucket(bucket.clone(), Owner::default(), None, Vec::new()).wait()?;
+//! let name = VectorName::bucket("media")?;
+//! let bucket = store.create_vector_bucket(name, Owner::default(), None, Vec::new()).wait()?;
 //! let options = CreateIndex::new(2, DistanceMetric::Cosine);
 //! let index = store.create_index(&bucket, VectorName::index("films")?, options).wait()?;
 //!

@@ -99,7 +99,7 @@ pub(crate) fn index(
     name: &VectorName,
 ) -> Result<Granted<Index>, Refusal> {
     let Granted { target: bucket, principal } = vector_bucket(store, principal, action, bucket)?;
-    Ok(Granted { target: store.index(&bucket.name, name)?, principal })
+    Ok(Granted { target: store.index(&bucket, name)?, principal })
 }
 
 fn decide_logged(

@@ -1,6 +1,6 @@
 //! Amazon resource names of vector buckets and indexes.
 
-use liteio_store::vectors::{Tagged, VectorName};
+use liteio_store::vectors::VectorName;
 
 use super::error::{ApiError, ApiResult};
 
@@ -27,8 +27,17 @@ impl Arns {
     }
 }
 
-/// What an ARN names; `field` is where it came from.
-pub(super) fn parse(arn: &str, field: &str) -> ApiResult<Tagged> {
+/// The names in an ARN.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ArnNames {
+    /// The vector bucket.
+    pub(super) bucket: VectorName,
+    /// One of its indexes, unless the ARN is that of the vector bucket.
+    pub(super) index: Option<VectorName>,
+}
+
+/// Reads an ARN; `field` is where it came from.
+pub(super) fn parse(arn: &str, field: &str) -> ApiResult<ArnNames> {
     let wrong = || {
         ApiError::field(
             field,
@@ -59,7 +68,7 @@ pub(super) fn parse(arn: &str, field: &str) -> ApiResult<Tagged> {
     };
     let bucket = VectorName::bucket(bucket).map_err(|_| wrong())?;
     let index = index.map(VectorName::index).transpose().map_err(|_| wrong())?;
-    Ok(Tagged { bucket, index })
+    Ok(ArnNames { bucket, index })
 }
 
 #[cfg(test)]
@@ -73,9 +82,9 @@ mod tests {
         let index = VectorName::index("films").expect("a name");
         let arn = arns.index(&bucket, &index);
         assert_eq!(arn, "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/films");
-        let whole = Tagged { bucket: bucket.clone(), index: Some(index) };
+        let whole = ArnNames { bucket: bucket.clone(), index: Some(index) };
         assert_eq!(parse(&arn, "indexArn").expect("own text"), whole);
-        let parent = Tagged { bucket: bucket.clone(), index: None };
+        let parent = ArnNames { bucket: bucket.clone(), index: None };
         assert_eq!(parse(&arns.bucket(&bucket), "vectorBucketArn").expect("own text"), parent);
         for arn in [
             "",

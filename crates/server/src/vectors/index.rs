@@ -50,7 +50,7 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     options.tags = tags::take(&mut fields)?.unwrap_or_default();
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    let index = call.app.store.create_index(&bucket.name, name, options).wait()?;
+    let index = call.app.store.create_index(bucket, name, options).wait()?;
     answer(&json!({ "indexArn": call.arns.index(&index.bucket, &index.name) }))
 }
 
@@ -89,7 +89,7 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
         prefix,
         max: max.map_or(LIST_INDEXES_MAX, |max| max as usize),
     };
-    let page = call.app.store.list_indexes(&bucket.name, &query)?;
+    let page = call.app.store.list_indexes(bucket, &query)?;
     let indexes: Vec<Value> = page.indexes.iter().map(|index| summary(call, index)).collect();
     let mut output = json!({ "indexes": indexes });
     if let Some(next) = page.next {
@@ -101,7 +101,7 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
 pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
     let granted = call.index(&mut fields)?;
     let index = granted.target();
-    call.app.store.delete_index(index.clone()).wait()?;
+    call.app.store.delete_index(index).wait()?;
     done()
 }
 
@@ -110,7 +110,7 @@ pub(super) fn update_mode(call: &Call, mut fields: Fields) -> Answer {
     let mode = fields.require("indexMode", mode)?;
     let granted = call.index(&mut fields)?;
     let index = granted.target();
-    call.app.store.set_index_mode(index.clone(), mode).wait()?;
+    call.app.store.set_index_mode(index, mode).wait()?;
     done()
 }
 
@@ -123,7 +123,7 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
     match (add, delete) {
         (Some(mut add), None) => {
             let added = text_search(&mut add)?;
-            call.app.store.add_text_search(index.clone(), added).wait()?;
+            call.app.store.add_text_search(index, added).wait()?;
         }
         (None, Some(mut delete)) => {
             let keys = delete.objects("textSearchConfigurations")?.unwrap_or_default();
@@ -133,7 +133,7 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
             }
             let keys = keys.into_iter().map(|mut fields| metadata_key(&mut fields));
             let keys = keys.collect::<ApiResult<Vec<String>>>()?;
-            call.app.store.remove_text_search(index.clone(), keys).wait()?;
+            call.app.store.remove_text_search(index, keys).wait()?;
         }
         _ => return Err(ApiError::invalid("Specify either add or delete.")),
     }

@@ -1,9 +1,9 @@
 //! The vector bucket or index that a request names, and permission to work on it.
 
-use liteio_store::vectors::{Index, Tagged, VectorBucket, VectorName};
+use liteio_store::vectors::{Index, VectorBucket, VectorName};
 
 use super::Call;
-use super::arn;
+use super::arn::{self, ArnNames};
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use crate::access::{self, Context, Granted, GrantedAccount, Refusal};
@@ -20,6 +20,16 @@ impl Call {
         granted.map_err(refused)
     }
 
+    /// Permission for the operation on the index of that name in that vector bucket.
+    pub(super) fn named_index(
+        &self,
+        bucket: &VectorName,
+        name: &VectorName,
+    ) -> ApiResult<Granted<Index>> {
+        let granted = access::index(&self.app.store, &self.principal, self.action, bucket, name);
+        granted.map_err(refused)
+    }
+
     /// The vector bucket of `vectorBucketName` or `vectorBucketArn`.
     pub(super) fn bucket(&self, fields: &mut Fields) -> ApiResult<Granted<VectorBucket>> {
         let name = fields.string("vectorBucketName")?;
@@ -27,11 +37,11 @@ impl Call {
         let name = match (name, arn) {
             (Some(name), None) => VectorName::bucket(name)?,
             (None, Some(arn)) => {
-                let tagged = arn::parse(&arn, "vectorBucketArn")?;
-                if tagged.index.is_some() {
+                let names = arn::parse(&arn, "vectorBucketArn")?;
+                if names.index.is_some() {
                     return Err(ApiError::field("vectorBucketArn", "it is the ARN of an index"));
                 }
-                tagged.bucket
+                names.bucket
             }
             _ => {
                 return Err(ApiError::invalid(
@@ -52,8 +62,8 @@ impl Call {
                 (VectorName::bucket(bucket)?, VectorName::index(name)?)
             }
             (None, None, Some(arn)) => match arn::parse(&arn, "indexArn")? {
-                Tagged { bucket, index: Some(index) } => (bucket, index),
-                Tagged { .. } => {
+                ArnNames { bucket, index: Some(index) } => (bucket, index),
+                ArnNames { .. } => {
                     return Err(ApiError::field("indexArn", "it is the ARN of a vector bucket"));
                 }
             },
@@ -63,8 +73,7 @@ impl Call {
                 ));
             }
         };
-        let granted = access::index(&self.app.store, &self.principal, self.action, &bucket, &name);
-        granted.map_err(refused)
+        self.named_index(&bucket, &name)
     }
 }
 

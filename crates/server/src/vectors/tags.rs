@@ -1,6 +1,7 @@
 //! Tags of vector buckets and indexes.
 
 use http::Method;
+use liteio_store::vectors::Tagged;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
@@ -14,8 +15,11 @@ const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
 
 /// ListTagsForResource, TagResource, UntagResource.
 pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
-    let tagged = arn::parse(arn, "resourceArn")?;
-    call.named_bucket(&tagged.bucket)?;
+    let names = arn::parse(arn, "resourceArn")?;
+    let tagged = match &names.index {
+        None => Tagged::Bucket(call.named_bucket(&names.bucket)?.target().clone()),
+        Some(index) => Tagged::Index(call.named_index(&names.bucket, index)?.target().clone()),
+    };
     let store = &call.app.store;
     match *method {
         Method::GET => super::answer(&json!({ "tags": store.vector_tags(&tagged)? })),
@@ -23,11 +27,11 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
             let mut fields = Fields::of_body(&call.body)?;
             let tags = take(&mut fields)?;
             let tags = fields.require("tags", tags)?;
-            store.add_vector_tags(tagged, tags).wait()?;
+            store.add_vector_tags(&tagged, tags).wait()?;
             done()
         }
         Method::DELETE => {
-            store.remove_vector_tags(tagged, tag_keys(query)?).wait()?;
+            store.remove_vector_tags(&tagged, tag_keys(query)?).wait()?;
             done()
         }
         _ => Err(ApiError::unknown_operation()),

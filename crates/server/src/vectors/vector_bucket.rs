@@ -66,7 +66,7 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
 pub(super) fn delete(call: &Call, mut fields: Fields) -> Answer {
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    call.app.store.delete_vector_bucket(bucket.name.clone()).wait()?;
+    call.app.store.delete_vector_bucket(bucket).wait()?;
     done()
 }
 
@@ -75,7 +75,7 @@ pub(super) fn put_default_index_mode(call: &Call, mut fields: Fields) -> Answer 
     let mode = fields.require("defaultIndexMode", mode)?;
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    call.app.store.set_default_index_mode(bucket.name.clone(), mode).wait()?;
+    call.app.store.set_default_index_mode(bucket, mode).wait()?;
     done()
 }
 
@@ -91,21 +91,21 @@ pub(super) fn put_policy(call: &Call, mut fields: Fields) -> Answer {
     }
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    call.app.store.put_vector_bucket_policy(bucket.name.clone(), policy).wait()?;
+    call.app.store.put_vector_bucket_policy(bucket, policy).wait()?;
     done()
 }
 
 pub(super) fn get_policy(call: &Call, mut fields: Fields) -> Answer {
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    let policy = call.app.store.vector_bucket_policy(&bucket.name)?;
+    let policy = call.app.store.vector_bucket_policy(bucket)?;
     answer(&json!({ "policy": policy }))
 }
 
 pub(super) fn delete_policy(call: &Call, mut fields: Fields) -> Answer {
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
-    call.app.store.delete_vector_bucket_policy(bucket.name.clone()).wait()?;
+    call.app.store.delete_vector_bucket_policy(bucket).wait()?;
     done()
 }
 

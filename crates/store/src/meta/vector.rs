@@ -6,6 +6,7 @@ use super::vector_metadata::Metadata;
 use super::{Owner, record, space};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
+use crate::limits::RESOURCE_TAGS_MAX;
 use crate::name::{BucketId, IndexId};
 
 /// The encryption that a client asked for. It is kept and told, nothing more.
@@ -208,6 +209,27 @@ impl TagsRecord {
             Some(bytes) => record::decode(&bytes, "the tags of a vector bucket or index"),
             None => Ok(Self::default()),
         }
+    }
+
+    /// Adds tags, or changes those that are there.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidField`] for more than [`RESOURCE_TAGS_MAX`].
+    pub(crate) fn add(
+        to: &mut impl Write,
+        resource: u32,
+        tags: &[(String, String)],
+    ) -> Result<(), StoreError> {
+        if tags.is_empty() {
+            return Ok(());
+        }
+        let mut record = Self::read(to, resource)?;
+        record.0.extend(tags.iter().cloned());
+        if record.0.len() > RESOURCE_TAGS_MAX {
+            let message = format!("a resource has at most {RESOURCE_TAGS_MAX} tags");
+            return Err(StoreError::field("tags", message));
+        }
+        record.write(to, resource)
     }
 
     pub(crate) fn write(&self, to: &mut impl Write, resource: u32) -> Result<(), StoreError> {

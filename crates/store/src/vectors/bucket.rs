@@ -2,7 +2,6 @@
 
 use std::ops::Bound;
 
-use super::tags;
 use crate::error::StoreError;
 use crate::indexes::name::VectorName;
 use crate::kv::{Read, Write};
@@ -64,6 +63,16 @@ impl VectorBucket {
         Self { name, id, created_ms, owner, encryption, default_mode }
     }
 
+    /// The record of this very vector bucket, not of one that has taken its name since.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`].
+    pub(super) fn require(&self, from: &impl Read) -> Result<VectorBucketRecord, StoreError> {
+        VectorBucketRecord::read(from, self.name.as_str())?
+            .filter(|record| record.id == self.id)
+            .ok_or_else(|| StoreError::NoSuchVectorBucket { bucket: self.name.to_string() })
+    }
+
     /// Refuses the classic mode where it is not allowed any more.
     pub(super) fn check_mode(
         created_ms: u64,
@@ -104,7 +113,7 @@ impl Store {
                 default_mode: IndexMode::default(),
             };
             record.write(write, name.as_str())?;
-            tags::add(write, id, &tags)?;
+            TagsRecord::add(write, id, &tags)?;
             Ok(Committed::new(VectorBucket::new(name.clone(), record)))
         })
     }
@@ -155,19 +164,20 @@ impl Store {
     /// Deletes a vector bucket without indexes, with its policy and tags.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`] or [`StoreError::VectorBucketNotEmpty`].
-    pub fn delete_vector_bucket(&self, name: VectorName) -> Pending<()> {
+    pub fn delete_vector_bucket(&self, bucket: &VectorBucket) -> Pending<()> {
+        let bucket = bucket.clone();
         self.update_freeing(move |write, _| {
-            let record = VectorBucketRecord::require(write, name.as_str())?;
+            let record = bucket.require(write)?;
             let indexes = space::indexes_of(record.id);
             let mut cursor = write.cursor(Bound::Included(&indexes), Bound::Unbounded)?;
             let has_indexes = cursor.next()?.is_some_and(|(key, _)| key.starts_with(&indexes));
             drop(cursor);
             if has_indexes {
-                return Err(StoreError::VectorBucketNotEmpty { bucket: name.to_string() });
+                return Err(StoreError::VectorBucketNotEmpty { bucket: bucket.name.to_string() });
             }
             TagsRecord::default().write(write, record.id.0)?;
             write.delete(&space::vector_policy(record.id))?;
-            write.delete(&space::vector_bucket(name.as_str()))?;
+            write.delete(&space::vector_bucket(bucket.name.as_str()))?;
             Ok(Committed::new(()))
         })
     }
@@ -175,12 +185,13 @@ impl Store {
     /// Sets the mode of indexes that are created from now on.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`] or [`StoreError::InvalidField`].
-    pub fn set_default_index_mode(&self, name: VectorName, mode: IndexMode) -> Pending<()> {
+    pub fn set_default_index_mode(&self, bucket: &VectorBucket, mode: IndexMode) -> Pending<()> {
+        let bucket = bucket.clone();
         self.update(move |write, _| {
-            let mut record = VectorBucketRecord::require(write, name.as_str())?;
+            let mut record = bucket.require(write)?;
             VectorBucket::check_mode(record.created_ms, mode, "defaultIndexMode")?;
             record.default_mode = mode;
-            record.write(write, name.as_str())?;
+            record.write(write, bucket.name.as_str())?;
             Ok(Committed::new(()))
         })
     }
@@ -188,9 +199,10 @@ impl Store {
     /// Sets the policy of a vector bucket, a text that the caller has checked.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`].
-    pub fn put_vector_bucket_policy(&self, name: VectorName, policy: String) -> Pending<()> {
+    pub fn put_vector_bucket_policy(&self, bucket: &VectorBucket, policy: String) -> Pending<()> {
+        let bucket = bucket.clone();
         self.update(move |write, _| {
-            let record = VectorBucketRecord::require(write, name.as_str())?;
+            let record = bucket.require(write)?;
             write.put(&space::vector_policy(record.id), policy.as_bytes())?;
             Ok(Committed::new(()))
         })
@@ -200,11 +212,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`], [`StoreError::NoSuchVectorPolicy`].
-    pub fn vector_bucket_policy(&self, name: &VectorName) -> Result<String, StoreError> {
+    pub fn vector_bucket_policy(&self, bucket: &VectorBucket) -> Result<String, StoreError> {
         let snapshot = self.snapshot()?;
-        let record = VectorBucketRecord::require(&snapshot, name.as_str())?;
+        let record = bucket.require(&snapshot)?;
         let policy = snapshot.get(&space::vector_policy(record.id))?;
-        let missing = || StoreError::NoSuchVectorPolicy { bucket: name.to_string() };
+        let missing = || StoreError::NoSuchVectorPolicy { bucket: bucket.name.to_string() };
         let policy = policy.ok_or_else(missing)?;
         String::from_utf8(policy.to_vec())
             .map_err(|_| StoreError::corrupt("the policy of a vector bucket"))
@@ -213,9 +225,10 @@ impl Store {
     /// Removes the policy of a vector bucket; one without a policy is fine.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`].
-    pub fn delete_vector_bucket_policy(&self, name: VectorName) -> Pending<()> {
+    pub fn delete_vector_bucket_policy(&self, bucket: &VectorBucket) -> Pending<()> {
+        let bucket = bucket.clone();
         self.update_freeing(move |write, _| {
-            let record = VectorBucketRecord::require(write, name.as_str())?;
+            let record = bucket.require(write)?;
             write.delete(&space::vector_policy(record.id))?;
             Ok(Committed::new(()))
         })

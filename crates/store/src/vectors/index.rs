@@ -5,7 +5,6 @@ use std::ops::Bound;
 
 use super::bucket::VectorBucket;
 use super::check;
-use super::tags;
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
 use crate::kv::{Read, Write};
@@ -141,7 +140,7 @@ impl Store {
     /// [`StoreError::InvalidField`].
     pub fn create_index(
         &self,
-        bucket: &VectorName,
+        bucket: &VectorBucket,
         name: VectorName,
         options: CreateIndex,
     ) -> Pending<Index> {
@@ -150,9 +149,9 @@ impl Store {
         }
         let bucket = bucket.clone();
         self.update(move |write, shared| {
-            let parent = VectorBucketRecord::require(write, bucket.as_str())?;
+            let parent = bucket.require(write)?;
             if IndexRecord::read(write, parent.id, name.as_str())?.is_some() {
-                let (bucket, index) = (bucket.to_string(), name.to_string());
+                let (bucket, index) = (bucket.name.to_string(), name.to_string());
                 return Err(StoreError::IndexExists { bucket, index });
             }
             if parent.default_mode == IndexMode::Classic && !options.text_search.is_empty() {
@@ -169,8 +168,8 @@ impl Store {
                 encryption: options.encryption.clone().or(parent.encryption),
             };
             record.write(write, parent.id, name.as_str())?;
-            tags::add(write, record.id.0, &options.tags)?;
-            Ok(Committed::new(Index::new(bucket.clone(), parent.id, name.clone(), record)))
+            TagsRecord::add(write, record.id.0, &options.tags)?;
+            Ok(Committed::new(Index::new(bucket.name.clone(), parent.id, name.clone(), record)))
         })
     }
 
@@ -178,14 +177,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`], [`StoreError::NoSuchIndex`].
-    pub fn index(&self, bucket: &VectorName, name: &VectorName) -> Result<Index, StoreError> {
+    pub fn index(&self, bucket: &VectorBucket, name: &VectorName) -> Result<Index, StoreError> {
         let snapshot = self.snapshot()?;
-        let parent = VectorBucketRecord::require(&snapshot, bucket.as_str())?;
+        let parent = bucket.require(&snapshot)?;
         let record = IndexRecord::read(&snapshot, parent.id, name.as_str())?;
         let missing =
-            || StoreError::NoSuchIndex { bucket: bucket.to_string(), index: name.to_string() };
+            || StoreError::NoSuchIndex { bucket: bucket.name.to_string(), index: name.to_string() };
         let record = record.ok_or_else(missing)?;
-        Ok(Index::new(bucket.clone(), parent.id, name.clone(), record))
+        Ok(Index::new(bucket.name.clone(), parent.id, name.clone(), record))
     }
 
     /// A page of the indexes of a vector bucket.
@@ -194,11 +193,11 @@ impl Store {
     /// [`StoreError::NoSuchVectorBucket`].
     pub fn list_indexes(
         &self,
-        bucket: &VectorName,
+        bucket: &VectorBucket,
         query: &ListIndexes,
     ) -> Result<IndexPage, StoreError> {
         let snapshot = self.snapshot()?;
-        let parent = VectorBucketRecord::require(&snapshot, bucket.as_str())?;
+        let parent = bucket.require(&snapshot)?;
         let prefix = space::index(parent.id, &query.prefix);
         let upper = successor(&prefix);
         let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
@@ -216,7 +215,7 @@ impl Store {
             let name = space::split_index(key).map(|(_, name)| VectorName::index(name));
             let name = name.ok_or_else(|| StoreError::corrupt("an index's name"))??;
             let record = IndexRecord::decode(value)?;
-            page.indexes.push(Index::new(bucket.clone(), parent.id, name, record));
+            page.indexes.push(Index::new(bucket.name.clone(), parent.id, name, record));
         }
         Ok(page)
     }
@@ -224,7 +223,8 @@ impl Store {
     /// Deletes an index with all its vectors. They are gone at once; their space is given back later.
     ///
     /// Fails with [`StoreError::NoSuchIndex`].
-    pub fn delete_index(&self, index: Index) -> Pending<()> {
+    pub fn delete_index(&self, index: &Index) -> Pending<()> {
+        let index = index.clone();
         self.update_freeing(move |write, shared| {
             let record = index.require(write)?;
             write.delete(&space::index(index.bucket_id, index.name.as_str()))?;
@@ -237,7 +237,8 @@ impl Store {
     /// Changes the mode of an index.
     ///
     /// Fails with [`StoreError::NoSuchIndex`] or [`StoreError::InvalidField`].
-    pub fn set_index_mode(&self, index: Index, mode: IndexMode) -> Pending<()> {
+    pub fn set_index_mode(&self, index: &Index, mode: IndexMode) -> Pending<()> {
+        let index = index.clone();
         self.update(move |write, _| {
             let mut record = index.require(write)?;
             let bucket = VectorBucketRecord::require(write, index.bucket.as_str())?;
@@ -252,7 +253,8 @@ impl Store {
     ///
     /// Fails with [`StoreError::NoSuchIndex`], [`StoreError::TextSearchExists`] or
     /// [`StoreError::InvalidField`].
-    pub fn add_text_search(&self, index: Index, added: Vec<TextSearch>) -> Pending<()> {
+    pub fn add_text_search(&self, index: &Index, added: Vec<TextSearch>) -> Pending<()> {
+        let index = index.clone();
         self.update(move |write, _| {
             let mut record = index.require(write)?;
             require_enhanced(&record, "add")?;
@@ -272,7 +274,8 @@ impl Store {
     /// Ends the search for words in metadata keys.
     ///
     /// Fails with [`StoreError::NoSuchIndex`] or [`StoreError::InvalidField`].
-    pub fn remove_text_search(&self, index: Index, keys: Vec<String>) -> Pending<()> {
+    pub fn remove_text_search(&self, index: &Index, keys: Vec<String>) -> Pending<()> {
+        let index = index.clone();
         self.update(move |write, _| {
             let mut record = index.require(write)?;
             require_enhanced(&record, "delete")?;

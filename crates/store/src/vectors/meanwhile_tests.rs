@@ -15,9 +15,9 @@ use crate::store::Store;
 
 fn store_with_index() -> (Store, Index) {
     let store = Store::open(StoreConfig::memory()).expect("memory");
-    let bucket = VectorName::bucket("media").expect("a name");
-    let created = store.create_vector_bucket(bucket.clone(), Owner::default(), None, Vec::new());
-    created.wait().expect("new");
+    let name = VectorName::bucket("media").expect("a name");
+    let created = store.create_vector_bucket(name, Owner::default(), None, Vec::new());
+    let bucket = created.wait().expect("new");
     let name = VectorName::index("films").expect("a name");
     let options = CreateIndex::new(1, DistanceMetric::Euclidean);
     let index = store.create_index(&bucket, name, options).wait().expect("new");

@@ -14,8 +14,8 @@
 //!
 //! # fn main() -> Result<(), liteio_store::StoreError> {
 //! let store = Store::open(StoreConfig::memory())?;
-//! let bucket = VectorName::bucket("media")?;
-//! store.create_vector_bucket(bucket.clone(), Owner::default(), None, Vec::new()).wait()?;
+//! let name = VectorName::bucket("media")?;
+//! let bucket = store.create_vector_bucket(name, Owner::default(), None, Vec::new()).wait()?;
 //! let name = VectorName::index("films")?;
 //! store.create_index(&bucket, name.clone(), CreateIndex::new(2, DistanceMetric::Cosine)).wait()?;
 //!

@@ -2,52 +2,30 @@
 
 use std::collections::BTreeMap;
 
+use super::bucket::VectorBucket;
 use crate::error::StoreError;
-use crate::indexes::name::VectorName;
-use crate::kv::{Read, Write};
-use crate::limits::RESOURCE_TAGS_MAX;
-use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord};
+use crate::indexes::Index;
+use crate::kv::Read;
+use crate::meta::vector::TagsRecord;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;
 
-/// What has tags.
+/// A resource with tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tagged {
+pub enum Tagged {
     /// A vector bucket.
-    pub bucket: VectorName,
-    /// One of its indexes, if not the vector bucket itself.
-    pub index: Option<VectorName>,
+    Bucket(VectorBucket),
+    /// An index.
+    Index(Index),
 }
 
 impl Tagged {
     fn id(&self, from: &impl Read) -> Result<u32, StoreError> {
-        let bucket = VectorBucketRecord::require(from, self.bucket.as_str())?;
-        let Some(index) = &self.index else { return Ok(bucket.id.0) };
-        let record = IndexRecord::read(from, bucket.id, index.as_str())?;
-        let record = record.ok_or_else(|| StoreError::NoSuchIndex {
-            bucket: self.bucket.to_string(),
-            index: index.to_string(),
-        })?;
-        Ok(record.id.0)
+        match self {
+            Tagged::Bucket(bucket) => Ok(bucket.require(from)?.id.0),
+            Tagged::Index(index) => Ok(index.require(from)?.id.0),
+        }
     }
-}
-
-/// Adds tags, or changes them.
-pub(super) fn add(
-    write: &mut impl Write,
-    resource: u32,
-    tags: &[(String, String)],
-) -> Result<(), StoreError> {
-    if tags.is_empty() {
-        return Ok(());
-    }
-    let mut record = TagsRecord::read(write, resource)?;
-    record.0.extend(tags.iter().cloned());
-    if record.0.len() > RESOURCE_TAGS_MAX {
-        let message = format!("a resource has at most {RESOURCE_TAGS_MAX} tags");
-        return Err(StoreError::field("tags", message));
-    }
-    record.write(write, resource)
 }
 
 impl Store {
@@ -63,11 +41,12 @@ impl Store {
     /// Adds tags, or changes those that are there.
     ///
     /// Fails as [`Store::vector_tags`], and with [`StoreError::InvalidField`] for more than
-    /// [`RESOURCE_TAGS_MAX`].
-    pub fn add_vector_tags(&self, tagged: Tagged, tags: Vec<(String, String)>) -> Pending<()> {
+    /// [`RESOURCE_TAGS_MAX`](crate::limits::RESOURCE_TAGS_MAX).
+    pub fn add_vector_tags(&self, tagged: &Tagged, tags: Vec<(String, String)>) -> Pending<()> {
+        let tagged = tagged.clone();
         self.update(move |write, _| {
             let id = tagged.id(write)?;
-            add(write, id, &tags)?;
+            TagsRecord::add(write, id, &tags)?;
             Ok(Committed::new(()))
         })
     }
@@ -75,7 +54,8 @@ impl Store {
     /// Removes tags; those that are not there are fine.
     ///
     /// Fails as [`Store::vector_tags`].
-    pub fn remove_vector_tags(&self, tagged: Tagged, keys: Vec<String>) -> Pending<()> {
+    pub fn remove_vector_tags(&self, tagged: &Tagged, keys: Vec<String>) -> Pending<()> {
+        let tagged = tagged.clone();
         self.update_freeing(move |write, _| {
             let id = tagged.id(write)?;
             let mut record = TagsRecord::read(write, id)?;

@@ -15,4 +15,5 @@ mod vectors;
 mod vectors_crash;
 mod vectors_damage;
 mod vectors_query;
+mod vectors_successor;
 mod versions;

@@ -6,20 +6,30 @@ use liteio_store::limits::OPEN_INDEXES_MAX;
 use liteio_store::vectors::{
     Condition, CreateIndex, DistanceMetric, Filter, GetVectors, Index, IndexMode, Language,
     ListVectors, Metadata, MetadataValue, NewVectors, Number, QueryText, Relation, Scalar, Segment,
-    Tagged, TextSearch, VectorName, VectorQuery,
+    Tagged, TextSearch, VectorBucket, VectorName, VectorQuery,
 };
 use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
 use crate::harness::{config, on_directory, owner};
 
-fn bucket() -> VectorName {
-    VectorName::bucket("media").expect("a name")
+fn bucket(store: &Store) -> VectorBucket {
+    store.vector_bucket(&VectorName::bucket("media").expect("a name")).expect("there")
+}
+
+fn create_bucket(store: &Store) -> VectorBucket {
+    let name = VectorName::bucket("media").expect("a name");
+    store.create_vector_bucket(name, owner(), None, Vec::new()).wait().expect("new")
+}
+
+/// The index as it is now.
+pub(crate) fn refresh(store: &Store, index: &Index) -> Index {
+    store.index(&bucket(store), &index.name).expect("there")
 }
 
 pub(crate) fn create(store: &Store, dimension: u32, metric: DistanceMetric) -> Index {
-    store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
+    let bucket = create_bucket(store);
     let name = VectorName::index("films").expect("a name");
-    store.create_index(&bucket(), name, CreateIndex::new(dimension, metric)).wait().expect("new")
+    store.create_index(&bucket, name, CreateIndex::new(dimension, metric)).wait().expect("new")
 }
 
 pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
@@ -170,11 +180,11 @@ fn a_request_is_stored_whole_or_not_at_all_and_names_what_is_wrong() {
 #[test]
 fn metadata_has_limits_and_filterable_values_have_kinds() {
     let store = Store::open(config(1)).expect("memory");
-    store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
+    let bucket = create_bucket(&store);
     let name = VectorName::index("films").expect("a name");
     let mut options = CreateIndex::new(1, DistanceMetric::Euclidean);
     options.non_filterable = vec!["text".to_owned()];
-    let index = store.create_index(&bucket(), name, options).wait().expect("new");
+    let index = store.create_index(&bucket, name, options).wait().expect("new");
     let long = |bytes: usize| MetadataValue::Scalar(Scalar::String("x".repeat(bytes)));
     let document = || MetadataValue::Document("{}".to_owned());
     let many = |count: usize| (0..count).map(|key| (format!("{key}"), long(1))).collect();
@@ -255,12 +265,12 @@ fn a_deleted_index_is_gone_with_its_files_and_a_new_one_of_its_name_is_empty() {
     for number in 0..600 {
         put(&store, &index, &format!("{number}"), &[1.0, 0.0]);
     }
-    let refused = store.delete_vector_bucket(bucket()).wait();
+    let refused = store.delete_vector_bucket(&bucket(&store)).wait();
     assert!(matches!(refused, Err(StoreError::VectorBucketNotEmpty { .. })));
-    store.delete_index(index.clone()).wait().expect("deleted");
+    store.delete_index(&index).wait().expect("deleted");
     let again = VectorName::index("films").expect("a name");
     let options = CreateIndex::new(2, DistanceMetric::Cosine);
-    let new = store.create_index(&bucket(), again, options).wait().expect("new");
+    let new = store.create_index(&bucket(&store), again, options).wait().expect("new");
     store.reclaim().expect("reclaimed");
     let mut vectors = NewVectors::default();
     vectors.push("late", &[1.0, 0.0]);
@@ -269,8 +279,8 @@ fn a_deleted_index_is_gone_with_its_files_and_a_new_one_of_its_name_is_empty() {
     assert_eq!(nearest(&store, &new, &[1.0, 0.0], 5), Vec::<String>::new());
     put(&store, &new, "only", &[1.0, 0.0]);
     assert_eq!(nearest(&store, &new, &[1.0, 0.0], 5), ["only"]);
-    store.delete_index(new).wait().expect("deleted");
-    store.delete_vector_bucket(bucket()).wait().expect("empty");
+    store.delete_index(&new).wait().expect("deleted");
+    store.delete_vector_bucket(&bucket(&store)).wait().expect("empty");
     store.reclaim().expect("reclaimed");
     let left = std::fs::read_dir(directory.path().join("vectors")).expect("a directory");
     assert_eq!(left.count(), 0);
@@ -314,7 +324,7 @@ fn readers_beside_writers_find_every_vector_that_is_there() {
 }
 
 pub(crate) fn films(store: &Store) -> Index {
-    store.create_vector_bucket(bucket(), owner(), None, Vec::new()).wait().expect("new");
+    let bucket = create_bucket(store);
     let mut options = CreateIndex::new(1, DistanceMetric::Euclidean);
     options.text_search = vec![
         TextSearch { key: "title".to_owned(), language: Some(Language::English) },
@@ -322,7 +332,7 @@ pub(crate) fn films(store: &Store) -> Index {
     ];
     options.non_filterable = vec!["plot".to_owned()];
     let name = VectorName::index("films").expect("a name");
-    store.create_index(&bucket(), name, options).wait().expect("new")
+    store.create_index(&bucket, name, options).wait().expect("new")
 }
 
 fn film(store: &Store, index: &Index, key: &str, at: f32, fields: &[(&str, &str)]) {
@@ -424,11 +434,12 @@ fn words_are_found_alone_and_together_with_vectors() {
 fn more_indexes_than_are_kept_open_lose_nothing_and_find_what_they_found() {
     on_every_backend(|store| {
         let main = films(store);
+        let bucket = bucket(store);
         let others: Vec<Index> = (0..OPEN_INDEXES_MAX + 3)
             .map(|number| {
                 let name = VectorName::index(format!("other-{number}")).expect("a name");
                 let options = CreateIndex::new(2, DistanceMetric::Euclidean);
-                store.create_index(&bucket(), name, options).wait().expect("new")
+                store.create_index(&bucket, name, options).wait().expect("new")
             })
             .collect();
         let title = QueryText { key: "title".to_owned(), text: "running".to_owned() };
@@ -489,7 +500,7 @@ fn text_search_is_configured_later_and_ended_again() {
     let store = Store::open(config(1)).expect("memory");
     let index = create(&store, 1, DistanceMetric::Euclidean);
     put(&store, &index, "hello", &[1.0]);
-    let refresh = || store.index(&index.bucket, &index.name).expect("there");
+    let refresh = || refresh(&store, &index);
     let query = VectorQuery {
         texts: vec![QueryText { key: "text".to_owned(), text: "Hello".to_owned() }],
         top_k: 1,
@@ -497,13 +508,13 @@ fn text_search_is_configured_later_and_ended_again() {
     };
     assert!(store.query_vectors(&index, &query).is_err());
     let added = vec![TextSearch { key: "text".to_owned(), language: None }];
-    store.add_text_search(refresh(), added.clone()).wait().expect("added");
+    store.add_text_search(&refresh(), added.clone()).wait().expect("added");
     assert_eq!(found(&store, &refresh(), &query), ["hello"]);
-    let again = store.add_text_search(refresh(), added).wait();
+    let again = store.add_text_search(&refresh(), added).wait();
     assert!(matches!(again, Err(StoreError::TextSearchExists { .. })), "{again:?}");
-    store.remove_text_search(refresh(), vec!["text".to_owned()]).wait().expect("removed");
+    store.remove_text_search(&refresh(), vec!["text".to_owned()]).wait().expect("removed");
     assert!(store.query_vectors(&refresh(), &query).is_err());
-    assert!(store.remove_text_search(refresh(), vec!["text".to_owned()]).wait().is_err());
+    assert!(store.remove_text_search(&refresh(), vec!["text".to_owned()]).wait().is_err());
 }
 
 #[test]
@@ -513,15 +524,16 @@ fn classic_indexes_are_for_old_vector_buckets_only() {
     for (ms, is_allowed) in [(1_790_726_399_999, true), (1_790_726_400_000, false)] {
         let store = Store::open(StoreConfig { clock: clock(ms), ..config(1) }).expect("memory");
         let index = create(&store, 1, DistanceMetric::Euclidean);
+        let bucket = bucket(&store);
         assert_eq!(index.mode, IndexMode::Enhanced);
-        let set = store.set_index_mode(index.clone(), IndexMode::Classic).wait();
+        let set = store.set_index_mode(&index, IndexMode::Classic).wait();
         assert_eq!(set.is_ok(), is_allowed);
-        let default = store.set_default_index_mode(bucket(), IndexMode::Classic).wait();
+        let default = store.set_default_index_mode(&bucket, IndexMode::Classic).wait();
         assert_eq!(default.is_ok(), is_allowed);
         let mut options = CreateIndex::new(1, DistanceMetric::Cosine);
         options.text_search = vec![TextSearch { key: "text".to_owned(), language: None }];
         let name = VectorName::index("with-text").expect("a name");
-        assert_eq!(store.create_index(&bucket(), name, options).wait().is_ok(), !is_allowed);
+        assert_eq!(store.create_index(&bucket, name, options).wait().is_ok(), !is_allowed);
     }
 }
 
@@ -529,24 +541,24 @@ fn classic_indexes_are_for_old_vector_buckets_only() {
 fn tags_and_policies_come_back_and_go_with_what_they_belong_to() {
     let store = Store::open(config(1)).expect("memory");
     let index = create(&store, 1, DistanceMetric::Euclidean);
-    let tagged = Tagged { bucket: bucket(), index: Some(index.name.clone()) };
+    let tagged = Tagged::Index(index.clone());
     let tags = |count: usize| (0..count).map(|it| (format!("{it}"), "x".to_owned())).collect();
-    store.add_vector_tags(tagged.clone(), tags(50)).wait().expect("added");
-    assert!(store.add_vector_tags(tagged.clone(), vec![("y".into(), "z".into())]).wait().is_err());
-    store.remove_vector_tags(tagged.clone(), vec!["0".into(), "none".into()]).wait().expect("gone");
+    store.add_vector_tags(&tagged, tags(50)).wait().expect("added");
+    assert!(store.add_vector_tags(&tagged, vec![("y".into(), "z".into())]).wait().is_err());
+    store.remove_vector_tags(&tagged, vec!["0".into(), "none".into()]).wait().expect("gone");
     assert_eq!(store.vector_tags(&tagged).expect("tags").len(), 49);
-    let of_bucket = Tagged { bucket: bucket(), index: None };
+    let of_bucket = Tagged::Bucket(bucket(&store));
     assert!(store.vector_tags(&of_bucket).expect("tags").is_empty());
     assert!(matches!(
-        store.vector_bucket_policy(&bucket()),
+        store.vector_bucket_policy(&bucket(&store)),
         Err(StoreError::NoSuchVectorPolicy { .. })
     ));
-    store.put_vector_bucket_policy(bucket(), "{ }".to_owned()).wait().expect("set");
-    assert_eq!(store.vector_bucket_policy(&bucket()).expect("a policy"), "{ }");
-    store.delete_index(index).wait().expect("deleted");
-    store.delete_vector_bucket(bucket()).wait().expect("deleted");
+    store.put_vector_bucket_policy(&bucket(&store), "{ }".to_owned()).wait().expect("set");
+    assert_eq!(store.vector_bucket_policy(&bucket(&store)).expect("a policy"), "{ }");
+    store.delete_index(&index).wait().expect("deleted");
+    store.delete_vector_bucket(&bucket(&store)).wait().expect("deleted");
     let index = create(&store, 1, DistanceMetric::Euclidean);
-    let tagged = Tagged { bucket: bucket(), index: Some(index.name) };
+    let tagged = Tagged::Index(index);
     assert!(store.vector_tags(&tagged).expect("tags").is_empty());
-    assert!(store.vector_bucket_policy(&bucket()).is_err());
+    assert!(store.vector_bucket_policy(&bucket(&store)).is_err());
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use liteio_disk::{Disk, Fault, SimulatedDisk};
 use liteio_store::vectors::{
     CreateIndex, DistanceMetric, GetVectors, ListVectors, Metadata, MetadataValue, NewVectors,
-    Number, Scalar, VectorName, VectorQuery,
+    Number, Scalar, VectorBucket, VectorName, VectorQuery,
 };
 use liteio_store::{Durability, Owner, SeededRandom, Store, StoreConfig, StoreError};
 
@@ -56,22 +56,24 @@ impl Step {
         match self {
             Self::CreateIndex(index) => {
                 let options = CreateIndex::new(DIMENSION, DistanceMetric::Euclidean);
-                match store.create_index(&bucket(), name(index), options).wait() {
+                match store.create_index(&bucket(store)?, name(index), options).wait() {
                     Err(StoreError::IndexExists { .. }) => Ok(()),
                     result => result.map(drop),
                 }
             }
-            Self::DeleteIndex(index) => match store.index(&bucket(), &name(index)) {
-                Ok(index) => store.delete_index(index).wait(),
+            Self::DeleteIndex(index) => match store.index(&bucket(store)?, &name(index)) {
+                Ok(index) => store.delete_index(&index).wait(),
                 Err(StoreError::NoSuchIndex { .. }) => Ok(()),
                 Err(error) => Err(error),
             },
-            Self::Put { index, keys, version } => match store.index(&bucket(), &name(index)) {
-                Ok(index) => store.put_vectors(&index, vectors(keys, *version)),
-                Err(StoreError::NoSuchIndex { .. }) => Ok(()),
-                Err(error) => Err(error),
-            },
-            Self::Delete { index, keys } => match store.index(&bucket(), &name(index)) {
+            Self::Put { index, keys, version } => {
+                match store.index(&bucket(store)?, &name(index)) {
+                    Ok(index) => store.put_vectors(&index, vectors(keys, *version)),
+                    Err(StoreError::NoSuchIndex { .. }) => Ok(()),
+                    Err(error) => Err(error),
+                }
+            }
+            Self::Delete { index, keys } => match store.index(&bucket(store)?, &name(index)) {
                 Ok(index) => store.delete_vectors(&index, keys.clone()),
                 Err(StoreError::NoSuchIndex { .. }) => Ok(()),
                 Err(error) => Err(error),
@@ -82,8 +84,12 @@ impl Step {
     }
 }
 
-fn bucket() -> VectorName {
+fn bucket_name() -> VectorName {
     VectorName::bucket("media").expect("a name")
+}
+
+fn bucket(store: &Store) -> Result<VectorBucket, StoreError> {
+    store.vector_bucket(&bucket_name())
 }
 
 fn name(index: &str) -> VectorName {
@@ -145,7 +151,7 @@ fn open(disk: &SimulatedDisk, durability: Durability) -> Result<Store, StoreErro
 fn contents(store: &Store) -> Result<Model, StoreError> {
     let mut model = Model::new();
     let query = liteio_store::vectors::ListIndexes { max: 100, ..Default::default() };
-    for index in store.list_indexes(&bucket(), &query)?.indexes {
+    for index in store.list_indexes(&bucket(store)?, &query)?.indexes {
         let page = store.list_vectors(&index, &ListVectors::default())?;
         let keys: Vec<String> = page.vectors.into_iter().map(|vector| vector.key).collect();
         let mut found = BTreeMap::new();
@@ -236,7 +242,10 @@ fn base(seed: u64) -> SimulatedDisk {
         _ => SimulatedDisk::new(seed),
     };
     let store = open(&disk, Durability::Fsync).expect("an empty disk");
-    store.create_vector_bucket(bucket(), Owner::default(), None, Vec::new()).wait().expect("new");
+    store
+        .create_vector_bucket(bucket_name(), Owner::default(), None, Vec::new())
+        .wait()
+        .expect("new");
     store.close();
     disk
 }
@@ -308,7 +317,7 @@ fn vectors_are_read_also_while_nothing_can_be_written() {
             if fault == Fault::FailedSync {
                 let _ = store.sync();
             }
-            let index = store.index(&bucket(), &name("one")).expect("there");
+            let index = store.index(&bucket(&store).expect("there"), &name("one")).expect("there");
             let answer = store.query_vectors(&index, &VectorQuery::nearest(vec![0.0; 3], 5));
             let found = answer.unwrap_or_else(|error| panic!("{fault:?}, {durability:?}: {error}"));
             assert_eq!(found.hits.len(), 2, "{fault:?}, {durability:?}");

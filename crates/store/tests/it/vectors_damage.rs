@@ -39,7 +39,8 @@ impl Closed {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = Store::open(on_directory(directory.path())).expect("opens");
         let (bucket, name) = names();
-        store.create_vector_bucket(bucket.clone(), owner(), None, Vec::new()).wait().expect("new");
+        let bucket = store.create_vector_bucket(bucket, owner(), None, Vec::new()).wait();
+        let bucket = bucket.expect("new");
         let options = CreateIndex::new(DIMENSION as u32, DistanceMetric::Euclidean);
         let index = store.create_index(&bucket, name, options).wait().expect("new");
         for start in (0..VECTORS).step_by(400) {
@@ -76,6 +77,7 @@ impl Closed {
     fn open(&self) -> (Store, Index) {
         let store = Store::open(on_directory(self.path())).expect("opens");
         let (bucket, name) = names();
+        let bucket = store.vector_bucket(&bucket).expect("there");
         let index = store.index(&bucket, &name).expect("there");
         (store, index)
     }

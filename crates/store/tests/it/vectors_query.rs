@@ -10,7 +10,7 @@ use liteio_store::vectors::{
 use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
 use crate::harness::config;
-use crate::vectors::{create, films, found, key_is, on_every_backend, put};
+use crate::vectors::{create, films, found, key_is, on_every_backend, put, refresh};
 
 #[test]
 fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
@@ -34,8 +34,8 @@ fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
     let store = Store::open(StoreConfig { clock, ..config(1) }).expect("memory");
     let index = create(&store, 1, DistanceMetric::Euclidean);
     put(&store, &index, "war", &[0.0]);
-    store.set_index_mode(index.clone(), IndexMode::Classic).wait().expect("allowed");
-    let index = store.index(&index.bucket, &index.name).expect("there");
+    store.set_index_mode(&index, IndexMode::Classic).wait().expect("allowed");
+    let index = refresh(&store, &index);
     let nested = query(Filter::Any(vec![Filter::All(vec![starts("w")])]));
     match store.query_vectors(&index, &nested) {
         Err(StoreError::InvalidField { path, message }) => {
@@ -129,8 +129,8 @@ fn the_best_sum_of_several_texts_is_found_however_many_are_better_in_one_of_them
 /// The index with words in the metadata key `plain`, too.
 fn with_plain_text(store: &Store, index: &Index) -> Index {
     let added = vec![TextSearch { key: "plain".to_owned(), language: None }];
-    store.add_text_search(index.clone(), added).wait().expect("added");
-    store.index(&index.bucket, &index.name).expect("there")
+    store.add_text_search(index, added).wait().expect("added");
+    refresh(store, index)
 }
 
 #[test]
