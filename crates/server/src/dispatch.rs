@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use http::Request;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use liteio_store::StoreHealth;
+use liteio_store::{StoreError, StoreHealth};
 
 use crate::auth::{AuthBody, Authenticator, BodyFault, Credentials, Identity, Service};
 use crate::front::body::RequestBody;
@@ -84,8 +84,11 @@ impl Handler for Dispatch {
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            let store = self.app.store.clone();
-            if let Err(error) = self.app.offload.run(move || store.close()).await {
+            let closed = self.app.blocking(|store| -> Result<(), StoreError> {
+                store.close();
+                Ok(())
+            });
+            if let Err(error) = closed.await {
                 tracing::error!(%error, "the store was not closed");
             }
         })

@@ -28,7 +28,7 @@ pub(crate) async fn open(config: &Config) -> Result<(App, Credentials), OpenErro
     let store = opened
         .map_err(|error| OpenError(error.to_string()))?
         .map_err(|error| OpenError(error.to_string()))?;
-    Ok((App { store, region: config.region.clone(), offload }, credentials))
+    Ok((App::new(store, config.region.clone(), offload), credentials))
 }
 
 fn store_config(config: &Config) -> StoreConfig {

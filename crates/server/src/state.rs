@@ -1,16 +1,95 @@
-//! The state that the handlers of one server share. It knows nothing of those who use it.
+//! The state that the handlers of one server share, and their ways to a read. It knows nothing of those
+//! who use it.
 
-use liteio_store::Store;
+use std::sync::Arc;
 
-use crate::offload::Offload;
+use bytes::Bytes;
+use liteio_store::{ObjectReader, Store, StoreError};
+
+use crate::offload::{Offload, OffloadError};
 
 /// The shared state of one server.
 #[derive(Debug)]
 pub(crate) struct App {
-    /// Buckets, objects and vectors.
+    /// Buckets, objects and vectors. Handlers on the thread of a connection only write with it: a write
+    /// waits elsewhere, in its group. They read with the methods below.
     pub(crate) store: Store,
     /// The region of the server and of its buckets.
     pub(crate) region: String,
-    /// The way to blocking threads.
-    pub(crate) offload: Offload,
+    offload: Offload,
+}
+
+/// A piece of an object, nothing at its end, with the reader of those that follow.
+pub(crate) type Piece = (ObjectReader, Option<Bytes>);
+
+/// The next piece of an object: read, or still to be waited for.
+pub(crate) enum NextPiece<F> {
+    /// Memory had it.
+    Read(Piece),
+    /// The future that reads it.
+    Reading(F),
+}
+
+impl App {
+    pub(crate) fn new(store: Store, region: String, offload: Offload) -> App {
+        App { store, region, offload }
+    }
+
+    /// Looks up one or a few records, in place. The key space answers from its cache in microseconds,
+    /// and a miss costs the read of a page: both are less than the way to another thread and back.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
+        look(&self.store)
+    }
+
+    /// Runs work that may wait for the disk on a blocking thread: walking many records, reading,
+    /// copying or writing files.
+    ///
+    /// # Errors
+    /// Those of the work. [`StoreError::Internal`] when it panicked, [`StoreError::Closed`] when the
+    /// server stops before it.
+    pub(crate) async fn blocking<T, E>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.store.clone();
+        self.offload.run(move || work(&store)).await.map_err(StoreError::from)?
+    }
+
+    /// Reads the next piece of an object: in place what memory has, else as [`App::blocking`] does,
+    /// with a future that runs on any task.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`].
+    pub(crate) fn next_piece(
+        self: &Arc<App>,
+        mut reader: ObjectReader,
+    ) -> Result<NextPiece<impl Future<Output = Result<Piece, StoreError>> + Send + use<>>, StoreError>
+    {
+        if let Some(piece) = reader.try_next()? {
+            return Ok(NextPiece::Read((reader, piece)));
+        }
+        let app = Arc::clone(self);
+        Ok(NextPiece::Reading(async move {
+            app.blocking(move |_| reader.next().map(|piece| (reader, piece))).await
+        }))
+    }
+
+    /// The way to blocking threads, for lanes, which outlive the call that starts them.
+    pub(crate) fn offload(&self) -> Offload {
+        self.offload.clone()
+    }
+}
+
+/// Work on a blocking thread that did not end, as an error of the store that it was for.
+impl From<OffloadError> for StoreError {
+    fn from(error: OffloadError) -> StoreError {
+        match error {
+            OffloadError::Panicked => StoreError::Internal { what: error.to_string() },
+            OffloadError::Stopping => StoreError::Closed,
+        }
+    }
 }

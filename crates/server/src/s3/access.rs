@@ -41,8 +41,9 @@ impl Access {
         };
         match context.s3_path().get_bucket_name().filter(|_| !action.is_of_account()) {
             Some(name) => {
-                let store = &self.app.store;
-                let granted = access::bucket(store, &principal, action, name, circumstances);
+                let granted = self
+                    .app
+                    .look(|store| access::bucket(store, &principal, action, name, circumstances));
                 let granted = granted.map_err(refused)?;
                 context.extensions_mut().insert(granted);
             }
@@ -72,7 +73,8 @@ pub(super) fn copy_source(
 ) -> S3Result<Granted> {
     let expected_owner = header(headers, "x-amz-source-expected-bucket-owner");
     let context = Context { expected_owner, overrides_response: false };
-    target.other_bucket(&app.store, Action::GetObject, name, context).map_err(refused)
+    let granted = app.look(|store| target.other_bucket(store, Action::GetObject, name, context));
+    granted.map_err(refused)
 }
 
 /// The answer to a request that is not granted.

@@ -14,9 +14,9 @@ use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
 
 use super::convert::header;
+use super::error;
 use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
-use super::{blocking, error};
 use crate::reply::ApiError;
 use crate::state::App;
 
@@ -64,8 +64,8 @@ async fn receive_inline(
 ) -> S3Result<StagedBody> {
     while let Some(chunk) = body.next().await? {
         if writer.will_block(chunk.len()) {
-            let written = blocking(app, move || writer.write(&chunk).map(|()| writer));
-            writer = written.await?;
+            let written = app.blocking(move |_| writer.write(&chunk).map(|()| writer));
+            writer = written.await.map_err(error::from_store)?;
         } else {
             writer.write(&chunk).map_err(error::from_store)?;
         }
@@ -73,7 +73,7 @@ async fn receive_inline(
     if writer.is_inline() {
         return writer.finish().map_err(error::from_store);
     }
-    blocking(app, move || writer.finish()).await
+    app.blocking(move |_| writer.finish()).await.map_err(error::from_store)
 }
 
 async fn receive_in_batches(
@@ -86,18 +86,17 @@ async fn receive_in_batches(
         return writer.finish().map_err(error::from_store);
     };
     let Some(second) = body.next_batch().await? else {
-        let store = app.store.clone();
-        return blocking(app, move || {
+        let staged = app.blocking(move |store| {
             let mut writer = store.begin_body(options)?;
             first.iter().try_for_each(|chunk| writer.write(chunk))?;
             writer.finish()
-        })
-        .await;
+        });
+        return staged.await.map_err(error::from_store);
     };
-    let hashing = Lane::new(app.offload.clone(), BodyHasher::new(&options.algorithms));
+    let hashing = Lane::new(app.offload(), BodyHasher::new(&options.algorithms));
     let (store, expected_bytes) = (app.store.clone(), options.expected_bytes);
     let storing = Storing { store, expected_bytes, sink: None };
-    let storing = Lane::new(app.offload.clone(), storing);
+    let storing = Lane::new(app.offload(), storing);
     for batch in [first, second] {
         push(&hashing, &storing, batch).await?;
     }
@@ -106,7 +105,8 @@ async fn receive_in_batches(
     }
     let stored = async {
         let sink = storing.finish().await?.sink;
-        blocking(app, move || sink.ok_or(StoreError::Closed)?.finish()).await
+        let stored = app.blocking(move |_| sink.ok_or(StoreError::Closed)?.finish()).await;
+        stored.map_err(error::from_store)
     };
     // The last bytes are synced while they are still being hashed.
     let (hasher, stored) = futures_util::future::try_join(hashing.finish(), stored).await?;

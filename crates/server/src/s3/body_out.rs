@@ -14,25 +14,17 @@ use s3s::stream::{ByteStream, RemainingLength};
 use s3s::{Body, S3Result, StdError};
 use tokio::task::JoinHandle;
 
-use super::{blocking, error};
-use crate::state::App;
+use super::error;
+use crate::state::{App, NextPiece, Piece};
 
 /// A body with what a reader gives.
 ///
 /// The first piece is read before the answer begins, so that a damaged object is an error with a
 /// status. What the store can give at once is read on the thread that serves the connection.
-pub(super) async fn body(app: &Arc<App>, mut reader: ObjectReader) -> S3Result<StreamingBlob> {
-    let first = match reader.try_next().map_err(error::from_store)? {
-        Some(first) => first,
-        None => {
-            let (returned, first) = blocking(app, move || {
-                let first = reader.next()?;
-                Ok((reader, first))
-            })
-            .await?;
-            reader = returned;
-            first
-        }
+pub(super) async fn body(app: &Arc<App>, reader: ObjectReader) -> S3Result<StreamingBlob> {
+    let (reader, first) = match app.next_piece(reader).map_err(error::from_store)? {
+        NextPiece::Read(piece) => piece,
+        NextPiece::Reading(piece) => piece.await.map_err(error::from_store)?,
     };
     if reader.remaining() == 0 {
         return Ok(StreamingBlob::from(Body::from(first.unwrap_or_default())));
@@ -58,7 +50,7 @@ struct Pieces {
 
 enum State {
     Idle(ObjectReader),
-    Reading(JoinHandle<S3Result<(ObjectReader, Option<Bytes>)>>),
+    Reading(JoinHandle<Result<Piece, StoreError>>),
     Ended,
 }
 
@@ -71,14 +63,16 @@ impl Pieces {
         loop {
             match std::mem::replace(state, State::Ended) {
                 State::Ended => return Poll::Ready(None),
-                State::Idle(mut reader) => match reader.try_next() {
-                    Ok(Some(piece)) => {
+                State::Idle(reader) => match self.app.next_piece(reader) {
+                    Ok(NextPiece::Read((reader, piece))) => {
                         if piece.is_some() {
                             *state = State::Idle(reader);
                         }
                         return Poll::Ready(piece.map(Ok));
                     }
-                    Ok(None) => *state = State::Reading(read(&self.app, reader)),
+                    Ok(NextPiece::Reading(piece)) => {
+                        *state = State::Reading(tokio::spawn(piece));
+                    }
                     Err(error) => return Poll::Ready(Some(Err(Box::new(error)))),
                 },
                 State::Reading(mut task) => {
@@ -88,7 +82,9 @@ impl Pieces {
                     };
                     let (reader, piece) = match result {
                         Ok(Ok(read)) => read,
-                        Ok(Err(error)) => return Poll::Ready(Some(Err(Box::new(error)))),
+                        Ok(Err(error)) => {
+                            return Poll::Ready(Some(Err(Box::new(error::from_store(error)))));
+                        }
                         Err(_) => return Poll::Ready(Some(Err(Box::new(StoreError::Closed)))),
                     };
                     if piece.is_some() {
@@ -99,21 +95,6 @@ impl Pieces {
             }
         }
     }
-}
-
-/// Reads the next piece on a blocking thread.
-fn read(
-    app: &Arc<App>,
-    mut reader: ObjectReader,
-) -> JoinHandle<S3Result<(ObjectReader, Option<Bytes>)>> {
-    let app = Arc::clone(app);
-    tokio::spawn(async move {
-        blocking(&app, move || {
-            let piece = reader.next()?;
-            Ok((reader, piece))
-        })
-        .await
-    })
 }
 
 impl Stream for Pieces {

@@ -9,7 +9,7 @@ use super::access::refused;
 use super::convert::{header_value, page_size, xml_response};
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, blocking, error, unsupported};
+use super::{Req, Resp, error, unsupported};
 use crate::access::{Granted, GrantedAccount};
 use crate::state::App;
 
@@ -140,8 +140,8 @@ pub(super) async fn list_buckets(
         owner_id: Some(owner.id.clone()),
         max: page_size("max-buckets", max_buckets, limit)?,
     };
-    let store = app.store.clone();
-    let page = blocking(app, move || store.list_buckets(&query)).await?;
+    let page = app.blocking(move |store| store.list_buckets(&query)).await;
+    let page = page.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListAllMyBucketsResult", 160 * page.buckets.len());
     xml.owner("Owner", &owner);
     xml.open("Buckets");

@@ -6,7 +6,6 @@ use liteio_store::StoreError;
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
-use crate::offload::OffloadError;
 
 /// AWS's code, status and message for an error of the store.
 ///
@@ -114,14 +113,6 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::InUse { .. }
         | StoreError::Io(_)
         | StoreError::Internal { .. } => internal(&error),
-    }
-}
-
-/// Work on a blocking thread that did not end.
-pub(super) fn from_offload(error: OffloadError) -> S3Error {
-    match error {
-        OffloadError::Panicked => internal(&error),
-        OffloadError::Stopping => s3_error!(ServiceUnavailable, "The server is stopping."),
     }
 }
 

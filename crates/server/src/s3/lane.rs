@@ -61,7 +61,7 @@ impl<W: Worker> Lane<W> {
     /// Hands over a batch; waits while the lane is full.
     pub(super) async fn push(&self, batch: Batch) -> S3Result<()> {
         let permit = Arc::clone(&self.shared.room).acquire_owned().await;
-        let permit = permit.map_err(|_| error::from_offload(OffloadError::Stopping))?;
+        let permit = permit.map_err(|_| error::from_store(StoreError::Closed))?;
         let mut state = self.shared.state.lock();
         state.check()?;
         state.batches.push_back((batch, permit));
@@ -77,10 +77,10 @@ impl<W: Worker> Lane<W> {
     pub(super) async fn finish(self) -> S3Result<W> {
         let all = u32::try_from(LANE_BATCHES_MAX).unwrap_or(u32::MAX);
         let permits = self.shared.room.acquire_many(all).await;
-        let _permits = permits.map_err(|_| error::from_offload(OffloadError::Stopping))?;
+        let _permits = permits.map_err(|_| error::from_store(StoreError::Closed))?;
         let mut state = self.shared.state.lock();
         state.check()?;
-        state.worker.take().ok_or_else(|| error::from_offload(OffloadError::Stopping))
+        state.worker.take().ok_or_else(|| error::from_store(StoreError::Closed))
     }
 }
 
@@ -94,7 +94,7 @@ impl<W> State<W> {
         match self.failure.take() {
             None => Ok(()),
             Some(Failure::Store(error)) => Err(error::from_store(error)),
-            Some(Failure::Panicked) => Err(error::from_offload(OffloadError::Panicked)),
+            Some(Failure::Panicked) => Err(error::from_store(OffloadError::Panicked)),
         }
     }
 }

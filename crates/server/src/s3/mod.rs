@@ -36,7 +36,6 @@ mod xml;
 
 use std::sync::Arc;
 
-use liteio_store::StoreError;
 use s3s::{S3Request, S3Response, S3Result};
 
 pub(crate) use self::document::holds_body;
@@ -49,15 +48,4 @@ type Resp<T> = S3Result<S3Response<T>>;
 /// The implementation of the operations.
 struct S3Api {
     app: Arc<App>,
-}
-
-/// Runs work that may wait for the disk on a blocking thread.
-async fn blocking<T: Send + 'static>(
-    app: &App,
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> S3Result<T> {
-    match app.offload.run(work).await {
-        Ok(result) => result.map_err(error::from_store),
-        Err(error) => Err(error::from_offload(error)),
-    }
 }

@@ -18,7 +18,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
-use super::{Req, Resp, blocking, condition, error, unsupported};
+use super::{Req, Resp, condition, error, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -100,7 +100,7 @@ pub(super) async fn complete_multipart_upload(
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     // Unknown once it is completed: repeating a Complete must work then, too.
-    let upload = app.store.upload(granted.bucket(), &key, &id).ok();
+    let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
     let parts = input.multipart_upload.and_then(|it| it.parts).unwrap_or_default();
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
@@ -230,8 +230,8 @@ pub(super) async fn list_multipart_uploads(
         upload_marker: upload_marker.clone(),
         max,
     };
-    let store = app.store.clone();
-    let page = blocking(app, move || store.list_uploads(granted.bucket(), &query)).await?;
+    let page = app.blocking(move |store| store.list_uploads(granted.bucket(), &query)).await;
+    let page = page.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListMultipartUploadsResult", 384 * page.entries.len());
     xml.text("Bucket", &input.bucket);
     xml.key("KeyMarker", key_marker.as_deref().unwrap_or_default(), encoding);

@@ -8,7 +8,7 @@ use s3s::{S3Result, s3_error};
 use super::convert::{http_date, object_key, page_size, version_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
-use super::{Req, Resp, blocking, checksum, error, metadata, unsupported};
+use super::{Req, Resp, checksum, error, metadata, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -57,14 +57,14 @@ pub(super) async fn get_object_attributes(
         max: page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?,
     };
     let found = if wanted.parts {
-        let (store, PartsPage { after, max }) = (app.store.clone(), page);
-        blocking(app, move || {
+        let PartsPage { after, max } = page;
+        let found = app.blocking(move |store| {
             store.list_object_parts(granted.bucket(), &key, version.as_ref(), after, max)
-        })
-        .await?
+        });
+        found.await.map_err(error::from_store)?
     } else {
         let options = GetOptions { version, ..GetOptions::default() };
-        let found = app.store.head_object(granted.bucket(), &key, &options);
+        let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
         let object = found.map_err(error::from_store)?.object;
         ObjectPartPage { object, parts: Vec::new(), is_truncated: false }
     };

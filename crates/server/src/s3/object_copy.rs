@@ -13,7 +13,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, blocking, checksum, condition, error, metadata, unsupported};
+use super::{Req, Resp, access, checksum, condition, error, metadata, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -66,12 +66,10 @@ pub(super) async fn copy_object(
         owner: granted.owner(),
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
     };
-    let store = app.store.clone();
     // A copy may have to read the source for a checksum that it does not have.
     let copied =
-        blocking(app, move || Ok(store.copy_object(source, granted.bucket(), key, options).wait()))
-            .await?;
-    response(&copied.map_err(from_copy)?)
+        app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
+    response(&copied.await.map_err(from_copy)?)
 }
 
 /// True when the copy changes more than the metadata.
@@ -102,7 +100,7 @@ pub(super) fn source(
 /// The source as it is now, if it is small enough to be copied in one piece.
 fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
     let options = GetOptions { version: source.version, ..GetOptions::default() };
-    let found = app.store.head_object(&source.bucket, &source.key, &options);
+    let found = app.look(|store| store.head_object(&source.bucket, &source.key, &options));
     let found = found.map_err(|error| from_copy(error.into()))?.object;
     let bytes_max = liteio_store::limits::PART_BYTES_MAX;
     if found.bytes > bytes_max {

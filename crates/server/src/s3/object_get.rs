@@ -66,7 +66,7 @@ pub(super) async fn get_object(
     request: Req<GetObjectInput>,
 ) -> Resp<GetObjectOutput> {
     let read = read_of!(request);
-    let opened = app.store.get_object(granted.bucket(), &read.key, &read.options);
+    let opened = app.look(|store| store.get_object(granted.bucket(), &read.key, &read.options));
     let OpenedObject { found, reader } = opened.map_err(from_read)?;
     let mut response = S3Response::new(GetObjectOutput::default());
     response.headers = read.headers(&found)?;
@@ -84,7 +84,7 @@ pub(super) async fn head_object(
     request: Req<HeadObjectInput>,
 ) -> Resp<HeadObjectOutput> {
     let read = read_of!(request);
-    let found = app.store.head_object(granted.bucket(), &read.key, &read.options);
+    let found = app.look(|store| store.head_object(granted.bucket(), &read.key, &read.options));
     let found = found.map_err(from_read)?;
     let mut response = S3Response::new(HeadObjectOutput::default());
     response.headers = read.headers(&found)?;

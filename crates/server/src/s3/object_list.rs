@@ -12,7 +12,7 @@ use super::convert::{page_size, xml_response};
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
-use super::{Req, Resp, blocking, checksum};
+use super::{Req, Resp, checksum, error};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -66,8 +66,8 @@ fn delimiter(asked: Option<String>) -> Option<String> {
 }
 
 async fn page(app: &App, granted: Granted, query: ListQuery) -> s3s::S3Result<ListPage> {
-    let store = app.store.clone();
-    blocking(app, move || store.list_objects(granted.bucket(), &query)).await
+    let page = app.blocking(move |store| store.list_objects(granted.bucket(), &query)).await;
+    page.map_err(error::from_store)
 }
 
 fn write_entries(
@@ -195,8 +195,8 @@ pub(super) async fn list_object_versions(
         },
         max,
     };
-    let store = app.store.clone();
-    let listed = blocking(app, move || store.list_versions(granted.bucket(), &query)).await?;
+    let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
+    let listed = listed.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
     xml.key("Prefix", &prefix, encoding);

@@ -13,7 +13,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
 use super::xml::XmlWriter;
-use super::{Req, Resp, blocking, body_in, condition, error, unsupported};
+use super::{Req, Resp, body_in, condition, error, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -29,7 +29,8 @@ pub(super) async fn upload_part(
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let bytes_expected = body_in::declared_bytes(&headers)?;
-    let upload = app.store.upload(granted.bucket(), &key, &id).map_err(error::from_store)?;
+    let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
+    let upload = upload.map_err(error::from_store)?;
     let algorithms = algorithms(&upload, checks.algorithm())?;
     let kept = algorithms.first().copied();
     let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms).await?;
@@ -82,12 +83,11 @@ pub(super) async fn upload_part_copy(
         conditions: condition::of_copy_source(&extensions),
     };
     let source = object_copy::source(app, &granted, &headers, input.copy_source)?;
-    let store = app.store.clone();
     // The bytes are read once, for their MD5.
-    let copied = blocking(app, move || {
-        Ok(store.copy_part(source, granted.bucket(), &key, &id, number, options).wait())
+    let copied = app.blocking(move |store| {
+        store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
-    copied_part(&copied.await?.map_err(from_part_copy)?)
+    copied_part(&copied.await.map_err(from_part_copy)?)
 }
 
 /// `bytes=first-last`, and nothing else.
@@ -143,11 +143,10 @@ pub(super) async fn list_parts(
             "Argument part-number-marker must be an integer between 0 and 2147483647"
         )
     })?;
-    let store = app.store.clone();
     let name = granted.bucket().name.to_string();
     let page =
-        blocking(app, move || store.list_parts(granted.bucket(), &key, &id, Some(marker), max))
-            .await?;
+        app.blocking(move |store| store.list_parts(granted.bucket(), &key, &id, Some(marker), max));
+    let page = page.await.map_err(error::from_store)?;
     Ok(xml_response(parts_document(&name, &page, marker, max)))
 }
 

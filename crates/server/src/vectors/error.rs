@@ -3,7 +3,6 @@
 use http::StatusCode;
 use liteio_store::StoreError;
 
-use crate::offload::OffloadError;
 pub(super) use crate::reply::ApiError;
 use crate::reply::Dialect;
 
@@ -93,15 +92,6 @@ impl From<StoreError> for ApiError {
             ),
             StoreError::Closed => ApiError::unavailable("The server is stopping."),
             error => ApiError::internal(&error),
-        }
-    }
-}
-
-impl From<OffloadError> for ApiError {
-    fn from(error: OffloadError) -> ApiError {
-        match error {
-            OffloadError::Panicked => ApiError::internal(&error),
-            OffloadError::Stopping => ApiError::unavailable("The server is stopping."),
         }
     }
 }

@@ -28,6 +28,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use liteio_store::Store;
 use serde::Serialize;
 
 use self::arn::Arns;
@@ -144,7 +145,7 @@ impl VectorsService {
         let body = collect(body).await?;
         let call =
             Call { app: Arc::clone(&self.app), arns: self.arns.clone(), principal, action, body };
-        let work = move || match route {
+        let work = move |_: &Store| match route {
             // They read their bodies themselves.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
                 operation(&call, Fields::empty())
@@ -152,7 +153,7 @@ impl VectorsService {
             Route::Operation(_, operation) => operation(&call, Fields::of_body(&call.body)?),
             Route::Tags(method, arn) => tags::answer(&call, &method, &arn, &query),
         };
-        self.app.offload.run(work).await?
+        self.app.blocking(work).await
     }
 }
 

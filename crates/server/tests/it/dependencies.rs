@@ -19,7 +19,7 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 29] = [
     // Only one module of the key space knows this engine.
     Rule { package: "store", within: &[], except: &["kv::engine::on_redb"], banned: &["redb"] },
     // Only `disk` knows files; time, chance and settings come from outside.
@@ -92,6 +92,13 @@ const RULES: [Rule; 28] = [
             "crate::serve",
             "crate::vectors",
         ],
+    },
+    // Handlers reach blocking threads through `state`; a lane outlives the call that starts it.
+    Rule {
+        package: "server",
+        within: &[],
+        except: &["open", "state", "s3::lane"],
+        banned: &["crate::offload"],
     },
     // Only the top knows that there are several services.
     Rule {
@@ -257,6 +264,41 @@ fn only_offload_hands_work_to_blocking_threads() {
         .map(|module| module.path())
         .collect();
     assert_eq!(users, ["offload"]);
+}
+
+/// S3's handlers run on the threads of connections. What they do with the store there by themselves is
+/// writing, which waits elsewhere; they read through `App::look`, `App::blocking` and
+/// `App::next_piece`. The handlers of S3 Vectors run on a blocking thread as a whole.
+#[test]
+fn handlers_of_s3_read_through_the_state() {
+    const WRITES: [&str; 11] = [
+        "abort_upload",
+        "begin_body",
+        "complete_upload",
+        "create_bucket",
+        "create_upload",
+        "delete_bucket",
+        "delete_object",
+        "delete_objects",
+        "put_object",
+        "put_part",
+        // For a lane, which has the store on its threads.
+        "clone",
+    ];
+    let (mut reads, mut writes) = (BTreeSet::new(), 0);
+    for module in modules("server").iter().filter(|module| module.is_within(&["s3"])) {
+        let source = fs::read_to_string(&module.file).expect("sources are readable");
+        let source: String = source.split_whitespace().collect();
+        for rest in source.split("app.store").skip(1) {
+            let method = rest.strip_prefix('.').and_then(|rest| rest.split_once('('));
+            match method {
+                Some((method, _)) if WRITES.contains(&method) => writes += 1,
+                _ => _ = reads.insert(module.path()),
+            }
+        }
+    }
+    assert!(writes > 0, "the store is called in another way: mend this test");
+    assert_eq!(reads, BTreeSet::new());
 }
 
 /// The methods of the store that turn a name into a bucket, vector bucket or index. All others of its
