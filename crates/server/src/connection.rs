@@ -72,7 +72,7 @@ impl ConnectionState {
         self.clear(BODY_UNREAD);
     }
 
-    /// Nobody will read the rest of the body.
+    /// The rest of the body will not be read.
     pub(crate) fn request_abandoned(&self) {
         self.set(ABANDONED);
         self.clear(BODY_UNREAD);

@@ -82,11 +82,11 @@ pub(crate) enum Kind {
     Single,
     /// Puts that are not waited for one by one.
     Ahead,
-    /// So many puts of several threads together.
+    /// Number of puts of several threads together.
     Writers { writers: u64, puts: u64 },
-    /// So many puts in transactions of a size.
+    /// Number of puts in transactions of a size.
     Batches { size: u64, puts: u64 },
-    /// So many puts until `kill -9`, and opening what is left.
+    /// Number of puts until `kill -9`, and opening what is left.
     Kill { puts: u64 },
 }
 

@@ -68,7 +68,7 @@ impl DiskFile for MemoryFile {
 
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
-    /// Nobody else can open it.
+    /// Always free: the file has no name to open it by.
     fn try_lock(&self) -> io::Result<()> {
         Ok(())
     }

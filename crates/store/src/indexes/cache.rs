@@ -1,4 +1,4 @@
-//! What is derived from the metadata of an index to answer queries quickly: in memory only, made when
+//! Data derived from the metadata of an index to answer queries quickly: in memory only, made when
 //! it is first needed, bounded for all indexes together. The least used goes first, and comes back
 //! when it is needed again.
 
@@ -41,7 +41,7 @@ pub(crate) struct Entry<T> {
     used: AtomicU64,
     /// All that it takes.
     bytes: AtomicUsize,
-    /// What it takes without what is derived.
+    /// Bytes of the entry without its derived data.
     own_bytes: usize,
 }
 
@@ -55,7 +55,7 @@ impl<T: Derived> Cache<T> {
         self.bytes_max
     }
 
-    /// What is derived from `key`; empty when it is new.
+    /// Data derived from `key`; empty when it is new.
     pub(crate) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
         let mut entries = self.entries.lock();
         let keys = entries.entry(id).or_default();

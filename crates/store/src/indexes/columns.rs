@@ -28,7 +28,7 @@ const ABSENT: u32 = 1;
 /// The first value.
 const FIRST: u32 = 2;
 
-/// What a value costs beside its texts, with its place in the table.
+/// Bytes of a value beside its texts, with its place in the table.
 const VALUE_BYTES: usize = 96;
 
 /// The values of one metadata key.
@@ -277,7 +277,7 @@ impl Scope<'_> {
 /// Fewer than one in so many vectors are looked up one by one; for more, all records are read.
 const FEW: usize = 8;
 
-/// What came of applying a filter.
+/// Result of applying a filter.
 enum Outcome {
     Selected(SlotSet),
     /// Vectors were replaced meanwhile.

@@ -18,7 +18,7 @@ pub enum Filter {
     Key {
         /// The key.
         key: String,
-        /// How its value should be.
+        /// Condition on its value.
         condition: Condition,
     },
 }
@@ -38,7 +38,7 @@ pub enum Condition {
     NotIn(Vec<Scalar>),
     /// A text that begins with this one, to the letter. Only with [`IndexMode::Enhanced`].
     StartsWith(String),
-    /// Whether there is a value.
+    /// Existence of a value.
     Exists(bool),
 }
 
@@ -67,7 +67,7 @@ impl Relation {
 }
 
 impl Condition {
-    /// Whether a value, or none, is as it should be.
+    /// `true` when a value, or its absence, meets the condition.
     #[must_use]
     pub fn matches(&self, value: Option<&MetadataValue>) -> bool {
         let scalars = value.map_or(&[][..], MetadataValue::scalars);
@@ -93,7 +93,7 @@ impl Condition {
 }
 
 impl Filter {
-    /// Whether a vector with this metadata may be found.
+    /// `true` when the filter accepts a vector with this metadata.
     #[must_use]
     pub fn matches(&self, metadata: &Metadata) -> bool {
         match self {

@@ -21,13 +21,13 @@ pub struct Index {
     pub created_ms: u64,
     /// Elements of a vector.
     pub dimension: u32,
-    /// How vectors are compared.
+    /// Distance by which vectors are compared.
     pub metric: DistanceMetric,
     /// Metadata keys that filters do not know.
     pub non_filterable: Vec<String>,
     /// Metadata keys whose words can be searched for.
     pub text_search: Vec<TextSearch>,
-    /// How queries are answered.
+    /// Mode in which queries are answered.
     pub mode: IndexMode,
     /// As it was asked for.
     pub encryption: Option<Encryption>,

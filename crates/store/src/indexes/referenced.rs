@@ -25,7 +25,7 @@ pub(crate) struct Referenced {
 pub(crate) struct Moment {
     pub(crate) slots: Arc<SlotSet>,
     pub(crate) version: Version,
-    /// How often slots had been given back.
+    /// Number of times that slots had been given back.
     pub(crate) removals: u64,
     /// All of the slots, and all that ever were, are below.
     pub(crate) end: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Version {
 struct State {
     slots: Arc<SlotSet>,
     version: Version,
-    /// How often slots were given back.
+    /// Number of times that slots were given back.
     removals: u64,
     end: u32,
     /// Removed by a commit whose predecessor has not yet added them.

@@ -16,12 +16,12 @@ use crate::error::StoreError;
 use crate::meta::vector::TextSearch;
 use crate::meta::vector_metadata::Metadata;
 
-/// How quickly more of the same word counts less. The usual value.
+/// BM25's `k1`, the saturation of repeated words. The usual value.
 const SATURATION: f64 = 1.2;
-/// How much long texts count less. The usual value.
+/// BM25's `b`, the normalisation by length. The usual value.
 const LENGTH_WEIGHT: f64 = 0.75;
 
-/// What a word and what a text cost beside their bytes.
+/// Memory of a word and of a text beside their bytes.
 const WORD_BYTES: usize = 96;
 const POSTING_BYTES: usize = size_of::<Posting>();
 const DOCUMENT_BYTES: usize = size_of::<Document>() + 4;
@@ -68,7 +68,7 @@ struct Candidate {
     counts: Vec<(usize, u32)>,
 }
 
-/// What all texts have in common.
+/// Statistics over all texts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
     documents: u64,

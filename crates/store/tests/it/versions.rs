@@ -12,7 +12,7 @@ use crate::harness::*;
 /// A version: its id, and its body, of a delete marker none.
 type Version = (VersionId, Option<Vec<u8>>);
 
-/// What the versions of a key are to be, newest first.
+/// Expected versions of a key, newest first.
 #[derive(Clone, Debug, Default)]
 struct Model {
     versions: Vec<Version>,
