@@ -1,6 +1,5 @@
-//! Data derived from the metadata of an index to answer queries quickly: in memory only, made when
-//! it is first needed, bounded for all indexes together. The least used goes first, and comes back
-//! when it is needed again.
+//! A least-recently-used cache of data derived from the metadata of an index: in memory only, computed
+//! on demand, with one limit for all indexes together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,16 +10,16 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::name::IndexId;
 
-/// Something that is derived from the metadata of the vectors of an index.
+/// Data derived from the metadata of the vectors of an index.
 pub(crate) trait Derived: Default {
     /// Bytes of memory that it takes.
     fn bytes(&self) -> usize;
 
-    /// Forgets slots that are about to get other vectors.
+    /// Removes slots that are about to get other vectors.
     fn forget(&mut self, slots: &[Slot]);
 }
 
-/// By index and metadata key.
+/// Derived data by index and metadata key.
 #[derive(Debug)]
 pub(crate) struct Cache<T> {
     bytes_max: usize,
@@ -28,8 +27,8 @@ pub(crate) struct Cache<T> {
     entries: Mutex<HashMap<IndexId, Keys<T>>>,
 }
 
-/// What an entry costs beside its key and what is derived: without it, entries of small indexes would
-/// be kept without end.
+/// Allowance for an entry beside its key and its derived data. Without it, entries of empty indexes would
+/// count almost nothing and accumulate.
 const ENTRY_BYTES: usize = 512;
 
 type Keys<T> = HashMap<String, Arc<Entry<T>>>;
@@ -37,9 +36,9 @@ type Keys<T> = HashMap<String, Arc<Entry<T>>>;
 #[derive(Debug, Default)]
 pub(crate) struct Entry<T> {
     pub(crate) derived: RwLock<T>,
-    /// When it was last used, by the clock of the cache.
+    /// Clock value of the last use.
     used: AtomicU64,
-    /// All that it takes.
+    /// Memory of the entry, as last reported to [`Cache::grown`].
     bytes: AtomicUsize,
     /// Bytes of the entry without its derived data.
     own_bytes: usize,
@@ -50,12 +49,12 @@ impl<T: Derived> Cache<T> {
         Self { bytes_max, clock: AtomicU64::new(0), entries: Mutex::default() }
     }
 
-    /// What one of them may take at most.
+    /// Limit of the cache, and so of each entry, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
         self.bytes_max
     }
 
-    /// Data derived from `key`; empty when it is new.
+    /// The entry of `key`; its data is empty if the entry is new.
     pub(crate) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
         let mut entries = self.entries.lock();
         let keys = entries.entry(id).or_default();
@@ -73,8 +72,8 @@ impl<T: Derived> Cache<T> {
         entry
     }
 
-    /// To be called when one has grown to `bytes`: drops others, the least used first, until all of
-    /// them fit.
+    /// Records that the data of `entry` has grown to `bytes`, and evicts the least recently used entries
+    /// until all fit.
     pub(crate) fn grown(&self, entry: &Entry<T>, bytes: usize) {
         entry.bytes.store(entry.own_bytes + bytes, Ordering::Relaxed);
         let mut entries = self.entries.lock();
@@ -107,8 +106,8 @@ impl<T: Derived> Cache<T> {
         self.entries.lock().remove(&id);
     }
 
-    /// To be called before records name new slots, which no reader knows: what was derived from former
-    /// vectors there no longer holds.
+    /// Removes slots from all data of an index. Call it before records reference new vectors in them: no
+    /// reader uses the slots at that time, and what was derived from their former vectors is stale.
     pub(crate) fn forget(&self, id: IndexId, slots: &[Slot]) {
         let of_index: Vec<Arc<Entry<T>>> = match self.entries.lock().get(&id) {
             Some(keys) => keys.values().cloned().collect(),

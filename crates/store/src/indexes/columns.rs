@@ -1,9 +1,9 @@
-//! Filters become sets of slots.
+//! Filters evaluated on dictionary-encoded columns; the result is a set of slots.
 //!
-//! For each metadata key that filters ask for there is a column: a number a slot that says which of the
-//! values that occur it has. A condition is then decided once a value, not once a vector. What is in a
-//! slot never changes while readers can see it, so a column only has to learn about new slots: the next
-//! query with that key does that.
+//! Each metadata key that filters use has a column with one code a slot, the number of its value among
+//! the distinct values. A condition is then evaluated once for each distinct value, not once for each
+//! vector. The vector in a slot never changes while readers can see it, so columns are only extended: the
+//! next query with that key adds the new slots.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -21,11 +21,11 @@ use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::{Metadata, MetadataValue};
 
-/// Nothing is known of the slot.
+/// The slot has no code yet.
 const UNKNOWN: u32 = 0;
 /// The vector has no value.
 const ABSENT: u32 = 1;
-/// The first value.
+/// Code of the first value.
 const FIRST: u32 = 2;
 
 /// Bytes of a value beside its texts, with its place in the table.
@@ -38,7 +38,7 @@ pub(crate) struct Column {
     values: Vec<MetadataValue>,
     by_hash: HashMap<u64, u32>,
     value_bytes: usize,
-    /// All slots of this version of the index are known.
+    /// Version of the index whose slots all have a code.
     complete_at: Option<Version>,
 }
 
@@ -53,7 +53,7 @@ impl Derived for Column {
                 *code = UNKNOWN;
             }
         }
-        // Values that nobody has any more must not gather.
+        // Values that no vector has any more stay in the dictionary. Start again once they dominate.
         if self.values.len() > 2 * self.codes.len() + 1024 {
             *self = Self::default();
         }
@@ -84,7 +84,7 @@ impl Column {
         {
             return *code;
         }
-        // Two values of one hash get new codes each time, which costs memory and nothing else.
+        // A value that collides with another one gets a new code each time, which only costs memory.
         let code = self.values.len() as u32 + FIRST;
         self.by_hash.insert(hash, code);
         self.value_bytes += VALUE_BYTES + value.bytes() + value.scalars().len() * 32;
@@ -92,7 +92,7 @@ impl Column {
         code
     }
 
-    /// The slots of `slots` whose value is as it should be.
+    /// The slots of `slots` whose value meets the condition.
     fn select(&self, slots: &SlotSet, condition: &Condition) -> SlotSet {
         let mut allowed = vec![false, condition.matches(None)];
         allowed.extend(self.values.iter().map(|value| condition.matches(Some(value))));
@@ -104,7 +104,8 @@ fn hash(value: &MetadataValue) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(crate::meta::record::encode(1, value))
 }
 
-/// Where a filter is applied.
+/// The state that filters and text searches are evaluated on: an index, a snapshot of its records, and
+/// the slots of one moment.
 pub(crate) struct Scope<'scope> {
     pub(crate) index: &'scope Index,
     pub(crate) snapshot: &'scope Snapshot,
@@ -112,7 +113,7 @@ pub(crate) struct Scope<'scope> {
 }
 
 impl Scope<'_> {
-    /// The slots that a filter allows; `None` when vectors were replaced meanwhile.
+    /// The slots that a filter accepts; `None` if vectors were replaced meanwhile.
     pub(crate) fn select(
         &self,
         filter: &Filter,
@@ -185,7 +186,7 @@ impl Scope<'_> {
         Ok(Outcome::Selected(slots))
     }
 
-    /// Learns about the slots that the column does not know.
+    /// Adds codes for the slots that have none.
     fn complete(
         &self,
         column: &mut Column,
@@ -215,7 +216,8 @@ impl Scope<'_> {
     }
 
     /// Calls `visit` with the metadata of each of `wanted`, and perhaps of others of `slots`, until it
-    /// returns `false`. Tells whether all were there.
+    /// returns `false`. The result is `false` if a wanted slot has no record: its vector was replaced
+    /// meanwhile.
     pub(crate) fn visit(
         &self,
         wanted: &[Slot],
@@ -259,8 +261,8 @@ impl Scope<'_> {
         Ok(missing.is_empty())
     }
 
-    /// Without columns, for values that do not fit into memory. `None` when vectors were replaced
-    /// meanwhile.
+    /// Evaluates the filter on every record, for columns that do not fit into memory. `None` if vectors
+    /// were replaced meanwhile.
     pub(crate) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
         let all: Vec<Slot> = self.moment.slots.iter().collect();
         let mut selected = SlotSet::new();
@@ -274,7 +276,7 @@ impl Scope<'_> {
     }
 }
 
-/// Fewer than one in so many vectors are looked up one by one; for more, all records are read.
+/// Below one vector in this many, records are looked up one by one; otherwise all are scanned.
 const FEW: usize = 8;
 
 /// Result of applying a filter.

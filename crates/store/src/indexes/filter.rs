@@ -7,14 +7,14 @@ use crate::error::StoreError;
 use crate::meta::vector::IndexMode;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
 
-/// Which vectors a query may find.
+/// Condition on the metadata of the vectors that a query may return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
-    /// Those that all of these allow.
+    /// Vectors that all of these accept; without filters, every vector.
     All(Vec<Filter>),
-    /// Those that any of these allows.
+    /// Vectors that any of these accepts.
     Any(Vec<Filter>),
-    /// Those whose value of a metadata key is as it should be.
+    /// Vectors whose value of a metadata key meets a condition.
     Key {
         /// The key.
         key: String,
@@ -23,7 +23,9 @@ pub enum Filter {
     },
 }
 
-/// How the value of a metadata key should be. A list is as it should be when any of its elements is.
+/// Condition on the value of a metadata key. A list meets it if any of its elements does;
+/// [`Condition::NotEqual`] and [`Condition::NotIn`] are the negations of `Equal` and `In`, so no element
+/// may be among the values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// This value.
@@ -36,7 +38,7 @@ pub enum Condition {
     In(Vec<Scalar>),
     /// None of these values, or no value at all.
     NotIn(Vec<Scalar>),
-    /// A text that begins with this one, to the letter. Only with [`IndexMode::Enhanced`].
+    /// A text with this prefix, byte for byte. Only with [`IndexMode::Enhanced`].
     StartsWith(String),
     /// Existence of a value.
     Exists(bool),
@@ -103,7 +105,7 @@ impl Filter {
         }
     }
 
-    /// Refuses keys that filters do not know, and conditions that `mode` does not.
+    /// Refuses non-filterable keys, and conditions that `mode` does not support.
     pub(crate) fn check(&self, index: &Index, mode: IndexMode) -> Result<(), StoreError> {
         match self {
             Self::All(filters) | Self::Any(filters) => {

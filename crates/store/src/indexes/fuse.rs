@@ -1,14 +1,15 @@
-//! One ranking out of several.
+//! Reciprocal rank fusion: one ranking out of several.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use liteio_vector::Slot;
 
-/// How little the first places stand out. The usual value of reciprocal rank fusion.
+/// Constant `k` of reciprocal rank fusion: the larger, the less the first ranks stand out. 60 is the value
+/// of Cormack, Clarke and Büttcher (SIGIR 2009).
 const RANK_CONSTANT: f64 = 60.0;
 
-/// A slot with its score: the more, the better.
+/// A slot with its score; higher is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) slot: Slot,
@@ -23,7 +24,7 @@ impl Scored {
     }
 }
 
-/// A slot that was found, with what is known of it.
+/// A result: a slot with its score, distance and text scores.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ranked {
     pub(crate) scored: Scored,
@@ -55,7 +56,8 @@ pub(crate) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
         ..Ranked::new(Scored { slot, score: -distance })
     };
     let mut ranked: Vec<Ranked> = neighbours.into_iter().map(ranked).collect();
-    // They were ordered by what distances are computed from, which tells more of them apart.
+    // The search ordered them by the values that distances are computed from, which are more precise:
+    // some distances are equal, and those go by slot.
     ranked.sort_unstable_by(|left, right| left.scored.order(&right.scored));
     ranked
 }
@@ -63,7 +65,7 @@ pub(crate) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
 /// The scores of several texts, added.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    /// 0 for those that were not found: every score is greater.
+    /// 0 for slots that were not found: every score is greater.
     by_slot: Vec<f64>,
 }
 

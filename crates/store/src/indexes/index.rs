@@ -6,7 +6,7 @@ use crate::kv::Read;
 use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, IndexRecord, TextSearch};
 use crate::name::{BucketId, IndexId};
 
-/// An index, as it was when it was asked for.
+/// An index, as its record was when it was read. Operations check that the index still exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
     /// The name of its vector bucket.
@@ -17,19 +17,19 @@ pub struct Index {
     pub name: VectorName,
     /// Its number in records and file names.
     pub id: IndexId,
-    /// When it was created, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
     /// Elements of a vector.
     pub dimension: u32,
     /// Distance by which vectors are compared.
     pub metric: DistanceMetric,
-    /// Metadata keys that filters do not know.
+    /// Metadata keys that filters may not use.
     pub non_filterable: Vec<String>,
     /// Metadata keys whose words can be searched for.
     pub text_search: Vec<TextSearch>,
     /// Mode in which queries are answered.
     pub mode: IndexMode,
-    /// As it was asked for.
+    /// Encryption settings of the request, or of the vector bucket.
     pub encryption: Option<Encryption>,
 }
 

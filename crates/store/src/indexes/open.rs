@@ -19,11 +19,11 @@ use crate::name::IndexId;
 #[derive(Debug)]
 pub(crate) struct Vectors {
     entries: Mutex<HashMap<IndexId, Arc<Entry>>>,
-    /// More than these are not kept open, if others are idle.
+    /// Above this number the idle index that was used least recently is closed.
     open_max: usize,
-    /// Counts uses and openings.
+    /// Logical clock: counts uses and openings.
     pub(crate) clock: AtomicU64,
-    /// The store is closing: none is opened any more.
+    /// Set when the store closes; no index is opened after that.
     pub(crate) is_closed: AtomicBool,
     pub(crate) columns: Cache<Column>,
     pub(crate) texts: Cache<TextIndex>,
@@ -33,11 +33,11 @@ pub(crate) struct Vectors {
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) open: Mutex<Option<Arc<OpenIndex>>>,
-    /// When it was last asked for, by the clock.
+    /// Clock value of the last use.
     used: AtomicU64,
 }
 
-/// An index whose files are open. It is not closed while somebody holds it.
+/// An index whose files are open. It is not closed while a request holds it.
 #[derive(Debug)]
 pub(crate) struct OpenIndex {
     pub(crate) vectors: VectorIndex,
@@ -46,7 +46,8 @@ pub(crate) struct OpenIndex {
 }
 
 impl Vectors {
-    /// For a store with files, or for one whose vectors are in its open indexes and nowhere else.
+    /// `has_files` is `false` for a store in memory: its vectors exist only in the open indexes, so none
+    /// is closed to make room.
     pub(crate) fn new(has_files: bool) -> Self {
         Self {
             entries: Mutex::default(),
@@ -72,7 +73,8 @@ impl Vectors {
         if let Some((id, idle)) = idle {
             idle.close();
             let mut entries = self.entries.lock();
-            // Unless somebody has come for it meanwhile, and has opened it again or is about to.
+            // Not if another thread has taken the entry meanwhile, and opened it again or is about to.
+            // The two references are those of the table and of this function.
             let is_alone = Arc::strong_count(&idle) == 2 && idle.is_closed();
             if is_alone && entries.get(&id).is_some_and(|it| Arc::ptr_eq(it, &idle)) {
                 entries.remove(&id);
@@ -81,8 +83,8 @@ impl Vectors {
         entry
     }
 
-    /// Closes an index that is about to be deleted; those who still work with it see its files until
-    /// they are done.
+    /// Closes an index that is about to be deleted. Requests that hold it keep its files open until they
+    /// end.
     pub(crate) fn forget(&self, id: IndexId) {
         self.columns.remove_index(id);
         self.texts.remove_index(id);
@@ -93,7 +95,7 @@ impl Vectors {
         }
     }
 
-    /// Closes all, and saves what makes the next opening quick.
+    /// Closes all indexes, and saves their codes, so that the next opening need not compute them.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         let entries = std::mem::take(&mut *self.entries.lock());
@@ -106,7 +108,7 @@ impl Vectors {
 }
 
 impl Entry {
-    /// `true` while nobody works with the index, opens it or closes it.
+    /// `true` while no request uses the index, opens it or closes it.
     fn is_idle(&self) -> bool {
         self.open.try_lock().is_some_and(|open| is_unused(open.as_ref()))
     }
@@ -115,19 +117,20 @@ impl Entry {
         self.open.try_lock().is_some_and(|open| open.is_none())
     }
 
-    /// Closes the index unless somebody works with it.
+    /// Closes the index unless a request uses it.
     fn close(&self) {
         let Some(mut open) = self.open.try_lock() else { return };
         if is_unused(open.as_ref())
             && let Some(open) = open.take()
         {
-            // With the entry locked, so that the files are opened only after they were closed.
+            // With the entry locked, so that the files are not opened again before they are closed.
             open.save();
         }
     }
 }
 
-/// Only with its entry locked, without which nobody begins to work with it.
+/// `true` if no request holds the index. Call it with the entry locked: requests take the index under
+/// the same lock.
 fn is_unused(open: Option<&Arc<OpenIndex>>) -> bool {
     open.is_none_or(|open| Arc::strong_count(open) == 1)
 }
@@ -139,7 +142,7 @@ impl OpenIndex {
     }
 
     fn save(&self) {
-        // Without them the next opening makes them again.
+        // A failure is harmless: the next opening computes the codes again.
         let _ = self.vectors.save_codes();
     }
 }

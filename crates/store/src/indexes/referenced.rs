@@ -1,9 +1,9 @@
-//! Which slots of an index belong to a vector.
+//! The slots of an index that committed records reference, in memory.
 //!
-//! A search sees the slots of one moment, but not the elements of those that were given back while it
-//! ran, and between a commit and its publication the key space is ahead of the slots. Whoever searched
-//! notices both, and searches again. Should others never stop replacing vectors,
-//! [`Referenced::hold`] stops them for the time of a search.
+//! A search works on the slots of one [`Moment`]. It does not see the elements of slots that are freed
+//! while it runs, and between a commit and its publication the key space is ahead of these slots. A
+//! search detects both and starts again. Under constant writes it would starve, so after some attempts it
+//! blocks commits with [`Referenced::hold`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use liteio_vector::{Slot, SlotSet};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The slots that committed records name, in memory. A slot is added and removed once between two
-/// uses, by the writers of the two commits, who may come in either order.
+/// The referenced slots. Each use of a slot adds it once and removes it once, by two commits, whose
+/// publications may arrive in either order.
 #[derive(Debug, Default)]
 pub(crate) struct Referenced {
     state: Mutex<State>,
-    /// Read from before a commit until its publication.
+    /// Held for reading from before a commit until its publication.
     commits: RwLock<()>,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct Referenced {
 pub(crate) struct Moment {
     pub(crate) slots: Arc<SlotSet>,
     pub(crate) version: Version,
-    /// Number of times that slots had been given back.
+    /// Publications so far that freed slots.
     pub(crate) removals: u64,
-    /// All of the slots, and all that ever were, are below.
+    /// One past the highest slot ever referenced.
     pub(crate) end: u32,
 }
 
-/// Another one for every set of slots, also when an index was closed and opened again.
+/// Identifies a set of slots. Never repeats, even if the index is closed and opened again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     opening: u64,
@@ -42,15 +42,15 @@ pub(crate) struct Version {
 struct State {
     slots: Arc<SlotSet>,
     version: Version,
-    /// Number of times that slots were given back.
+    /// Publications so far that freed slots.
     removals: u64,
     end: u32,
-    /// Removed by a commit whose predecessor has not yet added them.
+    /// Slots whose removal was published before their addition.
     removed_early: HashSet<Slot>,
 }
 
 impl Referenced {
-    /// The slots at the opening of an index, whose number is no other opening's.
+    /// The slots at the opening of an index; `opening` is unique among openings.
     pub(crate) fn new(slots: SlotSet, opening: u64) -> Self {
         let version = Version { opening, changes: 0 };
         let end = slots.iter().last().map_or(0, |slot| slot.number() + 1);
@@ -66,17 +66,18 @@ impl Referenced {
         Moment { slots, version, removals, end }
     }
 
-    /// To be held from before a commit until it is published.
+    /// Guard to hold from before a commit until its publication.
     pub(crate) fn committing(&self) -> RwLockReadGuard<'_, ()> {
         self.commits.read()
     }
 
-    /// Waits for the commits under way, and keeps others from beginning, until dropped.
+    /// Waits for running commits, and blocks new ones until dropped.
     pub(crate) fn hold(&self) -> RwLockWriteGuard<'_, ()> {
         self.commits.write()
     }
 
-    /// Tells what a commit has changed, all at once. Returns the slots that nobody needs any more.
+    /// Publishes the changes of a commit at once. Returns the slots that are neither referenced nor about
+    /// to be added: they can be freed.
     pub(crate) fn publish(&self, added: &[Slot], removed: &[Slot]) -> Vec<Slot> {
         let mut guard = self.state.lock();
         let state = &mut *guard;

@@ -1,7 +1,7 @@
-//! Searching the words of a metadata key, ranked by BM25.
+//! Text search over a metadata key, ranked by Okapi BM25: an inverted index in memory.
 //!
-//! No library: the ones there are know neither slots nor filters nor a limit of memory, and what is
-//! left of them without is this. Stems and word boundaries do come from libraries.
+//! Search libraries bring their own storage, and support neither slots and filters of ours nor a limit of
+//! memory; what remains to be used of one is what is here. Stems and word boundaries come from libraries.
 
 use std::collections::HashMap;
 
@@ -26,11 +26,11 @@ const WORD_BYTES: usize = 96;
 const POSTING_BYTES: usize = size_of::<Posting>();
 const DOCUMENT_BYTES: usize = size_of::<Document>() + 4;
 
-/// Nothing is known of the slot.
+/// The slot is not indexed yet.
 const UNKNOWN: u32 = 0;
 /// The vector has no text.
 const ABSENT: u32 = 1;
-/// The first text.
+/// Code of the first text.
 const FIRST: u32 = 2;
 
 /// The words of one metadata key, and the texts they are in.
@@ -42,7 +42,7 @@ pub(crate) struct TextIndex {
     codes: Vec<u32>,
     forgotten: usize,
     bytes: usize,
-    /// All slots of this version of the index are known.
+    /// Version of the index whose slots are all indexed.
     complete_at: Option<Version>,
 }
 
@@ -61,7 +61,8 @@ struct Document {
     is_forgotten: bool,
 }
 
-/// A text with words of a query, which are counted by their places in that.
+/// A text with words of a query; `counts` has the position of each word in the query, and its
+/// occurrences.
 struct Candidate {
     slot: Slot,
     length: u32,
@@ -189,7 +190,7 @@ impl TextIndex {
 }
 
 impl Scope<'_> {
-    /// The slots in `allowed` with words of `text`, in any order; `None` when vectors were replaced
+    /// The slots in `allowed` with words of `text`, in any order; `None` if vectors were replaced
     /// meanwhile.
     pub(crate) fn search_text(
         &self,
@@ -203,7 +204,7 @@ impl Scope<'_> {
         analyzer.words(text, &mut |word| words.push(word.to_owned()));
         words.sort_unstable();
         words.dedup();
-        // Another language is another index.
+        // The stems depend on the language, so each language has an index of its own.
         let name = format!("{:?} {}", search.language, search.key);
         let entry = cache.get(self.index.id, &name);
         {
@@ -239,7 +240,7 @@ impl Scope<'_> {
         Ok(Some(found))
     }
 
-    /// Without an index, for texts that do not fit into memory.
+    /// Reads every record instead, for texts whose index does not fit into memory.
     fn search_records(
         &self,
         key: &str,

@@ -1,11 +1,11 @@
-//! Slots that no record names any more, and that may not be written yet.
+//! Slots that no record references any more, and that may not be overwritten yet.
 //!
 //! ```text
-//!  in use ──► unused: no record names it ──► free ──► in use, with another vector
-//!          commit                      commit durable,
-//!                                      no reader left
+//!         commit                    commit durable,
+//!         replaces or deletes       no reader left          put
+//!  in use ────────────────► unused ────────────────► free ─────► in use, with another vector
 //! ```
-//! A slot may get another vector only when no crash can bring back a record that names it. At
+//! A slot may get another vector only when no crash can bring back a record that references it. At
 //! [`Durability::Os`](crate::Durability::Os) that takes until the next sync. The next put or delete of
 //! vectors of the index frees the slots whose updates are durable by then.
 

@@ -1,4 +1,4 @@
-//! Texts become words to search for.
+//! Text analysis: word boundaries, lower case, stems.
 
 use frostem::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,13 +6,13 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::meta::vector::Language;
 use crate::meta::vector_metadata::{MetadataValue, Scalar};
 
-/// Longer words are cut: they are no words, and would take memory.
+/// Longer words are cut to this many bytes, to bound the memory of a word.
 const WORD_BYTES_MAX: usize = 128;
 
-/// Takes texts of one language apart.
+/// Analyzer of texts of one language.
 pub(crate) struct Analyzer {
     stemmer: Option<Stemmer>,
-    /// Languages that write without spaces: pairs of characters are the words.
+    /// Bigrams instead of words, for languages that write without spaces.
     by_pairs: bool,
 }
 
@@ -25,7 +25,7 @@ impl Analyzer {
             Some(Language::Portuguese) => Some(Algorithm::Portuguese),
             Some(Language::Italian) => Some(Algorithm::Italian),
             Some(Language::German) => Some(Algorithm::German),
-            // Not `Dutch`, whose stems are other ones than Dutch texts had here so far.
+            // Not `Dutch`: its stems differ from those that earlier versions used.
             Some(Language::Dutch) => Some(Algorithm::DutchPorter),
             Some(Language::Chinese | Language::Japanese | Language::Korean) | None => None,
         };

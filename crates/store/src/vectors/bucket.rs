@@ -25,26 +25,26 @@ pub struct VectorBucket {
     pub name: VectorName,
     /// Its number in records.
     pub id: BucketId,
-    /// When it was created, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// Whose it is.
+    /// Account that created it.
     pub owner: Owner,
-    /// As it was asked for.
+    /// Encryption settings of the request.
     pub encryption: Option<Encryption>,
     /// The mode of indexes that are created from now on.
     pub default_mode: IndexMode,
 }
 
-/// Which vector buckets to list.
+/// Selection of the vector buckets to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListVectorBuckets {
-    /// Names that begin so.
+    /// Prefix of the names.
     pub prefix: String,
-    /// Names behind this one.
+    /// Names after this one, exclusive.
     pub after: Option<String>,
-    /// Those of this owner.
+    /// Only the vector buckets of this owner.
     pub owner_id: Option<String>,
-    /// At most so many.
+    /// Most vector buckets on the page, from 1 to [`LIST_INDEXES_MAX`].
     pub max: usize,
 }
 
@@ -130,7 +130,7 @@ impl Store {
     /// A page of vector buckets.
     ///
     /// # Errors
-    /// When metadata cannot be read.
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn list_vector_buckets(
         &self,
         query: &ListVectorBuckets,

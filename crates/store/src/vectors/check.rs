@@ -1,4 +1,4 @@
-//! What vectors and their metadata may be.
+//! Checks of vectors and their metadata, before anything is stored.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ pub(super) fn count(count: usize, count_max: usize, path: &str) -> Result<(), St
     Err(StoreError::field(path, format!("1 to {count_max} are allowed, there are {count}")))
 }
 
-/// Checks all that is to be put, before anything of it is stored.
+/// Checks a whole request, before anything of it is stored.
 pub(super) fn new_vectors(vectors: &NewVectors, index: &Index) -> Result<(), StoreError> {
     count(vectors.keys.len(), PUT_VECTORS_MAX, "vectors")?;
     let mut seen = HashSet::with_capacity(vectors.keys.len());
@@ -66,7 +66,7 @@ pub(super) fn new_vectors(vectors: &NewVectors, index: &Index) -> Result<(), Sto
     Ok(())
 }
 
-/// Checks a vector for an index: dimension, finite elements, and a direction for cosines.
+/// Checks a vector for an index: dimension, finite elements, and for cosine distances a norm above zero.
 pub(super) fn elements(
     vector: &[f32],
     index: &Index,

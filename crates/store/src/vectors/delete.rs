@@ -11,7 +11,7 @@ use crate::pending::Committed;
 use crate::store::Store;
 
 impl Store {
-    /// Deletes vectors; keys that are not there are fine. All of them, or none.
+    /// Deletes vectors, all of them or none. Keys without a vector are ignored.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`].

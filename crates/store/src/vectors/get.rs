@@ -11,37 +11,37 @@ use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 use crate::store::Store;
 
-/// So often is a request started again because vectors were replaced while it ran: then those who
-/// replace them wait.
+/// Optimistic attempts of a request: it starts again if vectors were replaced while it ran. Later
+/// attempts block commits.
 const FREE_ATTEMPTS: usize = 4;
 
-/// What is still inconsistent then is damaged.
+/// All attempts. An inconsistency that persists while no commit runs is damage.
 const ATTEMPTS_MAX: usize = FREE_ATTEMPTS + 2;
 
-/// Which vectors, and what of them.
+/// Selection of vectors by key, and of the parts to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetVectors {
     /// Their keys.
     pub keys: Vec<String>,
-    /// Whether their elements are wanted.
+    /// Returns the elements, too.
     pub with_elements: bool,
-    /// Whether their metadata is wanted.
+    /// Returns the metadata, too.
     pub with_metadata: bool,
 }
 
-/// A vector, as far as it was asked for.
+/// A vector, with the requested parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredVector {
     /// Its key.
     pub key: String,
-    /// Its elements.
+    /// Its elements, if requested.
     pub elements: Option<Vec<f32>>,
-    /// Its metadata.
+    /// Its metadata, if requested.
     pub metadata: Option<Metadata>,
 }
 
 impl Store {
-    /// The vectors of some keys, in the order of the keys. Those that are not there are left out.
+    /// The vectors of some keys, in the order of the keys. Keys without a vector are left out.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when the
@@ -76,7 +76,7 @@ impl Store {
         })
     }
 
-    /// Runs `attempt` with a view until it has seen slots and records that fit together.
+    /// Runs `attempt` with a new view each time, until its slots and records are consistent.
     pub(super) fn consistently<T>(
         &self,
         open: &OpenIndex,
@@ -84,7 +84,8 @@ impl Store {
     ) -> Result<T, StoreError> {
         for number in 0..ATTEMPTS_MAX {
             let _held = (number >= FREE_ATTEMPTS).then(|| open.referenced.hold());
-            // First: what is replaced from here on keeps its slot until the view is gone.
+            // The view comes before the snapshot: a slot that is freed from here on is not overwritten
+            // while the view lives.
             let view = open.vectors.slots().view();
             if let Some(result) = attempt(&view)? {
                 return Ok(result);

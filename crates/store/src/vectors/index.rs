@@ -20,31 +20,31 @@ use crate::pending::{Committed, Pending};
 use crate::process::WakeReclaimer;
 use crate::store::Store;
 
-/// What an index is created with.
+/// Options of a new index.
 #[derive(Clone, Debug)]
 pub struct CreateIndex {
     /// Elements of a vector.
     pub dimension: u32,
-    /// How vectors are compared.
+    /// Distance by which vectors are compared.
     pub metric: DistanceMetric,
-    /// Metadata keys that filters do not know.
+    /// Metadata keys that filters may not use.
     pub non_filterable: Vec<String>,
     /// Metadata keys whose words can be searched for.
     pub text_search: Vec<TextSearch>,
-    /// If not that of the vector bucket.
+    /// Encryption settings; `None` takes those of the vector bucket.
     pub encryption: Option<Encryption>,
     /// Tags of the index.
     pub tags: Vec<(String, String)>,
 }
 
-/// Which indexes to list.
+/// Selection of the indexes to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListIndexes {
-    /// Names that begin so.
+    /// Prefix of the names.
     pub prefix: String,
-    /// Names behind this one.
+    /// Names after this one, exclusive.
     pub after: Option<String>,
-    /// At most so many.
+    /// Most indexes on the page, from 1 to [`LIST_INDEXES_MAX`].
     pub max: usize,
 }
 
@@ -220,7 +220,8 @@ impl Store {
         Ok(page)
     }
 
-    /// Deletes an index with all its vectors. They are gone at once; their space is given back later.
+    /// Deletes an index with all its vectors. They become invisible at once; the reclaimer removes files
+    /// and records later.
     ///
     /// Fails with [`StoreError::NoSuchIndex`].
     pub fn delete_index(&self, index: &Index) -> Pending<()> {
@@ -249,7 +250,7 @@ impl Store {
         })
     }
 
-    /// Lets the words of more metadata keys be searched for.
+    /// Enables text search for more metadata keys.
     ///
     /// Fails with [`StoreError::NoSuchIndex`], [`StoreError::TextSearchExists`] or
     /// [`StoreError::InvalidField`].
@@ -271,7 +272,7 @@ impl Store {
         })
     }
 
-    /// Ends the search for words in metadata keys.
+    /// Disables text search for metadata keys.
     ///
     /// Fails with [`StoreError::NoSuchIndex`] or [`StoreError::InvalidField`].
     pub fn remove_text_search(&self, index: &Index, keys: Vec<String>) -> Pending<()> {

@@ -13,8 +13,8 @@ use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::store::Store;
 
-/// One of several disjoint parts of an index, which are listed side by side. A key always belongs to
-/// the same part.
+/// One segment of a parallel listing: the keys whose CRC-64/NVME modulo `count` is `index`. A key always
+/// belongs to the same segment of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     index: u32,
@@ -25,7 +25,7 @@ impl Segment {
     /// The whole index.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Part `index` of `count`.
+    /// Segment `index` of `count`.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`].
@@ -47,18 +47,18 @@ impl Segment {
     }
 }
 
-/// Which vectors to list, and what of them.
+/// Selection of the vectors to list, and of the parts to return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListVectors {
-    /// Keys behind this one.
+    /// Keys after this one, exclusive.
     pub after: Option<String>,
-    /// Of this part.
+    /// Segment of the parallel listing.
     pub segment: Segment,
-    /// At most so many.
+    /// Most vectors on the page, from 1 to [`LIST_VECTORS_MAX`].
     pub max: usize,
-    /// Whether their elements are wanted.
+    /// Returns the elements, too.
     pub with_elements: bool,
-    /// Whether their metadata is wanted.
+    /// Returns the metadata, too.
     pub with_metadata: bool,
 }
 

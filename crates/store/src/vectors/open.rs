@@ -17,7 +17,7 @@ use crate::store::Store;
 const DIRECTORY: &str = "vectors";
 
 impl Store {
-    /// The files of an index, opened if they are not.
+    /// The files of an index, opened if necessary.
     ///
     /// # Errors
     /// [`StoreError::NoSuchIndex`] when it was deleted, or why its files cannot be opened.
@@ -28,10 +28,11 @@ impl Store {
             return Ok(Arc::clone(open));
         }
         if self.inner.vectors.is_closed.load(Ordering::Acquire) {
-            // Somebody may still work with the files that were closed.
+            // A request may still hold the closed files; two openings must not write the same ones.
             return Err(StoreError::Closed);
         }
-        // With the entry locked: whoever deletes the files has committed before, and locks it after.
+        // Read with the entry locked. DeleteIndex commits first and locks the entry before it removes the
+        // files, so either the record is missing here or the files stay until the entry is unlocked.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
@@ -71,9 +72,10 @@ fn open_files(
     };
     let path = path(index.id);
     let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
-        // It is made when it is first needed.
+        // Slot files are created at the first use of an index.
         Err(VectorError::NotThere { .. }) if used.is_empty() => {
-            // Not before its record is durable: a power cut would leave it to another index.
+            // Only after the index's record is durable. A power cut could undo the record otherwise, and
+            // another index of the same number would find this file.
             store.sync_rest()?;
             disk.create_dir(DIRECTORY)?;
             disk.sync_dir("")?;
@@ -84,11 +86,12 @@ fn open_files(
     let slots = vectors.slots();
     let end = used.iter().last().map_or(0, |slot| slot.number() + 1);
     if end > slots.slot_count() {
-        // The file was damaged. What it lost is told by the CRCs; what is new goes behind it.
+        // The file is damaged: records reference slots behind its end. Reads of the lost slots fail by
+        // their CRC, and new vectors go behind them.
         slots.ensure_slots(end)?;
         slots.commit(Durability::Fsync)?;
     }
-    // After the snapshot, so that what it no longer names is covered.
+    // Asked after the snapshot, so that the position covers every update in the snapshot.
     let unsynced = store.unsynced()?;
     let unnamed = || (0..slots.slot_count()).map(Slot::new).filter(|slot| !used.contains(*slot));
     let unused = match unsynced {
@@ -101,7 +104,7 @@ fn open_files(
     Ok(OpenIndex { unused, ..OpenIndex::with(vectors, used, opening) })
 }
 
-/// The slots that records name.
+/// The slots that records reference.
 pub(super) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, StoreError> {
     let prefix = space::vector_slots_of(id);
     let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;

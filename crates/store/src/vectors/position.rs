@@ -1,4 +1,4 @@
-//! Where a page of results ended.
+//! The end of a page of results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,10 @@ use liteio_vector::Slot;
 use crate::error::StoreError;
 use crate::indexes::fuse::{Ranked, Scored};
 
-/// Where a page of results ended, as a text for whoever asks for the next one. It names the last result
-/// with its rank, not its place: what is written between pages moves others. By distance alone none of
-/// them is then there twice; with texts every write changes other scores.
+/// The end of a page of results, as a text that the request for the next page hands back. It holds score
+/// and slot of the last result, not its place in the order, because writes between two pages shift places.
+/// A search by distance alone then returns no result twice. With texts it may: BM25 depends on statistics
+/// over all texts, so every write changes all scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryPosition {
     /// The results of all pages so far.
@@ -25,7 +26,7 @@ impl QueryPosition {
         Self { returned: returned + count, last: last.scored }
     }
 
-    /// Leaves of all results those that are still to come.
+    /// Removes the results of earlier pages.
     pub(super) fn skip(&self, ranked: &mut Vec<Ranked>, top_k: usize) {
         let end = ranked.partition_point(|found| self.last.order(&found.scored).is_ge());
         ranked.drain(..end);

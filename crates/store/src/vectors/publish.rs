@@ -1,4 +1,4 @@
-//! Telling readers of a commit, and giving back the slots that it replaced.
+//! Publishing a commit to searches, and freeing the slots that it replaced.
 
 use liteio_vector::Slot;
 
@@ -7,8 +7,9 @@ use crate::indexes::OpenIndex;
 use crate::store::Store;
 
 impl Store {
-    /// Tells readers what an acknowledged commit has changed, and gives back the slots that nobody
-    /// needs any more.
+    /// Makes an acknowledged commit visible to searches, and frees the slots that it replaced: at once if
+    /// every update is durable, otherwise after the sync that makes this one durable. Before it, a crash
+    /// can bring back a record that references the old slot.
     pub(super) fn publish_vectors(
         &self,
         open: &OpenIndex,
@@ -28,7 +29,7 @@ impl Store {
         }
     }
 
-    /// Gives back the slots whose time has come.
+    /// Frees the waiting slots whose updates are durable by now.
     pub(super) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
         loop {
             let durable = {

@@ -19,7 +19,7 @@ pub struct NewVectors {
     pub metadata: Vec<Metadata>,
     /// The elements of all, one vector after the other.
     pub elements: Vec<f32>,
-    /// Where each ends in `elements`.
+    /// End of each vector in `elements`: one past its last element.
     pub ends: Vec<usize>,
 }
 
@@ -46,15 +46,15 @@ impl NewVectors {
 }
 
 impl Store {
-    /// Puts vectors; those whose key is there are replaced. All of them, or none: they are durable and
-    /// found by queries when this returns.
+    /// Puts vectors, all of them or none; a vector replaces an older one of its key. When this returns
+    /// they are durable, and queries find them.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`] names the first field that is not valid;
     /// [`StoreError::NoSuchIndex`], [`StoreError::NoSpace`], [`StoreError::Poisoned`].
     ///
     /// # Panics
-    /// When the numbers of keys, metadata and ends differ, which is the caller's mistake.
+    /// If the numbers of keys, metadata and ends differ: a mistake of the caller.
     pub fn put_vectors(&self, index: &Index, vectors: NewVectors) -> Result<(), StoreError> {
         assert!(vectors.is_consistent(), "every vector has a key, metadata and an end");
         check::new_vectors(&vectors, index)?;
@@ -65,7 +65,7 @@ impl Store {
         let written = open.vectors.slots().append_many(&elements)?;
         drop(elements);
         let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
-        // Always to the device: records must not be more durable than what they name.
+        // Synced at `os`, too: a record must not become durable before the elements it references.
         let synced = open.vectors.slots().commit(Durability::Fsync).map_err(StoreError::from);
         self.inner.vectors.columns.forget(index.id, &added);
         self.inner.vectors.texts.forget(index.id, &added);
@@ -75,7 +75,7 @@ impl Store {
             Ok(removed) => removed,
             Err(error) => {
                 if is_certainly_lost(&error) {
-                    // They were never anybody's.
+                    // No record references them, and no search was told of them.
                     open.vectors.slots().free(&added)?;
                 }
                 return Err(error);
@@ -83,7 +83,7 @@ impl Store {
         };
         self.publish_vectors(&open, &added, &removed)?;
         drop(committing);
-        // A search would make them otherwise; that it can is why a failure is none.
+        // Codes ahead of the next search. A failure is harmless: the search computes what is missing.
         let _ = open.vectors.prepare();
         Ok(())
     }
@@ -120,7 +120,8 @@ impl Store {
     }
 }
 
-/// Whether a failed update has left nothing behind for certain.
+/// `true` if a failed update has certainly left no record behind. After any other error its outcome is
+/// open, so its slots stay allocated; the next opening frees those that no record references.
 fn is_certainly_lost(error: &StoreError) -> bool {
     matches!(
         error,

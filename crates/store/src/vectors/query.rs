@@ -22,24 +22,25 @@ use crate::meta::vector::{IndexMode, TextSearch, VectorRecord};
 use crate::meta::vector_metadata::Metadata;
 use crate::store::Store;
 
-/// What to find: the nearest vectors, the best texts, or what is good at both.
+/// A search by distance, by text (BM25), or by both, fused by reciprocal rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorQuery {
     /// The vector whose neighbours are wanted.
     pub vector: Option<Vec<f32>>,
-    /// Words, and the metadata key to look for them.
+    /// Text searches, each over one metadata key.
     pub texts: Vec<QueryText>,
-    /// How many results, of all pages together.
+    /// Most results of all pages together, from 1 to [`TOP_K_MAX`].
     pub top_k: usize,
-    /// Only these. Applied before the search, so `top_k` results come back whenever so many match.
+    /// Condition on metadata. Applied before the search, so `top_k` results come back whenever so many
+    /// vectors match.
     pub filter: Option<Filter>,
-    /// If not that of the index.
+    /// Mode of the query; `None` takes that of the index.
     pub mode: Option<IndexMode>,
-    /// Whether the metadata of the results is wanted.
+    /// Returns the metadata of the results, too.
     pub with_metadata: bool,
-    /// Whether the scores of the texts are wanted.
+    /// Returns the scores of the texts, too.
     pub with_scores: bool,
-    /// Only what comes after this page of the same query.
+    /// End of the previous page of the same query.
     pub after: Option<QueryPosition>,
 }
 
@@ -115,29 +116,30 @@ impl VectorQuery {
 pub struct Hit {
     /// Its key.
     pub key: String,
-    /// Its distance from the query, if the vector search has found it.
+    /// Its distance from the query, if the vector search found it.
     pub distance: Option<f64>,
-    /// The score of its text by metadata key, for every key that has words of the query, if they were
-    /// asked for.
+    /// BM25 score by metadata key, for every key whose text has words of the query, if
+    /// [`VectorQuery::with_scores`] is set.
     pub text_scores: Vec<(String, f64)>,
-    /// What its places in the vector search and the text searches come to, for a query with both.
+    /// Reciprocal-rank-fusion score of its ranks in the vector search and the text searches, for a query
+    /// with both.
     pub fused: Option<f64>,
     /// Its metadata, if it was asked for.
     pub metadata: Option<Metadata>,
 }
 
 impl Hit {
-    /// What it counts for the end of a page, in bytes.
+    /// Its size towards [`VECTOR_PAGE_BYTES_MAX`], in bytes.
     fn bytes(&self) -> usize {
         let texts: usize = self.text_scores.iter().map(|(key, _)| key.len() + HIT_BYTES).sum();
         HIT_BYTES + self.key.len() + texts + self.metadata.as_ref().map_or(0, Metadata::bytes)
     }
 }
 
-/// What a hit, or the score of a text, counts beside its strings.
+/// Allowance for a hit, or for the score of a text, beside its strings.
 const HIT_BYTES: usize = 64;
 
-/// A page of what was found, the best first.
+/// A page of results, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryAnswer {
     /// The vectors.
@@ -147,9 +149,9 @@ pub struct QueryAnswer {
 }
 
 impl Store {
-    /// The best results of a query, or a page of them: it ends with the result that makes it larger than
-    /// [`VECTOR_PAGE_BYTES_MAX`]. All are of one moment: every put and delete that was acknowledged
-    /// before is seen. The next page is searched for anew, and of another moment.
+    /// The best results of a query, or a page of them: it ends with the result with which it reaches
+    /// [`VECTOR_PAGE_BYTES_MAX`]. One page is one consistent state, which includes every put and delete
+    /// acknowledged before the call. The next page is a new search on a newer state.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when the
@@ -164,7 +166,7 @@ impl Store {
         self.consistently(&open, |view| self.try_query(&open, view, index, query, &searches))
     }
 
-    /// `None` when vectors were replaced meanwhile.
+    /// One attempt; `None` if vectors were replaced meanwhile.
     pub(super) fn try_query(
         &self,
         open: &OpenIndex,
@@ -173,10 +175,12 @@ impl Store {
         query: &VectorQuery,
         searches: &[TextSearch],
     ) -> Result<Option<QueryAnswer>, StoreError> {
-        // Before the snapshot: what is not in that any more is noticed.
+        // Taken before the snapshot: a slot that the snapshot no longer references is then detected by
+        // its missing record. In the other order a vector put in between could be missed unnoticed.
         let moment = open.referenced.now();
         if moment.end > view.slot_count() {
-            // What was put since the view was made may stand for what is in the view no more.
+            // The moment has slots that the view lacks. If they replaced slots of the view, the search
+            // would find neither the old nor the new vector.
             return Ok(None);
         }
         let snapshot = self.snapshot()?;
@@ -186,15 +190,14 @@ impl Store {
         let ranking = Ranking { query, searches, scope, open, view, caches };
         let Some(ranked) = ranking.rank()? else { return Ok(None) };
         if open.referenced.now().removals != moment.removals {
-            // One that was given back meanwhile may have been missed.
+            // The search skips slots that are freed while it runs, so it may have missed one.
             return Ok(None);
         }
         resolve(&snapshot, view, index, query, &ranked)
     }
 }
 
-/// The page that begins with the first of `ranked`; `None` when a slot was given to another vector
-/// meanwhile.
+/// The page that begins with the first of `ranked`; `None` if a slot got another vector meanwhile.
 fn resolve(
     snapshot: &Snapshot,
     view: &View,
@@ -220,7 +223,7 @@ fn resolve(
     Ok(Some(QueryAnswer { hits, next: None }))
 }
 
-/// What is wanted of a slot; `None` when it was given to another vector meanwhile.
+/// The result for a slot, with the requested parts; `None` if the slot got another vector meanwhile.
 fn hit(
     snapshot: &Snapshot,
     view: &View,

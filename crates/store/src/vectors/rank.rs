@@ -1,4 +1,4 @@
-//! The order of what a query finds.
+//! Ranking the results of a query.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::indexes::{OpenIndex, Vectors};
 use crate::limits::FUSED_DEPTH;
 use crate::meta::vector::TextSearch;
 
-/// A query that is being answered.
+/// A query, with the state that it runs on.
 pub(super) struct Ranking<'query> {
     pub(super) query: &'query VectorQuery,
-    /// Of its texts.
+    /// Text searches of the index, one for each text of the query.
     pub(super) searches: &'query [TextSearch],
     pub(super) scope: Scope<'query>,
     pub(super) open: &'query OpenIndex,
@@ -24,8 +24,8 @@ pub(super) struct Ranking<'query> {
 }
 
 impl Ranking<'_> {
-    /// The results that are left after `query.after`, with the scores of all texts if they are wanted;
-    /// `None` when vectors were replaced meanwhile.
+    /// The results after `query.after`, with the scores of all texts if requested; `None` if vectors were
+    /// replaced meanwhile.
     pub(super) fn rank(&self) -> Result<Option<Vec<Ranked>>, StoreError> {
         let query = self.query;
         let filtered = match &query.filter {
@@ -51,7 +51,7 @@ impl Ranking<'_> {
         Ok(is_complete.then_some(ranked))
     }
 
-    /// Those of slots that were given back meanwhile may be missing, which `query_vectors` notices.
+    /// The nearest neighbours. Slots freed meanwhile may be missing, which `try_query` detects.
     fn nearest(
         &self,
         vector: &[f32],
@@ -63,7 +63,7 @@ impl Ranking<'_> {
         Ok(by_distance(found.into_iter().map(|found| (found.slot, found.distance)).collect()))
     }
 
-    /// The best by the sum of the scores of all texts.
+    /// The best results by the sum of their text scores.
     fn best_texts(&self, allowed: &SlotSet) -> Result<Option<Vec<Ranked>>, StoreError> {
         let mut sums = Sums::default();
         for place in 0..self.searches.len() {
@@ -74,7 +74,7 @@ impl Ranking<'_> {
         Ok(Some(ranked.into_iter().map(Ranked::new).collect()))
     }
 
-    /// The best of the neighbours and the texts together.
+    /// Neighbours and text results, fused by reciprocal rank.
     fn hybrid(&self, vector: &[f32], allowed: &SlotSet) -> Result<Option<Vec<Ranked>>, StoreError> {
         let depth = self.query.top_k.max(FUSED_DEPTH);
         let neighbours = self.nearest(vector, depth, allowed)?;
@@ -92,9 +92,9 @@ impl Ranking<'_> {
         self.scope.search_text(search, &wanted.text, allowed, &self.caches.texts)
     }
 
-    /// Adds the scores of every text, whichever search has found a slot; tells whether vectors stayed
-    /// as they were. Scoring anew the few that are wanted takes less memory than keeping the scores of
-    /// all that match until it is known which are.
+    /// Adds the scores of every text, whichever search found a slot; `false` if vectors were replaced
+    /// meanwhile. Scoring the few results again takes less memory than keeping the scores of all matches
+    /// until the results are chosen.
     fn score_texts(&self, ranked: &mut [Ranked]) -> Result<bool, StoreError> {
         if self.query.vector.is_none() && self.searches.len() == 1 {
             for found in ranked {
