@@ -94,7 +94,8 @@
 //! ```
 //!
 //! # Versions
-//! Where versioning is enabled, a put keeps what it replaces, and a delete adds a delete marker.
+//! With versioning enabled, a put archives the version that it replaces, and a delete adds a delete
+//! marker (a tombstone).
 //!
 //! ```
 //! # use liteio_store::{BodyOptions, BucketName, Owner, PutOptions, Store, StoreConfig, StoreError};

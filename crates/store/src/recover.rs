@@ -38,11 +38,13 @@ pub struct SweepReport {
 }
 
 impl Store {
-    /// Deletes blobs that no record refers to. An open store does so by itself when the last run did
-    /// not end in order.
+    /// Deletes blobs that no record references. An open store does so by itself after an unclean end of
+    /// the last run.
     ///
     /// # Errors
-    /// When the disk fails, or a record cannot be read: then nothing is known of the blobs it names.
+    /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the blobs that
+    /// it references are unknown, so nothing may be deleted. [`StoreError::Io`] or
+    /// [`StoreError::Poisoned`] if the disk fails.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
         self.shared().counters.sweeps.fetch_add(1, Ordering::Relaxed);

@@ -132,12 +132,13 @@ impl Store {
         self.inner.sweep_failure.lock().as_ref().map(ToString::to_string)
     }
 
-    /// Makes everything that was acknowledged before the call survive a power cut. Only at
-    /// [`Durability::Os`](crate::Durability::Os) does it not do so already, and there this happens by
-    /// itself about once a second.
+    /// Makes every write durable that was acknowledged before the call: it survives a power cut. At
+    /// [`Durability::Fsync`](crate::Durability::Fsync) it does so already; at
+    /// [`Durability::Os`](crate::Durability::Os) a thread calls this about once a second.
     ///
     /// # Errors
-    /// When the disk fails, or is so full that the log cannot take it.
+    /// [`StoreError::NoSpace`] if the log is full, [`StoreError::Io`] or [`StoreError::Poisoned`] if the
+    /// disk fails, [`StoreError::Closed`].
     pub fn sync(&self) -> Result<(), StoreError> {
         self.sync_rest().map(drop)
     }
@@ -150,7 +151,7 @@ impl Store {
         }
     }
 
-    /// The position of the newest update that would not survive a power cut; `None` when all would.
+    /// The position of the newest update that is not durable with its blob; `None` if all are.
     pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.unsynced()),

@@ -21,7 +21,7 @@ const MISSING: u8 = 0;
 const MADE: u8 = 1;
 const DURABLE: u8 = 2;
 
-/// The directories and what is known of them.
+/// The directories and their states.
 #[derive(Debug)]
 pub(super) struct Directories {
     /// By first byte of the id.
@@ -40,7 +40,7 @@ impl Directories {
     /// Finds the directories of `disk`, and makes the one that they are in.
     ///
     /// # Errors
-    /// When the disk cannot be read, written or synced.
+    /// As [`Disk::create_dir`], [`Disk::list`] and [`Disk::sync_dir`].
     pub(super) fn open(disk: &dyn Disk) -> io::Result<Self> {
         disk.create_dir(BLOBS_DIRECTORY)?;
         let mut all = Box::new(std::array::from_fn(|_| Directory::default()));

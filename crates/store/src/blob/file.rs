@@ -49,7 +49,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The meaning of a failed write, link, removal or sync.
+    /// The error of a failed write, link, removal or sync.
     pub(super) fn failed(&self, error: io::Error) -> BlobError {
         BlobError::from_write(&*self.disk, error)
     }
@@ -91,25 +91,25 @@ impl FileBlobStore {
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors
-    /// When the disk cannot be synced.
+    /// Any error of the disk. Blobs that are not synced stay in the list for the next call.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.shared.sync()
     }
 
-    /// Bytes of blobs that wait for [`FileBlobStore::sync`], and some more for each.
+    /// Bytes of blobs that wait for [`FileBlobStore::sync`], plus an allowance for the sync of each.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
         self.shared.unsynced.bytes()
     }
 
-    /// After a crash: makes the blob, which was perhaps never synced, anew from `contents`. When they
-    /// are empty, reads what is there. `true` when the blob is there, whole; then the next
-    /// [`FileBlobStore::sync`] includes it.
+    /// After a crash: writes the blob again from `contents`, or, if these are empty, verifies the file.
+    /// `true` if the blob is whole; the next [`FileBlobStore::sync`] includes it then.
     ///
-    /// What is there is not good enough where a write must not be lost: after a sync that failed the
-    /// kernel shows bytes that the device does not have, and takes them for synced.
+    /// With `contents`, an existing file is replaced even if it verifies. After a failed sync the kernel
+    /// marks pages clean that the device does not have: they can be read, and would never be written.
     ///
     /// # Errors
-    /// When it cannot be read, or not be made.
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`] if the file cannot be written
+    /// or read. A missing or damaged file is `false` if there are no contents.
     pub(crate) fn recover(
         &self,
         id: &BlobId,

@@ -29,7 +29,7 @@ enum Patience {
 
 /// The reasons for returning no bytes.
 enum Refusal {
-    /// Memory does not hold them, and the read must not wait.
+    /// They are not in memory, and the read must not wait for the device.
     WouldWait,
     Failed(BlobError),
 }

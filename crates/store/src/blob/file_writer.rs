@@ -11,11 +11,11 @@ use super::footer::{self, BLOCK_BYTES, Footer};
 use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob};
 use crate::Durability;
 
-/// Bytes of a body that go through the page cache, where a reader finds them again. The kernel is then
-/// asked to write them, and the rest goes to the device at once, while the next bytes are received and
-/// hashed: that takes longer than writing. So nothing is copied into the page cache, the final sync has
-/// little to do, and no memory must be found for what is seldom read at once. A page that was in no
-/// use lately costs a virtual machine up to ten times the copying.
+/// Bytes of a body that go through the page cache, where the next reader finds them. At this length the
+/// kernel is asked to start writeback, and the rest of the body is written past the page cache while the
+/// next bytes are received and hashed, which takes longer than the writes. The final sync then has little
+/// to do, nothing is copied into the page cache, and no pages are allocated for bytes that are seldom read
+/// again soon: on a virtual machine, a page that has not been in use costs up to ten times the copy.
 const CACHED_BYTES_MAX: u64 = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
@@ -190,12 +190,12 @@ impl BlobWriter for FileWriter {
             }
         };
         self.publish()?;
-        // Copied: the buffer is longer, and a pending commit should not keep it.
+        // Copied, so that a pending commit does not hold the longer buffer.
         let contents = in_buffer
             .map_or_else(Bytes::new, |length| Bytes::copy_from_slice(&self.buffer[..length]));
         let Self { shared, id, file, .. } = *self;
         if !shared.unsynced.add(id, file, bytes) {
-            // The device is so far behind that writers must wait for it.
+            // Back-pressure: the device is so far behind that this writer waits for a sync.
             shared.sync().map_err(|error| shared.failed(error))?;
         }
         Ok(Sealed { blob, contents_to_note: Some(contents) })

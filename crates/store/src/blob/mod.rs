@@ -1,8 +1,8 @@
 //! Blobs: the bytes of objects that are too large for their record.
 //!
-//! A blob is immutable once sealed, and known by its [`BlobId`] alone: the records that reference it are
-//! none of its business. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in
-//! memory; both run the same contract suite.
+//! A blob is immutable once sealed, and identified by its [`BlobId`] alone: this module does not know the
+//! records that reference it. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in
+//! memory; both pass the same contract suite.
 //!
 //! # The states of a blob
 //! ```text
@@ -113,7 +113,8 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// [`BlobError::Io`].
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError>;
 
-    /// Removes what writers of a former process left behind. Only while there is no writer.
+    /// Removes temporary files that writers of a former process left. Call it only while there is no
+    /// writer.
     ///
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -158,20 +159,21 @@ pub(crate) struct SealedBlob {
 
 /// An open blob; one reader serves any number of threads.
 pub(crate) trait BlobReader: Debug + Send + Sync {
-    /// The verified bytes at the start of `range`: at least one unless the range is empty, and as
-    /// many as make a good piece. The caller goes on from there.
+    /// The verified bytes at the start of `range`: at least one unless the range is empty, and at most a
+    /// piece. The caller continues after them.
     ///
     /// # Panics
-    /// When the range ends behind the body.
+    /// If the range ends behind the body.
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].
     fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError>;
 
-    /// Like [`BlobReader::read`], but `None` when memory does not hold the piece.
+    /// Like [`BlobReader::read`], but `None` if the piece is not in memory, so that it never waits for the
+    /// device.
     ///
     /// # Panics
-    /// When the range ends behind the body.
+    /// If the range ends behind the body.
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].

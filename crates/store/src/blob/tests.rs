@@ -131,7 +131,7 @@ fn check_sound(store: &dyn BlobStore, sealed: SealedBlob, body: &[u8]) {
     assert!(read_all(&*reader, 0..sealed.bytes).expect("read") == body);
 }
 
-/// Whether reading all of it, and the block at `position`, is refused as damage.
+/// Checks that reading the whole blob, and the block at `position`, is refused as damage.
 fn check_damaged(store: &dyn BlobStore, sealed: SealedBlob, position: u64) {
     let last = sealed.bytes - 1;
     let touched = position.min(last)..position.min(last) + 1;

@@ -1,4 +1,4 @@
-//! Blobs whose sync comes later: the kernel has them, the device perhaps not.
+//! Blobs whose sync comes later: their bytes are in the page cache, and perhaps not on the device.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,7 +21,8 @@ const SYNC_BYTES: u64 = 64 << 10;
 /// Blobs that wait for their sync.
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
-    /// Held by the sync that runs. A caller that finds nothing left to sync must wait for its end.
+    /// Held by the running sync. A caller with nothing left to sync still waits for it: the running sync
+    /// may have taken the caller's blobs.
     running: Mutex<()>,
     waiting: Mutex<Waiting>,
 }
@@ -50,7 +51,7 @@ impl Unsynced {
         waiting.blobs.len() < BLOBS_MAX
     }
 
-    /// Leaves out a blob that was deleted.
+    /// Removes a blob that was deleted.
     pub(super) fn forget(&self, id: &BlobId) {
         self.waiting.lock().remove(id);
     }

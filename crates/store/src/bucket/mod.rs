@@ -113,7 +113,7 @@ impl Store {
     /// A page of buckets.
     ///
     /// # Errors
-    /// When metadata cannot be read.
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn list_buckets(&self, query: &ListBuckets) -> Result<BucketPage, StoreError> {
         let prefix = space::bucket(query.prefix.as_deref().unwrap_or_default());
         let upper = successor(&prefix);

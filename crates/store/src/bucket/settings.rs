@@ -63,7 +63,7 @@ impl Store {
     /// The document of that kind, if the bucket has one.
     ///
     /// # Errors
-    /// When metadata cannot be read.
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn get_document(
         &self,
         bucket: &Bucket,

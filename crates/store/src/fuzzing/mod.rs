@@ -1,7 +1,7 @@
-//! What must hold for any bytes at all, one function for each fuzz target of `fuzz/`.
+//! Properties that must hold for any bytes, one function for each fuzz target of `fuzz/`.
 //!
-//! The functions panic when it does not. The tests of this module run them over the corpus of every
-//! target, and over variations of it.
+//! A function panics if its property does not hold. The tests of this module run them over the corpus of
+//! every target, and over variations of it.
 
 mod keys;
 mod records;
@@ -11,8 +11,8 @@ mod tests;
 pub use keys::key;
 pub use records::record;
 
-/// The log of the key space: whatever its file holds, it is replayed up to the first byte that was
-/// not written so, or refused.
+/// The log of the key space: any file is replayed up to the first record that does not verify, or
+/// refused.
 pub fn kv_log(data: &[u8]) {
     crate::kv::fuzzing::log(data);
 }

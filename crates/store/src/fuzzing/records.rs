@@ -70,7 +70,7 @@ fn stable<T: PartialEq + Debug>(
     Some((value, encoded))
 }
 
-/// What was decoded; an error is one of those that damage is answered with.
+/// The decoded value; panics on any error but those for damage and newer formats.
 fn sound<T>(decoded: Result<T, StoreError>) -> Option<T> {
     match decoded {
         Ok(value) => Some(value),

@@ -145,7 +145,7 @@ impl Committer {
         }
     }
 
-    /// The time of the next work that needs no update: a checkpoint, or a look for free space.
+    /// The time of the next work that no update triggers: a checkpoint, or a poll of free space.
     fn deadline(&self) -> Option<Instant> {
         let is_frozen = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
         if self.is_poisoned() {
@@ -169,7 +169,7 @@ impl Committer {
         }
     }
 
-    /// Fills the rest of the log with zeros while nobody waits. A record within the file's length changes
+    /// Preallocates the log with zeros while no update waits. A record within the file's length changes
     /// no metadata of the file system, and its sync is twice as fast.
     fn extend_log(&mut self) {
         let Some(durable) = self.durable.as_mut().filter(|_| self.writes == 0) else { return };
@@ -190,8 +190,8 @@ impl Committer {
             bytes >= self.config.log_bytes.saturating_mul(factor)
                 || self.writes >= self.config.log_writes.saturating_mul(factor)
         };
-        // A checkpoint syncs the attachments first. Where that is long, the syncer does it beside the
-        // commits, and the checkpoint follows.
+        // A checkpoint syncs the attachments first. If that would take long, the syncer does it while
+        // commits go on, and the checkpoint follows; past the delay factor it no longer waits.
         let allow = || self.shared.syncs.allow_checkpoint(self.config.attachments.as_deref());
         if is_over(CHECKPOINT_DELAY_FACTOR_MAX) || (is_over(1) && allow()) {
             self.checkpoint();
@@ -251,7 +251,8 @@ impl Committer {
         Ok(())
     }
 
-    /// The four steps of a group: stage, log (with its sync), commit. `record` has the writes after it.
+    /// The steps of a group, in the order of the first picture above: stage every update, append the
+    /// record to the log, sync the log (at `fsync`), commit the batch. `record` has the writes after it.
     fn run_group(
         &mut self,
         engine: &Engine,
@@ -300,20 +301,20 @@ impl Committer {
                 self.shared.syncs.appended(durable.log.number(), attachments);
             }
         }
-        // Visible.
+        // Visible. Before the log had the record, a reader could have seen a write that a crash undoes.
         group.commit().map_err(|error| {
-            // The log has the group, and its clients hear of a failure: the outcome is open until a
-            // restart replays the log. It must not look like a failure that certainly left nothing.
+            // The log has the record, but the updates fail: a restart replays them. The error must say
+            // that the outcome is open. `NoSpace` would promise that nothing was kept.
             let error = KvError::Poisoned { reason: error.to_string() };
             *self.shared.refusal.write() = Some(error.clone());
             error
         })
     }
 
-    /// Refuses the next group unless the failure has left log and tree as they were.
+    /// Stops writing unless the failure left log and tree as they were.
     fn assess(&mut self, engine: &Engine, error: &KvError) {
         match error {
-            // The log took nothing and the batch was dropped: the next group may try again.
+            // The append failed as a whole and the batch was dropped: the next group may try again.
             KvError::NoSpace if engine.frozen().is_none() => {}
             _ => self.stop_writing(error.clone()),
         }
@@ -381,7 +382,7 @@ impl Committer {
         let Some(durable) = &mut self.durable else { return false };
         if durable.space_asked.is_none_or(|asked| asked.elapsed() >= SPACE_INTERVAL) {
             durable.space_asked = Some(Instant::now());
-            // An unknown is no reason to refuse: a write finds out for certain.
+            // If the free space is unknown, do not refuse: the write itself fails if there is none.
             durable.free_bytes = durable.home.disk.free_bytes().unwrap_or(u64::MAX);
         }
         durable.free_bytes < self.config.reserve_bytes
@@ -397,22 +398,23 @@ impl Committer {
         }
         let health = self.durable.as_ref().and_then(|it| it.home.disk.health().reason());
         if let Some(reason) = health.map(str::to_owned) {
-            // The frozen engine still has what the device lost. Reopening would read the device.
+            // Poisoned by a failed sync: the frozen engine has pages in memory that the device lost.
+            // Reopening would read the device and lose acknowledged updates.
             self.stop_writing(KvError::Poisoned { reason });
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
         if self.is_tight() {
             return Err(KvError::NoSpace);
         }
-        // After this the replay need not check attachments: there was no crash, and a failed sync ends
-        // writing.
+        // With all attachments synced the replay need not check them: there was no crash, so none is
+        // missing.
         if let Some(Err(error)) = self.config.attachments.as_deref().map(Attachments::sync) {
             self.stop_writing(error.into());
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);
         }
         let Some(durable) = &mut self.durable else { return Err(KvError::Closed) };
-        // No snapshot can begin while this is locked, and those that live must end first: the new
-        // engine writes where the frozen one still reads.
+        // The lock keeps new snapshots from beginning. Live ones must end first: the new engine overwrites
+        // pages that the frozen one still reads.
         let shared = Arc::clone(&self.shared);
         let mut current = shared.engine.write();
         if let Ok(engine) = &*current {

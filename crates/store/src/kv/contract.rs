@@ -9,7 +9,7 @@ use super::{Cursor, Kv, KvError, Pending, Read, Transaction, Write};
 /// Runs the whole suite; `open` gives an empty key space each time.
 ///
 /// # Panics
-/// When the contract is broken.
+/// If the contract is broken.
 pub fn kv_contract(open: impl Fn() -> Kv) {
     snapshots_are_isolated(&open());
     updates_read_their_own_writes(&open());
@@ -29,7 +29,7 @@ pub fn kv_contract(open: impl Fn() -> Kv) {
 /// Everything between the bounds, as `(key, value)`.
 ///
 /// # Panics
-/// When the key space cannot be read, or reads differently backward.
+/// If the key space cannot be read, or the cursor returns other pairs backward than forward.
 pub fn pairs(from: &impl Read) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut cursor = from.cursor(Bound::Unbounded, Bound::Unbounded).expect("readable");
     let mut found = Vec::new();

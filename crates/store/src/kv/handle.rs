@@ -33,7 +33,7 @@ struct Inner {
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// A place in the order of updates, see [`Kv::unsynced`].
+/// A position in the order of updates: the number of a log record. See [`Kv::unsynced`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
@@ -42,7 +42,8 @@ impl Kv {
     /// missing, and replays what the last run left in the log. Their directory must exist.
     ///
     /// # Errors
-    /// When a file cannot be read or written, or is not ours.
+    /// [`KvError::Corrupt`] if a file is damaged or not of a key space, [`KvError::NoSpace`],
+    /// [`KvError::Io`].
     pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
         let committer = Committer::open(Home { disk, path: path.to_owned() }, config.clone())?;
         let kv = Self::start(committer, config.attachments.clone())?;
@@ -59,7 +60,7 @@ impl Kv {
     /// `cache_bytes` and `log_writes` matter.
     ///
     /// # Errors
-    /// When the engine cannot begin, or no thread can be started.
+    /// [`KvError::Io`] if the engine or the thread of the committer cannot be started.
     pub fn memory(config: KvConfig) -> Result<Self, KvError> {
         Self::start(Committer::memory(config)?, None)
     }
@@ -79,7 +80,7 @@ impl Kv {
     /// A view of everything acknowledged so far.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn snapshot(&self) -> Result<Snapshot, KvError> {
         match &*self.inner.shared.engine.read() {
             Ok(engine) => Snapshot::new(engine),
@@ -130,12 +131,14 @@ impl Kv {
         Pending::new(receiver)
     }
 
-    /// Makes durable what was acknowledged before the call, with its attachments, which otherwise
-    /// happens by itself after a while. At [`Durability::Fsync`] updates and the contents in their
-    /// notes are durable already: only attachments may be left to sync. `false` when nothing was.
+    /// Makes all updates durable that were acknowledged before the call, with their attachments. The
+    /// syncer does the same every [`KvConfig::sync_interval`]. At [`Durability::Fsync`] updates and the
+    /// contents in their notes are durable already, and only attachments are left to sync. `false` if
+    /// there was nothing to sync.
     ///
     /// # Errors
-    /// When the disk fails, or is so full that the log cannot take it.
+    /// [`KvError::NoSpace`] if the log cannot take the mark; [`KvError::Io`] or [`KvError::Poisoned`] if
+    /// the disk fails; [`KvError::Closed`].
     pub fn sync(&self) -> Result<bool, KvError> {
         if self.inner.syncer.lock().is_none() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! The files of a key space: creating them, and opening them after any end.
+//! The files of a key space: creating them, and opening them with recovery from the log.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Home {
         format!("{}.log", self.path)
     }
 
-    /// `true` when the tree has its name; then the log has, too.
+    /// `true` if the tree has its final name. The log exists then, too: it is created first.
     pub(super) fn exists(&self) -> Result<bool, KvError> {
         let exists = |path: &str| match self.disk.open(path, OpenMode::Read) {
             Ok(_) => Ok(true),
@@ -39,8 +39,8 @@ impl Home {
         Ok(tree)
     }
 
-    /// Creates both files. The tree gets its name last, so that a creation that did not end is
-    /// begun anew.
+    /// Creates both files. The tree gets its final name last, so that an interrupted creation starts
+    /// again.
     pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
         let mut log = Log::open(&*self.disk, &self.log_path(), config.log_bytes)?;
         if log.has_records()? {
@@ -126,7 +126,7 @@ fn replay(
     Ok(attachments.map_or(Ok(()), Attachments::sync)?)
 }
 
-/// Does one operation of the log.
+/// Applies one operation of the log.
 fn apply(table: &mut Table<'_>, operation: Operation<'_>) -> Result<(), KvError> {
     match operation {
         Operation::Put { key, value } => drop(table.insert(key, value)?),

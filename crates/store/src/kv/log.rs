@@ -226,9 +226,9 @@ impl Log {
         Ok(header != [0; HEADER_BYTES])
     }
 
-    /// Gives the operations of every record that follows on record `number` to `accept`, with the
-    /// record's number, and if it accepts all of them, to `apply`. Stands behind the last record that
-    /// was applied, which is the one before the first with an operation that is not accepted.
+    /// Replays the records after record `number`: passes the operations of each, with the record's
+    /// number, to `accept`, and if it accepts all of them, to `apply`. Ends at the first record that does
+    /// not verify or is not accepted; appending continues there.
     pub(super) fn replay(
         &mut self,
         nonce: Nonce,
@@ -268,10 +268,11 @@ impl Log {
         Ok(())
     }
 
-    /// Starts a round at the first byte. Only after a checkpoint with this nonce and number.
+    /// Starts a new round at the first byte. Call it only after a checkpoint with this nonce and number:
+    /// the records of the old round do not verify any more.
     pub(super) fn start(&mut self, nonce: Nonce, number: u64) {
         if self.position > SHRINK_BYTES {
-            // A giant record made the file long. Its space can wait if that fails.
+            // A giant record made the file long. If truncating fails, the space is freed some other time.
             if self.file.set_len(SHRINK_BYTES).is_ok() {
                 self.file_bytes = SHRINK_BYTES;
             }
@@ -285,7 +286,7 @@ impl Log {
         self.position = 0;
     }
 
-    /// Writes zeros up to `bytes`, so that records find their space already there, and syncs them.
+    /// Extends the file with zeros to `bytes` and syncs it, so that records need no new space.
     pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
         if self.file_bytes < bytes {
             self.extend(bytes)?;
@@ -305,8 +306,8 @@ impl Log {
         Ok(())
     }
 
-    /// Appends the record; nothing moves when it fails. If it does not fit into the file, the file
-    /// grows by a whole step, and the records behind it find their space there.
+    /// Appends the record. After a failure the next record goes to the same offset. If the record does not
+    /// fit into the file, the file grows by a whole step, which has room for later records, too.
     pub(super) fn append(&mut self, record: &mut Record, sync: bool) -> Result<(), KvError> {
         let end = self.position + record.bytes() as u64;
         if end > self.file_bytes {
@@ -327,8 +328,8 @@ impl Log {
         Ok(())
     }
 
-    /// A sync that fails for want of space is not [`KvError::NoSpace`], which promises that nothing was
-    /// kept: a restart may find the record.
+    /// Syncs the file. A sync that fails for want of space is [`KvError::Poisoned`], not
+    /// [`KvError::NoSpace`], which promises that nothing was kept: a restart may find the record.
     pub(super) fn sync(&mut self) -> Result<(), KvError> {
         self.file.sync_data().map_err(|error| KvError::Poisoned {
             reason: format!("the log was not synced: {error}"),

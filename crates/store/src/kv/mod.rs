@@ -66,13 +66,13 @@ pub trait Read {
     /// The value of `key`.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
 
     /// A cursor over the keys within the bounds, in both directions, seekable.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError>;
 }
 
@@ -81,12 +81,13 @@ pub trait Write: Read {
     /// Sets `key` to `value`.
     ///
     /// # Errors
-    /// When the engine cannot write; the whole update fails then.
+    /// [`KvError::TooLarge`], which leaves everything as it was. Any other error is the engine's: it fails
+    /// every update of the group, even if the closure ignores it.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError>;
 
-    /// Removes `key`; a key that is not there is fine.
+    /// Removes `key`, if it exists.
     ///
     /// # Errors
-    /// When the engine cannot write; the whole update fails then.
+    /// Those of the engine: they fail every update of the group, even if the closure ignores them.
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError>;
 }

@@ -1,4 +1,4 @@
-//! Updates on their way to the committer.
+//! The queue of updates for the committer; it is bounded, so that submitters feel back-pressure.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -17,8 +17,8 @@ pub(super) trait Job: Send {
     /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
 
-    /// Runs the closure, whose result takes the place of that of an earlier run. `false` when its writes
-    /// must be taken back.
+    /// Runs the closure; its result replaces that of an earlier run. `false` if its writes must be rolled
+    /// back.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
 
     /// Fails it without running it.

@@ -1,4 +1,4 @@
-//! The progress of background syncs, as the committer and the syncer tell it to each other.
+//! The progress of background syncs, shared by the committer and the syncer.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ pub(super) struct Progress {
 }
 
 impl Syncs {
-    /// A record that needs a sync is in the log.
+    /// Notes that a record that needs a sync is in the log.
     pub(super) fn appended(&self, number: u64, attachments: Option<&dyn Attachments>) {
         let is_pressing = attachments.is_some_and(|it| it.unsynced_bytes() >= PRESSING_BYTES);
         let mut progress = self.progress.lock();
@@ -56,7 +56,7 @@ impl Syncs {
         }
     }
 
-    /// Everything up to record `number` is durable, which was the newest at `begun`.
+    /// Notes that everything up to record `number`, the newest one at `begun`, is durable.
     pub(super) fn synced(&self, number: u64, begun: Instant) {
         let mut progress = self.progress.lock();
         progress.synced = progress.synced.max(number);

@@ -14,14 +14,14 @@ const PAIR_BYTES_MAX: usize = 1 << 30;
 
 /// The view of one update on the key space, to read and write.
 ///
-/// It sees its own writes and those of all earlier updates of its group. When the update fails, its own
-/// are taken back one by one, with the values that they replaced.
+/// It sees its own writes and those of all earlier updates of its group. If the update fails, its own
+/// writes are rolled back one by one from an undo log of the values that they replaced.
 pub struct Transaction<'a> {
     table: Table<'a>,
     record: &'a mut Record,
     undo: &'a mut Undo,
-    /// The first failure of the engine. It fails the group even if the closure swallows it: the
-    /// tree may hold half of a write.
+    /// The first failure of the engine. It fails the group even if the closure ignores it: the tree may
+    /// hold half of a write.
     failure: OnceCell<KvError>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Transaction<'a> {
         self.record.note(attachment, contents);
     }
 
-    /// Starts an update; what it returns is for [`Transaction::roll_back`].
+    /// Starts an update. Returns the savepoint for [`Transaction::roll_back`].
     pub(super) fn begin(&mut self) -> RecordFill {
         self.undo.clear();
         self.record.fill()

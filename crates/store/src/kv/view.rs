@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::engine::{self, Engine, PairGuard, Place, Tree, View};
 use super::{KvError, Read};
 
-/// A value, where the engine has it.
+/// A value, borrowed from the engine without a copy.
 pub struct Value<'a>(engine::Value<'a>);
 
 impl<'a> Value<'a> {
@@ -38,10 +38,10 @@ impl fmt::Debug for Value<'_> {
     }
 }
 
-/// A key and its value, where the engine has them.
+/// A key and its value, borrowed from the engine without a copy.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// A place between two keys of a range. It starts before the first key.
+/// A cursor over a range: a position between two keys. It starts before the first key.
 ///
 /// [`next`](Cursor::next) steps over the key after that place and shows it,
 /// [`previous`](Cursor::previous) the key before, so that one after the other show the same key.
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
     /// Steps forward: the next key with its value.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     #[expect(clippy::should_implement_trait, reason = "what it shows is borrowed from it")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Pair<'_>>, KvError> {
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
     /// Steps backward: the previous key with its value.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     #[inline]
     pub fn previous(&mut self) -> Result<Option<Pair<'_>>, KvError> {
         self.shown = None;
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
     /// Moves before the first key that is not less than `key`, within the range.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn seek(&mut self, key: &[u8]) -> Result<(), KvError> {
         if is_below(key, &self.lower) {
             return self.seek_start();
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
     /// Moves before the first key of the range.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn seek_start(&mut self) -> Result<(), KvError> {
         self.place = self.tree.lower_bound(self.lower.as_ref().map(Vec::as_slice))?;
         Ok(())
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
     /// Moves behind the last key of the range.
     ///
     /// # Errors
-    /// When the engine cannot read.
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn seek_end(&mut self) -> Result<(), KvError> {
         self.place = self.tree.upper_bound(self.upper.as_ref().map(Vec::as_slice))?;
         Ok(())
@@ -177,13 +177,14 @@ fn is_above(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// All that was acknowledged when it was taken, and nothing later.
+/// A snapshot: all updates that were acknowledged when it was taken, and no later ones (snapshot
+/// isolation).
 ///
-/// Keep it only for one request: while it lives no page that it can see is used again, and a store
-/// that ran out of space cannot return to writing.
+/// Keep it only for one request. While it lives, no page that it can see is reused, and a store that ran
+/// out of space cannot return to writing.
 pub struct Snapshot {
     view: View,
-    /// Behind the view, which must be gone before the engine closes its files.
+    /// Declared after the view, so that the view is dropped before the engine closes its files.
     _engine: Arc<Engine>,
 }
 

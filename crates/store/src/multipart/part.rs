@@ -33,7 +33,7 @@ pub struct Part {
     pub bytes: u64,
     /// Entity tag: the MD5 of its bytes.
     pub etag: ETag,
-    /// When it was uploaded, in milliseconds since 1970.
+    /// Time of the upload, in milliseconds since 1970.
     pub modified_ms: u64,
     /// Its checksum, if it has one.
     pub checksum: Option<ChecksumValue>,

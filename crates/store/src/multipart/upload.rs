@@ -21,7 +21,7 @@ pub struct Upload {
     pub id: UploadId,
     /// The key of the object it makes.
     pub key: ObjectKey,
-    /// When it began, in milliseconds since 1970.
+    /// Time of CreateMultipartUpload, in milliseconds since 1970.
     pub initiated_ms: u64,
     /// Its owner.
     pub owner: Owner,

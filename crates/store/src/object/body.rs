@@ -1,4 +1,4 @@
-//! Bodies, staged before the transaction that publishes them.
+//! Staging of bodies, before the transaction that publishes them.
 
 use bytes::Bytes;
 
@@ -10,19 +10,19 @@ use crate::meta::content::{Content, Extent};
 use crate::process::{StagedBlob, Staging};
 use crate::store::Store;
 
-/// Options of a body, known before it comes.
+/// Options of a body, known before its first byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
-    /// Its length, when it is declared. Only a hint for how to keep it.
+    /// Declared length, in bytes. Only a hint for where to keep the bytes.
     pub expected_bytes: Option<u64>,
     /// The checksums to compute beside MD5.
     pub algorithms: Vec<ChecksumAlgorithm>,
 }
 
-/// A body on its way in. Dropped without [`BodyWriter::finish`], it leaves nothing.
+/// A body that is being received. Dropped without [`BodyWriter::finish`], it leaves nothing.
 ///
-/// Its two halves, [`BodyHasher`] and [`BodySink`], can also be driven on a thread each: the bytes of a
-/// large body are hashed slower than they are written.
+/// Its two halves, [`BodyHasher`] and [`BodySink`], can also be driven on a thread each: hashing a large
+/// body takes longer than writing it.
 #[derive(Debug)]
 pub struct BodyWriter {
     hasher: BodyHasher,
@@ -47,7 +47,7 @@ pub struct BodySink {
 #[derive(Debug)]
 enum Target {
     Memory(Vec<u8>),
-    /// The writer stands before the blob: it must be gone when that one is discarded.
+    /// The writer is declared before the blob, so that it is dropped before the blob is discarded.
     Blob {
         writer: Box<dyn BlobWriter>,
         blob: StagedBlob,
@@ -121,7 +121,8 @@ impl BodyWriter {
     /// Adds to the body. May wait for the disk, see [`BodyWriter::will_block`].
     ///
     /// # Errors
-    /// When the disk fails or is full, or the body becomes too large. Then only dropping is left.
+    /// [`StoreError::PartTooLarge`], [`StoreError::NoSpace`], [`StoreError::Poisoned`] or
+    /// [`StoreError::Io`]. The body cannot be continued; drop the writer.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.sink.append(bytes)?;
         self.hasher.update(bytes);
@@ -150,7 +151,7 @@ impl BodyWriter {
     /// with its record.
     ///
     /// # Errors
-    /// When the disk fails or is full.
+    /// [`StoreError::NoSpace`], [`StoreError::Poisoned`] or [`StoreError::Io`].
     pub fn finish(self) -> Result<StagedBody, StoreError> {
         let digests = self.hasher.finish();
         Ok(StagedBody::new(digests, self.sink.finish()?))
@@ -180,7 +181,7 @@ impl BodySink {
     /// Adds to the body. May wait for the disk.
     ///
     /// # Errors
-    /// When the disk fails or is full, or the body becomes too large. Then only dropping is left.
+    /// As [`BodyWriter::write`].
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         check_size(self.bytes + bytes.len() as u64)?;
         if self.will_block(bytes.len())
@@ -209,7 +210,7 @@ impl BodySink {
     /// record.
     ///
     /// # Errors
-    /// When the disk fails or is full.
+    /// As [`BodyWriter::finish`].
     pub fn finish(self) -> Result<StoredBytes, StoreError> {
         let bytes = self.bytes;
         match self.target {
@@ -238,10 +239,10 @@ impl Target {
 }
 
 impl StagedBody {
-    /// The halves of one body, both ended.
+    /// Joins the finished halves of one body.
     ///
     /// # Panics
-    /// When they did not get the same number of bytes.
+    /// If the two halves did not get the same number of bytes.
     #[must_use]
     pub fn new(digests: Digests, stored: StoredBytes) -> Self {
         assert_eq!(stored.bytes, digests.bytes, "what was hashed is what was stored");

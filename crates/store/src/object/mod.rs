@@ -45,7 +45,7 @@ pub struct ObjectVersion {
     pub bytes: u64,
     /// Entity tag.
     pub etag: ETag,
-    /// When it was written, in milliseconds since 1970.
+    /// Time of the write, in milliseconds since 1970.
     pub modified_ms: u64,
     /// Its checksum, if it has one.
     pub checksum: Option<ObjectChecksum>,

@@ -185,7 +185,7 @@ pub struct CurrentObject<'a> {
     pub etag: &'a ETag,
     /// Its length.
     pub bytes: u64,
-    /// When it was last modified, in milliseconds since 1970.
+    /// Time of the last modification, in milliseconds since 1970.
     pub modified_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A bucket as its record stood when somebody asked for it.
+//! A bucket, as its record was when it was read.
 
 use crate::error::StoreError;
 use crate::kv::Read;
@@ -13,7 +13,7 @@ pub struct Bucket {
     pub name: BucketName,
     /// Its number in records.
     pub id: BucketId,
-    /// When it was created, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
     /// Its owner.
     pub owner: Owner,
@@ -23,17 +23,16 @@ pub struct Bucket {
     pub versioning: Versioning,
     /// `true` when its versions may be locked.
     pub object_lock: bool,
-    /// Another one after every change of a setting or document. With the id it names one state of all
-    /// of them.
+    /// Changes with every setting and document. Id and stamp identify one state of all of them.
     pub settings_stamp: u64,
     /// `true` when the history of its objects is not indexed.
     pub(crate) is_version_1: bool,
 }
 
 impl Bucket {
-    /// The id of the bucket, if its name still belongs to it. A write checks that inside its
-    /// transaction: by the time that a long body has come, the bucket may be deleted and its name may
-    /// belong to another one.
+    /// The id of the bucket, if its name still belongs to it. A write checks this inside its transaction,
+    /// against a time-of-check-to-time-of-use race: while a long body is received, the bucket may be
+    /// deleted and another one created under its name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].

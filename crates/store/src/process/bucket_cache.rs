@@ -1,4 +1,4 @@
-//! Buckets in memory.
+//! The cache of bucket records.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +11,17 @@ use crate::name::BucketName;
 /// Buckets kept; beyond it the cache starts again.
 const BUCKETS_MAX: usize = 4096;
 
-/// The records of buckets that were asked for.
+/// Bucket records, read through on demand.
 ///
-/// An entry is removed after every commit that changes or deletes its record, and before the
-/// acknowledgement. So a reader that begins after an acknowledged write gets what it wrote. A reader
-/// that loaded the record before that commit cannot insert it afterwards: the generation has moved on.
+/// Invalidation: an entry is removed after every commit that changes or deletes its record, and before
+/// the acknowledgement, so a reader that begins after an acknowledged write sees the write. A reader that
+/// loaded the record before the commit cannot insert it afterwards, because the removal has changed the
+/// generation:
+///
+/// ```text
+///  reader:  generation() = 7 ── snapshot: old record ───────────────────── insert(old, 7): refused
+///  writer:                              commit ── remove: generation = 8 ── acknowledged
+/// ```
 #[derive(Debug, Default)]
 pub(crate) struct BucketCache {
     state: RwLock<State>,
@@ -33,13 +39,13 @@ impl BucketCache {
         self.state.read().buckets.get(name).cloned()
     }
 
-    /// The generation for [`BucketCache::insert`], to be taken before the snapshot that a bucket is read
+    /// The generation for [`BucketCache::insert`]. Take it before the snapshot that the bucket is read
     /// from.
     pub(crate) fn generation(&self) -> u64 {
         self.state.read().generation
     }
 
-    /// Inserts a bucket, unless one was removed since `generation`: it might be this one.
+    /// Inserts a bucket, unless any entry was removed since `generation`: it might have been this one.
     pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64) {
         let mut state = self.state.write();
         if state.generation != generation {
@@ -58,9 +64,9 @@ impl BucketCache {
     }
 }
 
-/// Removes a bucket from the cache when dropped, which must happen after the commit and before the
-/// acknowledgement. Before the commit, a reader could put the old record back. Every transaction that
-/// writes or deletes the record of a bucket returns one as its guard.
+/// Removes a bucket from the cache when dropped, which must be after the commit and before the
+/// acknowledgement. If it were dropped before the commit, a reader could insert the old record again.
+/// Every transaction that writes or deletes the record of a bucket returns one as its guard.
 pub(crate) struct ForgetBucket {
     shared: Arc<Shared>,
     name: BucketName,

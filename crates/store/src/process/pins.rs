@@ -1,4 +1,4 @@
-//! Content that open readers need, whatever happens to its records.
+//! Reference counts of content that open readers need, even after its records are gone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use crate::meta::content::ContentId;
 /// opened one after the other, are pinned.
 #[derive(Debug, Default)]
 pub(crate) struct Pins {
-    /// Held for reading from the look at a record until the content it names is pinned or open.
+    /// Held for reading from the snapshot until the content that its record references is pinned or open.
     sections: RwLock<()>,
+    /// Number of pins by content.
     pinned: Mutex<HashMap<ContentId, usize>>,
 }
 
 impl Pins {
-    /// To be held from before the snapshot until the content is pinned or open.
+    /// Guard to hold from before the snapshot until the content is pinned or open.
     pub(crate) fn section(&self) -> RwLockReadGuard<'_, ()> {
         self.sections.read()
     }
 
-    /// Pins content that a record of a snapshot taken within a section names.
+    /// Pins content that a record references, read from a snapshot taken within a section.
     pub(crate) fn pin(shared: &Arc<Shared>, content: Vec<ContentId>) -> Pin {
         let mut pinned = shared.pins.pinned.lock();
         for id in &content {
@@ -35,7 +36,8 @@ impl Pins {
         Pin { shared: Arc::clone(shared), content }
     }
 
-    /// Waits until every reader of an older snapshot has pinned the content it needs.
+    /// Waits until every reader with an older snapshot has pinned the content it needs (a grace period, as
+    /// in read-copy-update). After it, content that is not pinned has no reader.
     pub(crate) fn wait_for_sections(&self) {
         drop(self.sections.write());
     }
@@ -64,7 +66,7 @@ impl Drop for Pin {
             }
         }
         drop(pinned);
-        // It may have been waited for.
+        // The reclaimer may wait for this pin.
         self.shared.work.wake_if_waiting();
     }
 }

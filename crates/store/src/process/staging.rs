@@ -1,4 +1,17 @@
-//! Blobs that are written but not yet named by a record.
+//! Blobs that are written but not yet referenced by a record.
+//!
+//! ```text
+//!               hand_over                acknowledge
+//!  STAGED ───────────────► HANDED_OVER ───────────────► ACKNOWLEDGED
+//!   │  ▲                    │     │                          │
+//!   │  └──── take_back ─────┘     │ dropped                  │ dropped
+//!   │ dropped                     ▼                          ▼
+//!   ▼                          doubtful: the next         kept: its record
+//!  discarded: the              start sweeps               references it
+//!  reclaimer deletes it
+//! ```
+//! `take_back` is for commits that certainly failed. A failure that leaves the outcome open must not
+//! delete the blob, because a restart may replay the record that references it.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -19,12 +32,13 @@ const FEW_BLOBS: usize = 2;
 /// The blobs that no committed record references yet.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
-    /// From before their file has a name until after their record has committed, or failed to. The
-    /// sweep leaves them alone.
+    /// From before their file has a name until after the commit of their record, or its failure. The
+    /// sweep skips them.
     in_flight: Mutex<HashSet<BlobId>>,
-    /// Blobs of bodies that were given up, for the reclaimer to delete.
+    /// Blobs of abandoned bodies, for the reclaimer to delete.
     discarded: Mutex<Vec<BlobId>>,
-    /// A blob was handed over to a record whose commit nobody has seen: it may be an orphan.
+    /// A blob was handed over to a record whose commit has an unknown outcome: it may be an orphan, so the
+    /// store is not closed as clean.
     is_doubtful: AtomicBool,
 }
 
@@ -63,8 +77,8 @@ impl Staging {
 /// a record, it is discarded.
 ///
 /// One handle goes into the transaction, whose result carries it past the commit; another stays with
-/// the pending answer, to take the blob back when the commit certainly failed. The last to go takes
-/// it out of flight.
+/// the pending answer, to take the blob back if the commit certainly failed. Dropping the last handle
+/// takes it out of flight.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedBlob(Arc<Staged>);
 
@@ -77,9 +91,9 @@ struct Staged {
     shared: Arc<Shared>,
 }
 
-/// No record names it.
+/// No record references it.
 const STAGED: u8 = 0;
-/// A record names it, which may not have committed.
+/// A record references it, which may not have committed.
 const HANDED_OVER: u8 = 1;
 /// The record has committed.
 const ACKNOWLEDGED: u8 = 2;
@@ -89,19 +103,19 @@ impl StagedBlob {
         self.0.id
     }
 
-    /// `true` while so few bodies are on their way that it pays to leave a short one to the log.
+    /// `true` while so few bodies are being written that it pays to leave a short one to the log.
     pub(crate) fn is_one_of_few(&self) -> bool {
         self.0.shared.staging.in_flight.lock().len() <= FEW_BLOBS
     }
 
-    /// It is sealed, once.
+    /// Sets the result of sealing; only the first call has an effect.
     pub(crate) fn sealed(&self, sealed: Sealed) {
         let _ = self.0.sealed.set(sealed);
     }
 
-    /// The transaction has written a record that names it. The outcome of its commit is open: if it
-    /// fails, the blob must not be deleted now, because a restart may find that it happened, and becomes
-    /// an orphan otherwise, which the sweep finds.
+    /// For a transaction that has written a record which references the blob: notes the blob if it is not
+    /// durable, and leaves its fate to the commit. If the commit fails with an open outcome, the blob must
+    /// stay, because a restart may replay the record; otherwise it is an orphan, which the sweep deletes.
     pub(crate) fn hand_over(&self, write: &mut Transaction<'_>) {
         if let Some(Sealed { blob, contents_to_note: Some(contents) }) = self.0.sealed.get() {
             write.note(&attachment::note(&blob.id, blob.bytes), contents);
@@ -128,7 +142,7 @@ impl Drop for Staged {
                 staging.discard(self.id);
                 work.wake();
             }
-            // Nobody waited for the answer, or it was a failure that leaves the outcome open.
+            // The answer was never awaited, or was a failure that leaves the outcome open.
             HANDED_OVER => staging.is_doubtful.store(true, Ordering::Release),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The reclaimer's work: waking it, and stopping it.
+//! Waking and stopping the reclaimer.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -97,10 +97,10 @@ impl Worker {
     }
 }
 
-/// Wakes the reclaimer when dropped, which is to be after the commit that filled its queue.
+/// Wakes the reclaimer when dropped, which must be after the commit that filled its queue.
 ///
-/// The transaction returns it with its result. A result that is dropped without a commit wakes the
-/// reclaimer for nothing, which is harmless: it looks into the queue.
+/// The transaction returns it with its result. A result that is dropped without a commit causes a
+/// spurious wake-up, which is harmless: the reclaimer reads the queue.
 #[derive(Debug)]
 pub(crate) struct WakeReclaimer {
     shared: Option<Arc<Shared>>,

@@ -1,4 +1,4 @@
-//! Giving back the space of deleted indexes.
+//! Removing the files and records of deleted indexes.
 //!
 //! The transaction that deletes an index queues it. Its files go first, then its records in bounded
 //! steps, then the entry of the queue; a crash at any point leaves an entry that is worked off again.
@@ -24,7 +24,7 @@ impl Store {
             Ok(())
         })?;
         if !queued.is_empty() {
-            // Until then a power cut may bring back the record of an index, which needs its files.
+            // Before this sync a power cut may bring back the record of an index, which needs its files.
             report.syncs += u64::from(self.sync_rest()?);
         }
         for id in queued {

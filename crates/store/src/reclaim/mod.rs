@@ -56,14 +56,15 @@ pub struct ReclaimReport {
 }
 
 impl Store {
-    /// Works off the deletion queue. An open store does so by itself.
+    /// Works off the deletion queue. The reclaimer of an open store calls it by itself.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// [`StoreError::Io`], [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if the disk fails,
+    /// [`StoreError::Corrupt`] for an entry or record that cannot be read, [`StoreError::Closed`].
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();
-        // Set before the first look at the pins: the end of a pin from here on is a wake-up call.
+        // Set before the pins are checked, so that a pin which ends from here on wakes the reclaimer.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
         self.reclaim_indexes(&mut report)?;
@@ -71,7 +72,7 @@ impl Store {
             let before = report;
             report.waiting = 0;
             self.reclaim_pass(&mut report)?;
-            // Lists queue their blobs in front of where the pass has got to.
+            // Lists of parts queue their blobs at positions that this pass has left behind.
             let progress = |report: &ReclaimReport| (report.blobs, report.parts, report.uploads);
             if progress(&before) == progress(&report) {
                 self.shared().work.set_waiting(report.waiting > 0);
@@ -147,11 +148,12 @@ impl Store {
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
-                // Without the sync a crash may bring back a record that needs the blobs, or the blobs
-                // themselves from the log.
+                // Queued → synced. Without the sync a crash may bring back a record that references the
+                // blobs, or replay the notes in the log that write the blobs again.
                 report.syncs += u64::from(self.sync_rest()?);
             }
-            // The entries are committed, so a reader that begins now does not find the content.
+            // Synced → no reader left. The entries are committed, so a reader that begins now does not
+            // find the content; older readers have pinned theirs after this wait.
             self.shared().pins.wait_for_sections();
             let mut blobs = Vec::new();
             for id in batch {

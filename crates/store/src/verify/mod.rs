@@ -80,11 +80,12 @@ impl Store {
         report
     }
 
-    /// Reads every object, every part of an upload and every vector, and holds them against their
-    /// checksums. Changes nothing. What is written or deleted meanwhile may or may not be looked at.
+    /// Reads every object, every part of an upload and every vector, and verifies their checksums.
+    /// Changes nothing. Data written or deleted meanwhile may or may not be included.
     ///
     /// # Errors
-    /// When metadata cannot be read at all. Damage is in the report.
+    /// [`StoreError::Io`] or [`StoreError::Corrupt`] if the key space itself cannot be read. Damage of
+    /// records and content is in the report, not an error.
     pub fn verify(
         &self,
         progress: &mut dyn FnMut(VerifyProgress),

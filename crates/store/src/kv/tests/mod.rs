@@ -325,7 +325,7 @@ fn walk_kv(
     Ok(found)
 }
 
-/// What the cursors of the update found.
+/// Applies `steps`. Returns the pairs that the cursors found.
 fn run(steps: &[Step], fails: bool, kv: &mut Transaction<'_>) -> Result<Vec<Vec<Found>>, KvError> {
     let mut found = Vec::new();
     for step in steps {

@@ -23,26 +23,27 @@ use crate::store::Store;
 /// A query for a page of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Keys that begin so.
+    /// Prefix of the keys.
     pub prefix: String,
-    /// Keys that go on with it behind the prefix are shown as one common prefix up to and with it.
-    /// An empty one is none.
+    /// Keys with this text after the prefix are rolled up into one common prefix, which ends with it. An
+    /// empty delimiter is none.
     pub delimiter: Option<String>,
     /// The beginning of the page.
     pub after: ListStart,
-    /// At most so many keys and common prefixes.
+    /// Most keys and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
 }
 
 /// The beginning of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListStart {
-    /// At the beginning.
+    /// At the first key.
     #[default]
     Beginning,
-    /// Behind this key. Common prefixes that are not greater than it are not shown, either.
+    /// After this key, exclusive (`start-after`, `marker`). A common prefix that contains the key counts
+    /// as shown before.
     AfterKey(String),
-    /// Behind the last page.
+    /// After the last page.
     Token(ListToken),
 }
 
@@ -141,7 +142,7 @@ pub struct ListedObject {
     pub bytes: u64,
     /// Entity tag.
     pub etag: ETag,
-    /// When it was written, in milliseconds since 1970.
+    /// Time of the write, in milliseconds since 1970.
     pub modified_ms: u64,
     /// Its storage class; none is `STANDARD`.
     pub storage_class: Option<String>,
@@ -166,7 +167,8 @@ impl Store {
     }
 }
 
-/// The cost follows what the page shows: a common prefix is stepped over, not walked through.
+/// Reads one page. Its cost depends on the entries of the page, not on the keys below its common
+/// prefixes: after the first key of a common prefix the cursor seeks past all of them.
 fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
     let max = query.max.min(LIST_KEYS_MAX);
     let mut page = ListPage::default();
@@ -215,7 +217,7 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
     Ok(page)
 }
 
-/// The least key of a record that a page behind `place` may show.
+/// The first record key that a page after `place` may show.
 fn behind(bucket: BucketId, place: &Place) -> Vec<u8> {
     match place {
         Place::Key(key) => {

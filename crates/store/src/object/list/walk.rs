@@ -1,4 +1,4 @@
-//! Prefix, delimiter and pages: what all listings of keys share.
+//! Prefix, delimiter and pages, shared by all listings of keys.
 
 use crate::error::StoreError;
 
@@ -10,12 +10,12 @@ pub(crate) struct Grouping<'q> {
     delimiter: Option<&'q str>,
 }
 
-/// The place behind which a page begins.
+/// The place after which a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Behind this key.
+    /// After this key.
     Key(String),
-    /// Behind every key that begins so.
+    /// After every key with this prefix.
     Prefix(String),
 }
 
@@ -24,8 +24,8 @@ impl<'q> Grouping<'q> {
         Self { prefix, delimiter: delimiter.filter(|delimiter| !delimiter.is_empty()) }
     }
 
-    /// The common prefix that `key` is shown as: all up to and with the first delimiter behind the
-    /// prefix.
+    /// The common prefix that `key` is rolled up into: all up to and including the first delimiter after
+    /// the prefix; `None` if it has none.
     pub(crate) fn common_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
         let delimiter = self.delimiter?;
         let rest = key.strip_prefix(self.prefix)?;
@@ -37,8 +37,8 @@ impl<'q> Grouping<'q> {
         Some(&key[..self.prefix.len() + at + delimiter.len()])
     }
 
-    /// The beginning of a page behind the key `marker`. A common prefix that `marker` is, or lies in, was
-    /// on an earlier page.
+    /// The place for a page after the key `marker`. A common prefix that contains `marker` was on an
+    /// earlier page, so the page begins after all of its keys.
     pub(crate) fn behind(&self, marker: &str) -> Place {
         match self.common_prefix(marker) {
             Some(common) => Place::Prefix(common.to_owned()),
