@@ -33,17 +33,18 @@ pub(crate) enum Command {
 /// The settings of the server, as they were given.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerArgs {
-    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:9000].
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
-    /// Where everything is kept; created if missing [default: ./data].
+    /// Directory of all data; created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Keep everything in memory: nothing survives the process.
     #[arg(long, env = "LITEIO_MEMORY", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) memory: bool,
-    /// What a 200 survives: "fsync" a power cut, "os" only the end of the process [default: fsync].
+    /// Durability of acknowledged writes: "fsync" survives a power cut, "os" only the end of the process
+    /// [default: fsync].
     #[arg(long, value_name = "LEVEL", env = "LITEIO_DURABILITY")]
     pub(crate) durability: Option<String>,
     /// Access key of the one user, 3 to 128 characters [default: liteio].
@@ -61,10 +62,10 @@ pub(crate) struct ServerArgs {
     /// A domain for BUCKET.NAME addressing, repeatable; localhost and s3.localhost always are.
     #[arg(long, value_name = "NAME", env = "LITEIO_DOMAIN", value_delimiter = ',')]
     pub(crate) domain: Vec<String>,
-    /// What to log, such as "info", "warn" or "info,liteio::access=off" [default: info].
+    /// Filter of the log, such as "info", "warn" or "info,liteio::access=off" [default: info].
     #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
     pub(crate) log: Option<String>,
-    /// "text" or "json" [default: text].
+    /// Format of the log: "text" or "json" [default: text].
     #[arg(long, value_name = "FORMAT", env = "LITEIO_LOG_FORMAT")]
     pub(crate) log_format: Option<String>,
     /// Serve the default credentials to other machines too.
@@ -92,12 +93,12 @@ pub(crate) struct VerifyArgs {
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-/// Why there is nothing to run.
+/// An end without a command to run.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// Help or the version was asked for: print it, exit code 0.
     Help(String),
-    /// The arguments make no sense: print this one line, exit code 2.
+    /// The arguments are not valid: print this one line, exit code 2.
     Usage(String),
 }
 

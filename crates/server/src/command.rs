@@ -13,7 +13,7 @@ use crate::{health, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
-/// The arguments make no sense.
+/// The arguments are not valid.
 const USAGE: u8 = 2;
 
 /// Runs the command with these arguments, the program's name first.
@@ -36,13 +36,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// One line on standard error.
 fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
-    // When even standard error is gone there is the exit code.
+    // If standard error is closed, the exit code remains.
     let _ = writeln!(io::stderr(), "liteio: {reason}");
     ExitCode::from(code)
 }
 
 fn print(text: &str) {
-    // Whoever closed standard output does not want to know.
+    // A closed standard output is no failure of the command.
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }

@@ -1,4 +1,4 @@
-//! Opening what a configuration names: the users and the data.
+//! Opening the users and the data of a configuration.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ pub(crate) struct OpenError(String);
 /// # Errors
 /// [`OpenError`].
 pub(crate) async fn open(config: &Config) -> Result<(App, Credentials), OpenError> {
-    // First: a wrong file of users must not leave a data directory behind.
+    // Users first: a wrong file of users must not leave a new data directory behind.
     let credentials = open_credentials(&config.credentials)?;
     let offload = Offload::default();
     let store_config = store_config(config);

@@ -1,4 +1,4 @@
-//! A running server, for the command, for tests and for whoever embeds one.
+//! A running server, for the command, for tests and for programs that embed one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use crate::front::{Front, Handler};
 use crate::open::{OpenError, open};
 use crate::serve;
 
-/// Why a server did not start. Nothing has been changed.
+/// The reason for which a server did not start. No request was served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A setting makes no sense.
+    /// A setting is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The address cannot be listened on.
@@ -31,7 +31,7 @@ pub enum ServerError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The system has no randomness to give.
+    /// The random source of the system failed.
     #[error("cannot read random bytes from the system: {0}")]
     Random(getrandom::Error),
     /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
@@ -50,8 +50,8 @@ impl From<OpenError> for ServerError {
 pub struct Server;
 
 impl Server {
-    /// A server with its data in memory, on a free port of 127.0.0.1, with the default credentials,
-    /// until the builder is told otherwise.
+    /// A builder for a server. Defaults: data in memory, a free port of 127.0.0.1, the default
+    /// credentials.
     pub fn builder() -> ServerBuilder {
         let address = ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
         ServerBuilder {
@@ -142,7 +142,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Limits other than the usual.
+    /// Limits of connections, requests and bodies.
     pub fn limits(mut self, limits: Limits) -> ServerBuilder {
         self.limits = limits;
         self

@@ -37,7 +37,7 @@ impl FormatTime for Utc {
 /// Checks that [`init`] takes this filter.
 ///
 /// # Errors
-/// Why not, in a few words.
+/// The reason for the refusal, in a few words.
 pub(crate) fn check_filter(filter: &str) -> Result<(), String> {
     parse(filter).map(drop)
 }

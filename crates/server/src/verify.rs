@@ -12,11 +12,11 @@ const DEFAULT_DATA_DIR: &str = "./data";
 /// Checks the directory and prints what is damaged. `Ok(false)` when anything is.
 ///
 /// # Errors
-/// Why the directory cannot be checked, in one line.
+/// The reason why the directory cannot be checked, in one line.
 pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
     if !path.is_dir() {
-        return Err(format!("{} is no data directory: give --data-dir DIR", path.display()));
+        return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }
     let progress = Progress::new();
     let damaged = verify(path, &mut |done, total| progress.set(done, total))?;

@@ -14,7 +14,9 @@ use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The name breaks the rules for bucket names.
-    #[error("the bucket name {name:?} is not valid")]
+    #[error(
+        "the bucket name {name:?} is not valid: use 3 to 63 lower-case letters, digits, hyphens and dots"
+    )]
     InvalidBucketName {
         /// The text as given.
         name: String,
@@ -23,7 +25,7 @@ pub enum StoreError {
     #[error("an object key must not be empty")]
     InvalidKey,
     /// The key has more than [`OBJECT_KEY_BYTES_MAX`](crate::limits::OBJECT_KEY_BYTES_MAX) bytes.
-    #[error("the object key has {bytes} bytes, more than 1024")]
+    #[error("the object key has {bytes} bytes; at most 1024 are allowed")]
     KeyTooLong {
         /// Its length.
         bytes: usize,
@@ -53,7 +55,7 @@ pub enum StoreError {
         bucket: BucketName,
     },
     /// The bucket still holds objects, versions or uploads in progress.
-    #[error("the bucket {bucket} is not empty")]
+    #[error("the bucket {bucket} is not empty: delete its objects, versions and uploads first")]
     BucketNotEmpty {
         /// Its name.
         bucket: BucketName,
@@ -73,7 +75,7 @@ pub enum StoreError {
         version: VersionId,
     },
     /// The version named is a delete marker, which cannot be read.
-    #[error("a delete marker cannot be read")]
+    #[error("the version is a delete marker, which cannot be read: name another version")]
     MethodNotAllowed,
     /// There is no such upload, or no longer.
     #[error("the upload {upload:?} does not exist; it may have been completed or aborted")]
@@ -82,19 +84,19 @@ pub enum StoreError {
         upload: String,
     },
     /// A part named in a Complete was never uploaded, or has another ETag or checksum.
-    #[error("part {part} was not found, or its entity tag or checksum does not match")]
+    #[error("part {part} was not uploaded, or its entity tag or checksum does not match")]
     InvalidPart {
         /// Its number.
         part: u16,
     },
     /// Part numbers go from 1 to 10,000; of an object, to the number of its parts.
-    #[error("the part number is not valid")]
+    #[error("the part number is not from 1 to 10000, or is above the number of the object's parts")]
     InvalidPartNumber,
     /// The parts of a Complete are not in ascending order.
-    #[error("the parts are not in ascending order")]
+    #[error("the parts are not in ascending order of their numbers")]
     InvalidPartOrder,
     /// A part other than the last is below the minimum.
-    #[error("part {part} has {bytes} bytes, less than {minimum}")]
+    #[error("part {part} has {bytes} bytes; every part but the last has at least {minimum}")]
     PartTooSmall {
         /// Its number.
         part: u16,
@@ -104,7 +106,7 @@ pub enum StoreError {
         minimum: u64,
     },
     /// A body is larger than one PUT may be.
-    #[error("the body has {bytes} bytes, more than {maximum}")]
+    #[error("the body has {bytes} bytes; one request may have at most {maximum}")]
     PartTooLarge {
         /// Its size, as far as it is known.
         bytes: u64,
@@ -120,8 +122,8 @@ pub enum StoreError {
         /// The name of its header.
         condition: &'static str,
     },
-    /// Another conditional request for the same object was faster.
-    #[error("a conflicting conditional request is in progress")]
+    /// Another conditional request for the same object is in progress.
+    #[error("a conflicting conditional request is in progress: try again")]
     ConditionalRequestConflict,
     /// The range lies outside of the object.
     #[error("the range lies outside of the object's {object_bytes} bytes")]
@@ -130,13 +132,13 @@ pub enum StoreError {
         object_bytes: u64,
     },
     /// The object would be larger than S3 allows.
-    #[error("the object has {bytes} bytes, more than allowed")]
+    #[error("the object would have {bytes} bytes; at most 10,000 parts of 5 GiB are allowed")]
     ObjectTooLarge {
         /// Its size.
         bytes: u64,
     },
     /// The bytes do not have the checksum that was announced.
-    #[error("the {algorithm:?} checksum does not match")]
+    #[error("the received bytes do not have the announced {algorithm:?} checksum: send them again")]
     ChecksumMismatch {
         /// Its algorithm.
         algorithm: ChecksumAlgorithm,
@@ -154,13 +156,13 @@ pub enum StoreError {
         bucket: String,
     },
     /// There is a vector bucket of that name.
-    #[error("the vector bucket {bucket} exists")]
+    #[error("the vector bucket {bucket} already exists")]
     VectorBucketExists {
         /// Its name.
         bucket: String,
     },
     /// The vector bucket still has indexes.
-    #[error("the vector bucket {bucket} is not empty")]
+    #[error("the vector bucket {bucket} is not empty: delete its indexes first")]
     VectorBucketNotEmpty {
         /// Its name.
         bucket: String,
@@ -174,15 +176,15 @@ pub enum StoreError {
         index: String,
     },
     /// There is an index of that name.
-    #[error("the index {index} of the vector bucket {bucket} exists")]
+    #[error("the index {index} of the vector bucket {bucket} already exists")]
     IndexExists {
         /// Its vector bucket.
         bucket: String,
         /// Its name.
         index: String,
     },
-    /// The words of the metadata key can be searched for already.
-    #[error("the key {key:?} is configured for text search already")]
+    /// The metadata key is already configured for text search.
+    #[error("the key {key:?} is already configured for text search")]
     TextSearchExists {
         /// The key.
         key: String,
@@ -202,7 +204,7 @@ pub enum StoreError {
         message: String,
     },
     /// The device is full. Nothing was kept.
-    #[error("no space left on the device")]
+    #[error("no space left on the device: delete objects or add space")]
     NoSpace,
     /// A sync or write failed before: nothing is written until the store is opened again.
     #[error("writing has stopped until the store is reopened: {reason}")]
@@ -217,7 +219,7 @@ pub enum StoreError {
         what: String,
     },
     /// The data was written by a newer LiteIO.
-    #[error("the data has format {found}; this version knows up to {known}")]
+    #[error("the data has format {found}, this version reads up to {known}: use a newer LiteIO")]
     FormatTooNew {
         /// The format of the data.
         found: u32,
@@ -225,7 +227,10 @@ pub enum StoreError {
         known: u32,
     },
     /// The directory holds something else.
-    #[error("{path} is not empty and is not a LiteIO data directory")]
+    #[error(
+        "{path} is not a LiteIO data directory: give one that LiteIO has made, or for a new store an \
+         empty one"
+    )]
     NotADataDirectory {
         /// The directory.
         path: String,
@@ -237,7 +242,7 @@ pub enum StoreError {
         message: String,
     },
     /// The device failed.
-    #[error("input or output failed: {0}")]
+    #[error("reading or writing failed: {0}")]
     Io(Arc<io::Error>),
     /// A fault of our own. Nothing was kept.
     #[error("internal error: {what}")]
@@ -309,7 +314,7 @@ impl From<VectorError> for StoreError {
             VectorError::Poisoned(error) => Self::Poisoned { reason: error.to_string() },
             VectorError::Io(error) => Self::Io(Arc::new(error)),
             VectorError::FormatTooNew { found, known } => Self::FormatTooNew { found, known },
-            // The rest was checked before, so it is the file that is not as it should be.
+            // The arguments were checked before the call, so every other error is damage of the file.
             error => Self::corrupt(format!("the vectors of an index: {error}")),
         }
     }

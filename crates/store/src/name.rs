@@ -1,4 +1,4 @@
-//! Names and ids: checked once, where they come in.
+//! Names and ids, checked once when they enter the store.
 
 use std::fmt;
 
@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{OBJECT_KEY_BYTES_MAX, PART_NUMBER_MAX};
 
-/// A text or number that is no name or id.
+/// A text or number that is not a valid name or id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The name breaks the rules for bucket names.
-    #[error("the bucket name {name:?} is not valid")]
+    #[error(
+        "the bucket name {name:?} is not valid: use 3 to 63 lower-case letters, digits, hyphens and dots"
+    )]
     Bucket {
         /// The text.
         name: String,
@@ -19,29 +21,29 @@ pub enum NameError {
     #[error("an object key must not be empty")]
     EmptyKey,
     /// The key has more than [`OBJECT_KEY_BYTES_MAX`] bytes.
-    #[error("the object key has {bytes} bytes, more than {OBJECT_KEY_BYTES_MAX}")]
+    #[error("the object key has {bytes} bytes; at most {OBJECT_KEY_BYTES_MAX} are allowed")]
     KeyTooLong {
         /// Its length.
         bytes: usize,
     },
-    /// The text is no version id.
+    /// The text is not a version id.
     #[error("the version id {version:?} is not valid")]
     VersionId {
         /// The text.
         version: String,
     },
-    /// The text is no upload id.
+    /// The text is not an upload id.
     #[error("the upload id {upload:?} is not valid")]
     UploadId {
         /// The text.
         upload: String,
     },
     /// Part numbers go from 1 to [`PART_NUMBER_MAX`].
-    #[error("the part number is not valid")]
+    #[error("the part number is not from 1 to {PART_NUMBER_MAX}")]
     PartNumber,
 }
 
-/// The name of a bucket, by Amazon's rules for general-purpose buckets.
+/// The name of a bucket, by the rules of the Amazon S3 User Guide for general-purpose buckets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketName(String);
 

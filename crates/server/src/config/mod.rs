@@ -27,7 +27,7 @@ const REGION_BYTES_MAX: usize = 63;
 const DOMAIN_BYTES_MAX: usize = 253;
 const DOMAIN_LABEL_BYTES_MAX: usize = 63;
 
-/// A setting that makes no sense, alone or with the others: one line that says what to change.
+/// A setting that is not valid, alone or with the others: one line that says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
@@ -46,14 +46,14 @@ pub struct ListenAddress {
 }
 
 impl ListenAddress {
-    /// Reads `HOST:PORT`; IPv6 addresses stand in brackets, no host means every interface.
+    /// Parses `HOST:PORT`; IPv6 addresses stand in brackets, an empty host means every IPv4 interface.
     ///
     /// # Errors
-    /// [`ConfigError`] when it is neither an IP address nor a host name, or has no port.
+    /// [`ConfigError`] if the host is neither an IP address nor a host name, or the port is missing.
     pub fn parse(text: &str) -> Result<ListenAddress, ConfigError> {
         let advice = || {
             ConfigError(format!(
-                "the address {text:?} makes no sense: give --address HOST:PORT, such as \
+                "the address {text:?} is not valid: give --address HOST:PORT, such as \
                  {DEFAULT_ADDRESS}"
             ))
         };
@@ -137,7 +137,7 @@ pub enum CredentialsSource {
 }
 
 impl CredentialsSource {
-    /// `liteio` and `liteio123`, which everybody knows.
+    /// The documented default credentials, `liteio` and `liteio123`.
     pub fn well_known() -> CredentialsSource {
         CredentialsSource::Pair {
             access_key: DEFAULT_ACCESS_KEY.to_owned(),
@@ -145,7 +145,7 @@ impl CredentialsSource {
         }
     }
 
-    /// True for the credentials that everybody knows.
+    /// True for the documented default credentials.
     pub fn is_well_known(&self) -> bool {
         *self == CredentialsSource::well_known()
     }
@@ -218,7 +218,7 @@ impl Config {
         let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
         if exposed && !arguments.allow_default_credentials {
             return error(format!(
-                "{} is open to other machines, and everybody knows the default credentials: set \
+                "{} is open to other machines, and the default credentials are public: set \
                  LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)",
                 config.address
             ));
@@ -314,7 +314,7 @@ fn resolve_region(region: &str) -> Result<String, ConfigError> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if region.is_empty() || region.len() > REGION_BYTES_MAX || !region.bytes().all(allowed) {
         return error(format!(
-            "the region {region:?} makes no sense: give 1 to {REGION_BYTES_MAX} of a-z, 0-9 and -, \
+            "the region {region:?} is not valid: give 1 to {REGION_BYTES_MAX} of a-z, 0-9 and -, \
              such as {DEFAULT_REGION}"
         ));
     }
@@ -326,7 +326,7 @@ fn resolve_domains(names: &[String]) -> Result<Vec<String>, ConfigError> {
     for name in names {
         if !is_host_name(name) || name.parse::<IpAddr>().is_ok() {
             return error(format!(
-                "the domain {name:?} makes no sense: give --domain a host name without scheme or \
+                "the domain {name:?} is not valid: give --domain a host name without scheme or \
                  port, such as s3.example.com"
             ));
         }
@@ -352,7 +352,7 @@ fn resolve_log(filter: &str) -> Result<String, ConfigError> {
     match telemetry::check_filter(filter) {
         Ok(()) => Ok(filter.to_owned()),
         Err(reason) => error(format!(
-            "the log filter {filter:?} makes no sense ({reason}): give --log LEVEL or \
+            "the log filter {filter:?} is not valid ({reason}): give --log LEVEL or \
              --log TARGET=LEVEL,…"
         )),
     }
@@ -369,14 +369,14 @@ fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
 /// The URL that `liteio health` asks: the one given, or that of the address.
 ///
 /// # Errors
-/// [`ConfigError`] when the address makes no sense.
+/// [`ConfigError`] if the address is not valid.
 pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, ConfigError> {
     if let Some(url) = &arguments.url {
         return Ok(url.clone());
     }
     let mut address =
         ListenAddress::parse(arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS))?;
-    // A server that listens on every interface is asked on this machine's own.
+    // A server that listens on every interface is asked over the loopback interface.
     match address.host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) if ip.is_unspecified() => address.host = "127.0.0.1".to_owned(),
         Ok(IpAddr::V6(ip)) if ip.is_unspecified() => address.host = "::1".to_owned(),

@@ -13,7 +13,7 @@ fn exception(name: &'static str, status: StatusCode, message: impl Into<String>)
 }
 
 impl ApiError {
-    /// The request makes no sense as a whole.
+    /// The request as a whole is not valid.
     pub(super) fn invalid(message: impl Into<String>) -> ApiError {
         exception("ValidationException", StatusCode::BAD_REQUEST, message)
     }
@@ -70,16 +70,16 @@ impl From<StoreError> for ApiError {
                 ApiError::not_found(format!("The vector bucket '{bucket}' has no policy."))
             }
             StoreError::VectorBucketExists { bucket } => {
-                ApiError::conflict(format!("A vector bucket with the name '{bucket}' exists."))
+                ApiError::conflict(format!("The vector bucket '{bucket}' already exists."))
             }
-            StoreError::VectorBucketNotEmpty { bucket } => {
-                ApiError::conflict(format!("The vector bucket '{bucket}' has indexes."))
-            }
+            StoreError::VectorBucketNotEmpty { bucket } => ApiError::conflict(format!(
+                "The vector bucket '{bucket}' has indexes; delete them."
+            )),
             StoreError::IndexExists { bucket, index } => ApiError::conflict(format!(
-                "The vector bucket '{bucket}' has an index with the name '{index}'."
+                "The index '{index}' of the vector bucket '{bucket}' already exists."
             )),
             StoreError::TextSearchExists { key } => {
-                ApiError::conflict(format!("The key '{key}' is configured for text search."))
+                ApiError::conflict(format!("The key '{key}' already has text search."))
             }
             StoreError::NoSpace => exception(
                 "ServiceQuotaExceededException",

@@ -113,7 +113,7 @@ impl Filter {
             }
             Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::field(
                 "filter",
-                format!("the metadata key {key:?} is non-filterable"),
+                format!("the metadata key {key:?} is non-filterable, so filters cannot use it"),
             )),
             Self::Key { key, condition: Condition::StartsWith(_) }
                 if mode == IndexMode::Classic =>
