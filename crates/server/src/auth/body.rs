@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use super::chunked::ChunkedDecoder;
 use super::error;
-use super::gathered::{Gathered, TooLarge};
 use super::post_file::FileDecoder;
 use super::signing_key::{Signature, hex_digest};
 use crate::reply::{ApiError, BoxError, ErrorCode};
@@ -122,22 +121,6 @@ impl Source {
 
     pub(super) async fn next_data(&mut self) -> Option<Result<Bytes, ApiError>> {
         std::future::poll_fn(|context| self.poll_data(context)).await
-    }
-
-    /// Reads everything: `bytes_declared`, if that is known. `EntityTooLarge` past `bytes_max`.
-    pub(super) async fn collect(
-        &mut self,
-        bytes_declared: Option<u64>,
-        bytes_max: usize,
-    ) -> Result<Bytes, ApiError> {
-        let too_large = |TooLarge| error::entity_too_large();
-        let mut gathered = Gathered::new(bytes_declared, bytes_max);
-        while let Some(data) = self.next_data().await.transpose()? {
-            if let Some(whole) = gathered.add(data).map_err(too_large)? {
-                return Ok(whole);
-            }
-        }
-        Ok(gathered.finish())
     }
 }
 

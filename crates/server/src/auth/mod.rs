@@ -13,9 +13,9 @@ mod body;
 mod canonical;
 mod carried;
 mod chunked;
+mod collect;
 mod credentials;
 mod error;
-mod gathered;
 mod head;
 mod identity;
 mod limits;
@@ -45,8 +45,8 @@ use http_body::Body;
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::body::{AuthBody, BodyFault};
+pub(crate) use self::collect::{CollectError, collect};
 pub(crate) use self::credentials::{Credentials, User};
-pub(crate) use self::gathered::{Gathered, TooLarge};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::post_object::PostForm;
 pub(crate) use self::sigv4::Service;
@@ -139,10 +139,12 @@ impl Authenticator {
         let verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
             Outcome::Done(verified) => verified,
             Outcome::NeedsBodyHash(claim) => {
-                if content_length.is_some_and(|length| length > HASHED_BODY_BYTES_MAX as u64) {
-                    return Err(error::entity_too_large());
-                }
-                let data = source.collect(content_length, HASHED_BODY_BYTES_MAX).await?;
+                let body = AuthBody::new(source, Verifier::Plain { remaining: content_length });
+                let data =
+                    collect(body, HASHED_BODY_BYTES_MAX).await.map_err(|error| match error {
+                        CollectError::TooLarge => error::entity_too_large(),
+                        CollectError::Body(error) => error,
+                    })?;
                 let hash = hex_digest(&Sha256::digest(&data));
                 claim.verify(&parts, &query, std::str::from_utf8(&hash).unwrap_or_default())?;
                 content_length = Some(data.len() as u64);

@@ -1,10 +1,9 @@
 //! XML documents in requests, before s3s parses them.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Uri};
 use http_body::Body as _;
-use http_body_util::BodyExt as _;
 use liteio_store::DigestSet;
 use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesText, Event};
@@ -14,6 +13,7 @@ use s3s::{Body, S3Result, s3_error};
 use super::checksum::BodyChecks;
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::{body_in, error};
+use crate::auth::{CollectError, collect};
 
 /// A request whose body is a document that s3s parses. The handlers see only what is in it, so it is
 /// read and verified here.
@@ -49,7 +49,12 @@ impl Document {
     pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
         let (parts, body) = request.into_parts();
         let checks = self.checks(&parts)?;
-        let bytes = collect(body).await?;
+        let bytes = collect(body, XML_BODY_BYTES_MAX).await.map_err(|error| match error {
+            CollectError::TooLarge => {
+                s3_error!(MaxMessageLengthExceeded, "Your request was too big.")
+            }
+            CollectError::Body(error) => body_in::from_body(&error),
+        })?;
         if !checks.is_empty() {
             let algorithms: Vec<_> = checks.algorithm().into_iter().collect();
             let mut digests = DigestSet::new(&algorithms);
@@ -100,30 +105,6 @@ fn has_query(uri: &Uri, name: &str) -> bool {
     let pairs = uri.query().unwrap_or_default().split('&');
     let mut names = pairs.filter_map(|pair| pair.split('=').next());
     names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
-}
-
-async fn collect(mut body: Body) -> S3Result<Bytes> {
-    if let Some(bytes) = body.bytes() {
-        return Ok(bytes);
-    }
-    let too_large = || s3_error!(MaxMessageLengthExceeded, "Your request was too big.");
-    if body.size_hint().lower() > XML_BODY_BYTES_MAX as u64 {
-        return Err(too_large());
-    }
-    // As long as was declared, so that it need not grow; what stays unused costs no memory.
-    let mut collected = BytesMut::with_capacity(match body.size_hint().exact() {
-        Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
-        None => 0,
-    });
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| body_in::from_body(&error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if collected.len() + data.len() > XML_BODY_BYTES_MAX {
-            return Err(too_large());
-        }
-        collected.extend_from_slice(&data);
-    }
-    Ok(collected.freeze())
 }
 
 /// Refuses what costs the parser far more than its size, deep nesting and elements without end, and

@@ -26,8 +26,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
-use http_body::Body as _;
-use http_body_util::BodyExt as _;
 use liteio_store::Store;
 use serde::Serialize;
 
@@ -36,7 +34,7 @@ pub(crate) use self::error::refusal;
 use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
 use crate::access::{Action, Principal};
-use crate::auth::{AuthBody, Gathered, Identity, TooLarge};
+use crate::auth::{AuthBody, CollectError, Identity, collect};
 use crate::reply::{Reply, ReplyBody};
 use crate::state::App;
 
@@ -142,7 +140,12 @@ impl VectorsService {
         }
         let (route, action) = Route::of(&parts.method, parts.uri.path())?;
         let query = parts.uri.query().unwrap_or_default().to_owned();
-        let body = collect(body).await?;
+        let body = collect(body, BODY_BYTES_MAX).await.map_err(|error| match error {
+            CollectError::TooLarge => {
+                ApiError::invalid(format!("The request body has more than {BODY_BYTES_MAX} bytes."))
+            }
+            CollectError::Body(error) => refusal(&error),
+        })?;
         let call =
             Call { app: Arc::clone(&self.app), arns: self.arns.clone(), principal, action, body };
         let work = move |_: &Store| match route {
@@ -155,26 +158,6 @@ impl VectorsService {
         };
         self.app.blocking(work).await
     }
-}
-
-/// The whole body.
-async fn collect(mut body: AuthBody) -> ApiResult<Bytes> {
-    let too_large =
-        || ApiError::invalid(format!("The request body has more than {BODY_BYTES_MAX} bytes."));
-    let declared = body.size_hint().exact();
-    if declared.is_some_and(|bytes| bytes > BODY_BYTES_MAX as u64) {
-        return Err(too_large());
-    }
-    let mut gathered = Gathered::new(declared, BODY_BYTES_MAX);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| refusal(&error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        // At once when it was gathered before, for its signature.
-        if let Some(whole) = gathered.add(data).map_err(|TooLarge| too_large())? {
-            return Ok(whole);
-        }
-    }
-    Ok(gathered.finish())
 }
 
 /// An answer as JSON.
