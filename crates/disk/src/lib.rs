@@ -69,6 +69,18 @@ pub const UNCACHED_ALIGNMENT: usize = 4096;
 /// The directory, below the root of a disk, of temporary files that have a name.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
+/// The failures that an acknowledged write survives. No disk looks at it: it is the choice of those who
+/// write through one, and all of them offer the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut: everything that the write needs was synced before the acknowledgement.
+    #[default]
+    Fsync,
+    /// The end of the process, however it ends, `kill -9` included: the operating system has the write.
+    /// A power cut takes what was not synced since.
+    Os,
+}
+
 /// The mode of [`Disk::open`]: reading or writing, and creating a missing file or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {

@@ -5,7 +5,7 @@ use std::fs;
 use liteio_store::{Store, StoreConfig};
 
 use crate::auth::{Credentials, User};
-use crate::config::{Config, CredentialsSource, Durability, Storage};
+use crate::config::{Config, CredentialsSource, Storage};
 use crate::offload::Offload;
 use crate::state::App;
 
@@ -35,12 +35,7 @@ fn store_config(config: &Config) -> StoreConfig {
     let mut store_config = match &config.storage {
         Storage::Memory => StoreConfig::memory(),
         Storage::Directory { path, durability } => {
-            let mut store_config = StoreConfig::directory(path);
-            store_config.durability = match durability {
-                Durability::Fsync => liteio_store::Durability::Fsync,
-                Durability::Os => liteio_store::Durability::Os,
-            };
-            store_config
+            StoreConfig { durability: *durability, ..StoreConfig::directory(path) }
         }
     };
     store_config.region.clone_from(&config.region);

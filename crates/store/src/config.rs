@@ -4,20 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_disk::Durability;
+
 use crate::clock::{Clock, SystemClock};
 use crate::limits::{INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::random::{RandomSource, SystemRandom};
-
-/// The point at which a write is acknowledged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// After everything it needs was synced: it survives a power cut.
-    #[default]
-    Fsync,
-    /// After the operating system has it: it survives the end of the process, `kill -9` included; a
-    /// power cut may take the last second.
-    Os,
-}
 
 /// The place of the data.
 #[derive(Clone, Debug)]
@@ -34,7 +25,8 @@ pub enum Backend {
 pub struct StoreConfig {
     /// The place of the data.
     pub backend: Backend,
-    /// The point at which a write is acknowledged.
+    /// The failures that an acknowledged write survives, unless it is in memory. At
+    /// [`Durability::Os`] a power cut takes about the last [`StoreConfig::sync_interval`].
     pub durability: Durability,
     /// Memory for pages of metadata.
     pub cache_bytes: usize,

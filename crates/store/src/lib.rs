@@ -263,8 +263,9 @@ pub use bucket::{BucketPage, ListBuckets};
 #[cfg(any(test, feature = "test-util"))]
 pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
-pub use config::{Backend, Durability, StoreConfig};
+pub use config::{Backend, StoreConfig};
 pub use error::StoreError;
+pub use liteio_disk::Durability;
 pub use meta::{DocumentKind, Versioning};
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

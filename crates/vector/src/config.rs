@@ -1,4 +1,4 @@
-//! The parameters of a file of vectors.
+//! The shape of a file of vectors.
 
 use crate::error::VectorError;
 use crate::limits::DIMENSION_MAX;
@@ -46,14 +46,4 @@ impl Shape {
     pub(crate) fn stride(self) -> usize {
         self.vector_bytes().next_multiple_of(64)
     }
-}
-
-/// The layer that a commit waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// The device: what was committed survives a power cut.
-    Fsync,
-    /// The kernel: what was committed survives the end of the process, however it ends. A power cut
-    /// takes it back to the last commit with [`Durability::Fsync`], as a whole.
-    Os,
 }

@@ -91,13 +91,14 @@ mod search;
 mod slot;
 mod slots;
 
-pub use config::{Durability, Shape};
+pub use config::Shape;
 pub use error::VectorError;
 pub use index::VectorIndex;
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,
     NEIGHBOURS_MAX, SLOTS_MAX,
 };
+pub use liteio_disk::Durability;
 pub use metric::Metric;
 pub use search::{Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
+pub use liteio_store::Durability;
+
 use crate::cli::{HealthArgs, ServerArgs};
 use crate::telemetry::{self, LogFormat};
 
@@ -86,25 +88,6 @@ impl fmt::Display for ListenAddress {
             true => write!(formatter, "[{}]:{}", self.host, self.port),
             false => write!(formatter, "{}:{}", self.host, self.port),
         }
-    }
-}
-
-/// The failures that an acknowledged write survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// A power cut.
-    #[default]
-    Fsync,
-    /// The end of the process, however it ends; a power cut may take the last second.
-    Os,
-}
-
-impl fmt::Display for Durability {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Durability::Fsync => "fsync",
-            Durability::Os => "os",
-        })
     }
 }
 

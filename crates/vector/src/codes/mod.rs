@@ -145,9 +145,10 @@ impl Codes {
 
 #[cfg(test)]
 mod tests {
+    use liteio_disk::Durability;
+
     use super::encode::inverse_length;
     use super::*;
-    use crate::config::Durability;
     use crate::metric::Metric;
     use crate::slots::SlotFile;
 

@@ -5,11 +5,12 @@
 //! the check of these vectors, then syncs once: the device may take them in any order, because a
 //! superblock whose vectors are not there does not verify, and then the other one counts.
 
+use liteio_disk::Durability;
+
 use super::committer::Committer;
 use super::format::{SUPERBLOCK_BYTES, Superblock};
 use super::shared::Shared;
 use super::writer::Writer;
-use crate::config::Durability;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
 

@@ -1,8 +1,9 @@
 //! The account of commits: which superblock is durable, and what it covers.
 
+use liteio_disk::Durability;
+
 use super::format::{Block, SUPERBLOCK_BYTES};
 use super::recover::Recovered;
-use crate::config::Durability;
 
 /// The identity of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

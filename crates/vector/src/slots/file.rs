@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_disk::{Disk, DiskFile, OpenMode, memory_file};
+use liteio_disk::{Disk, DiskFile, Durability, OpenMode, memory_file};
 use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
@@ -18,7 +18,7 @@ use super::shared::{Opened, Published, Shared};
 use super::view::View;
 use super::writer::{Runs, Writer, Written};
 use crate::check::{check_vector, check_vectors};
-use crate::config::{Durability, Shape};
+use crate::config::Shape;
 use crate::error::VectorError;
 use crate::map::prefetch_behind;
 use crate::slot::{Slot, SlotSet};
@@ -206,8 +206,10 @@ impl SlotFile {
     /// Makes all vectors that were appended before visible, and as durable as asked for. Concurrent
     /// commits share one sync.
     ///
-    /// After `Ok` with [`Durability::Fsync`] they survive a power cut. After an error none of them is
-    /// visible, and after a later crash either all or none of a commit is there.
+    /// After `Ok` with [`Durability::Fsync`] they survive a power cut; after one with
+    /// [`Durability::Os`] a power cut takes the file back to the last commit that was synced, as a
+    /// whole. After an error none of them is visible, and after a later crash either all or none of a
+    /// commit is there.
     ///
     /// # Errors
     /// [`VectorError::NoSpace`]: what waits can be committed when there is space again.
