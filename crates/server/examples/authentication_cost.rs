@@ -1,4 +1,4 @@
-//! What authenticating one request costs: `cargo run --release --features fuzzing --example
+//! The cost of authenticating one request: `cargo run --release --features fuzzing --example
 //! authentication_cost`.
 //!
 //! The example requests that AWS publishes, their signing key cached, on one thread; medians over

@@ -16,7 +16,7 @@ const REQUEST: u8 = 1;
 const BODY_UNREAD: u8 = 1 << 1;
 /// Its answer has not been handed over to its end.
 const RESPONSE_OPEN: u8 = 1 << 2;
-/// Bytes of the next request have come.
+/// Bytes of the next request have arrived.
 const HEAD: u8 = 1 << 3;
 /// Bytes of an answer wait for the client to take them.
 const WRITE_BLOCKED: u8 = 1 << 4;

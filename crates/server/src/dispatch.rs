@@ -1,4 +1,4 @@
-//! The choice between health, S3, S3 Vectors and STS. Nothing else knows that there are several.
+//! Dispatch between health, S3, S3 Vectors and STS. No other module knows that there are several services.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -59,7 +59,7 @@ impl Dispatch {
 impl Handler for Dispatch {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
         if Operational::owns(&origin.target) {
-            // Health must tell an overloaded server from a dead one.
+            // Exempt from the limits: the answer must show that the server is overloaded, not dead.
             return Plan { exempt: true, held: false };
         }
         let target = &origin.target;
@@ -141,7 +141,8 @@ impl Services {
         let fault = request.extensions().get::<BodyFault>().cloned();
         let reply = self.s3.call(request).await;
         match (reply, fault.as_ref().and_then(BodyFault::get)) {
-            // A body that failed is the client's doing, whatever was made of it on the way.
+            // A failed body is the client's fault, even if a layer in between turned its error into an
+            // internal one.
             (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
             (reply, _) => reply,
         }

@@ -77,7 +77,7 @@ fn on_thread<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     tokio::task::spawn_blocking(move || {
-        // Held by the thread, not by whoever waits for it: that one may be gone first.
+        // Held by the thread, not by the waiting future, which may be dropped first.
         let _permit = permit;
         job()
     })

@@ -33,7 +33,7 @@ pub(crate) enum Readiness {
     /// Everything works.
     Ready,
     /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
-    /// deletion of orphans. Still 200: traffic may come.
+    /// deletion of orphans. Still 200, so that load balancers keep sending requests.
     Degraded(Cow<'static, str>),
     /// Nothing should be sent here, for this reason. 503.
     NotReady(Cow<'static, str>),

@@ -19,7 +19,7 @@ pub(crate) fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if cfg!(target_vendor = "apple") {
-        // macOS says that there is no maximum, and refuses more than `OPEN_MAX`.
+        // macOS reports an unlimited maximum, and refuses more than `OPEN_MAX`.
         const OPEN_MAX: u64 = 10_240;
         limit.current = Some(limit.maximum.unwrap_or(OPEN_MAX).min(OPEN_MAX));
     }

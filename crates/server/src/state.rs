@@ -1,5 +1,5 @@
-//! The state that the handlers of one server share, and their ways to a read. It knows nothing of those
-//! who use it.
+//! The state that the handlers of one server share, and their ways to a read. It does not depend on any
+//! handler.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::offload::{Offload, OffloadError};
 /// The shared state of one server.
 #[derive(Debug)]
 pub(crate) struct App {
-    /// Buckets, objects and vectors. Handlers on the thread of a connection only write with it: a write
-    /// waits elsewhere, in its group. They read with the methods below.
+    /// Buckets, objects and vectors. On the thread of a connection, handlers use it for writes only: a
+    /// write blocks nothing there, because its result is a future of the group commit. They read with the
+    /// methods below.
     pub(crate) store: Store,
     /// The region of the server and of its buckets.
     pub(crate) region: String,
@@ -24,7 +25,7 @@ pub(crate) type Piece = (ObjectReader, Option<Bytes>);
 
 /// The next piece of an object: read, or still to be waited for.
 pub(crate) enum NextPiece<F> {
-    /// Memory had it.
+    /// Read from memory.
     Read(Piece),
     /// The future that reads it.
     Reading(F),
@@ -35,8 +36,8 @@ impl App {
         App { store, region, offload }
     }
 
-    /// Looks up one or a few records, in place. The key space answers from its cache in microseconds,
-    /// and a miss costs the read of a page: both are less than the way to another thread and back.
+    /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,
+    /// and a miss costs the read of a page: both take less than a hop to another thread and back.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
         look(&self.store)
     }
@@ -45,8 +46,8 @@ impl App {
     /// copying or writing files.
     ///
     /// # Errors
-    /// Those of the work. [`StoreError::Internal`] when it panicked, [`StoreError::Closed`] when the
-    /// server stops before it.
+    /// Those of the work. [`StoreError::Internal`] if it panicked, [`StoreError::Closed`] if the server
+    /// stopped before it began.
     pub(crate) async fn blocking<T, E>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, E> + Send + 'static,

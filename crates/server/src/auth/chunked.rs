@@ -7,8 +7,23 @@
 //! x-amz-trailer-signature:<64 digits>\r\n
 //! \r\n
 //! ```
-//! Nothing is held but the line being read: data leaves as slices of what came in. The signature of
-//! a chunk is checked before the last slice of that chunk leaves.
+//! The decoder buffers only the line being read; data leaves as slices of the input. A chunk streams
+//! out before its signature can be checked, except its last slice, which leaves only if the signature
+//! fits. A body is visible only as a whole, so the slices before it do no harm.
+//!
+//! # The states of the decoder
+//! ```text
+//!      size > 0    ┌───────────┐ all bytes,           ┌──────────┐
+//!   ┌─────────────►│ ChunkData │ signature fits ─────►│ ChunkEnd │
+//!   │              └───────────┘                      └────┬─────┘
+//! ChunkHeader ◄────────────────────── CR LF ───────────────┘
+//!   │              ┌───────────┐ empty line,          ┌──────────┐
+//!   └─────────────►│  Trailer  │ trailer fits ───────►│   Done   │
+//!      size 0      └───────────┘                      └──────────┘
+//! ```
+//! Any other input is an error, also bytes after `Done`, and an end of the input before it. The format
+//! and the signatures are those of the Amazon S3 API Reference, "Transferring payload in multiple chunks
+//! (chunked upload)".
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -22,13 +37,14 @@ use super::sigv4::same_signature;
 use super::trailer::TrailerBlock;
 use crate::reply::{ApiError, ErrorCode};
 
-/// Takes the framing off an aws-chunked body and verifies it.
+/// Removes the framing of an aws-chunked body and verifies it.
 pub(super) struct ChunkedDecoder {
     state: State,
-    /// A line whose end has not come yet.
+    /// The beginning of a line that is not complete yet.
     line: Vec<u8>,
-    /// Bytes still to come until the declared length is reached.
+    /// Bytes missing to the declared length (`x-amz-decoded-content-length`).
     decoded_remaining: u64,
+    /// Size of the last chunk, for the rule that only the last data chunk may be small.
     previous_chunk_bytes: Option<u64>,
     chain: Option<Box<ChunkChain>>,
     trailer: Option<TrailerBlock>,
@@ -49,7 +65,8 @@ enum State {
     Done,
 }
 
-/// The chain of chunk signatures: each covers the one before it.
+/// The chain of chunk signatures: each covers the one before it, so chunks cannot be reordered, dropped
+/// or repeated.
 pub(super) struct ChunkChain {
     key: SigningKey,
     date: AmzDate,
@@ -85,7 +102,7 @@ impl ChunkChain {
         self.key.sign(&parts)
     }
 
-    /// The chunk has ended: its signature must fit.
+    /// Checks the signature of the chunk that has ended, and makes it the previous one.
     fn verify_chunk(&mut self) -> Result<(), ApiError> {
         let hash = hex_digest(&self.hasher.finalize_reset());
         let expected = self.sign("AWS4-HMAC-SHA256-PAYLOAD\n", &[EMPTY_SHA256, b"\n", &hash]);
@@ -132,12 +149,12 @@ impl ChunkedDecoder {
         }
     }
 
-    /// Bytes still to come until the declared length is reached.
+    /// Bytes missing to the declared length.
     pub(super) fn decoded_remaining(&self) -> u64 {
         self.decoded_remaining
     }
 
-    /// Works on `input` until it is empty or gave some data.
+    /// Decodes `input` until it is used up or yields data.
     pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
         while !input.is_empty() {
             match self.state {
@@ -153,7 +170,7 @@ impl ChunkedDecoder {
         Ok(Step::NeedsInput)
     }
 
-    /// The input has ended.
+    /// Ends the input. The trailers become readable only now, when the whole body is verified.
     pub(super) fn finish(&mut self) -> Result<(), ApiError> {
         if self.state != State::Done {
             return Err(incomplete());
@@ -164,7 +181,7 @@ impl ChunkedDecoder {
         Ok(())
     }
 
-    /// Moves one line, without its `\n`, into `self.line`. False when its end has not come yet.
+    /// Appends the input up to `\n` to `self.line`. False if the line is not complete yet.
     fn read_line(&mut self, input: &mut Bytes, bytes_max: usize) -> Result<bool, ApiError> {
         let end = memchr::memchr(b'\n', input);
         let taken = end.unwrap_or(input.len());
@@ -197,6 +214,7 @@ impl ChunkedDecoder {
         if header.bytes == 0 {
             return self.begin_final_chunk();
         }
+        // Known only now, because the last data chunk may be smaller: this one follows it.
         let too_small = |bytes: u64| self.chain.is_some() && bytes < SIGNED_CHUNK_BYTES_MIN;
         if self.previous_chunk_bytes.is_some_and(too_small) {
             return Err(ApiError::new(
@@ -213,6 +231,7 @@ impl ChunkedDecoder {
     }
 
     fn begin_final_chunk(&mut self) -> Result<(), ApiError> {
+        // The final chunk is empty, and signed like any other: it proves that none was cut off.
         if let Some(chain) = &mut self.chain {
             chain.verify_chunk()?;
         }

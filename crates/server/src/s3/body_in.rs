@@ -1,4 +1,4 @@
-//! The body of a request, on its way into the store.
+//! Receiving the body of a request into the store.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
 /// Receives a body and stages it: nothing of it is visible before it is committed, and nothing stays
 /// if it is dropped.
 ///
-/// A small body is taken in on this thread, without a hop. A larger one is hashed and written in
-/// batches, on a lane each, while the next ones are received.
+/// A small body is hashed and kept on this thread, without a hop. A larger one is hashed and written in
+/// batches, each on a lane of its own, while the next batches are received.
 pub(super) async fn receive(
     app: &App,
     body: Option<StreamingBlob>,
@@ -142,7 +142,7 @@ impl lane::Worker for Storing {
     }
 }
 
-/// The receiving side: counts, and knows when there is too much or too little.
+/// The receiving side. Counts the bytes, and fails if they are more or fewer than declared.
 struct Receiver {
     stream: Option<StreamingBlob>,
     bytes: u64,
@@ -203,8 +203,8 @@ fn incomplete_body() -> S3Error {
     )
 }
 
-/// The error of a body that broke off: that of the layer that refused it, else that the client went
-/// away.
+/// The error of an interrupted body: that of the layer that refused it, otherwise `IncompleteBody`,
+/// because the client closed the connection.
 pub(super) fn from_body(error: &StdError) -> S3Error {
     match ApiError::find(&**error) {
         Some(found) => error::custom(found.code(), found.status(), found.message()),

@@ -1,4 +1,4 @@
-//! Buckets: create, look, delete, list, and where they are.
+//! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
 use http::header::LOCATION;
 use liteio_store::{ListBuckets, StoreError};

@@ -1,4 +1,5 @@
-//! Digests and checksums: what the client says about the bytes it sends, and what it is told.
+//! Digests and checksums: parsing those that a client announces for a body, and writing those of objects
+//! and parts into replies.
 
 use http::{Extensions, HeaderMap, HeaderName};
 use liteio_store::{ChecksumAlgorithm, ChecksumType, ChecksumValue, Digests, ObjectChecksum};
@@ -100,7 +101,7 @@ impl BodyChecks {
         self.checksum.map(|(algorithm, _)| algorithm)
     }
 
-    /// Compares with what was received. Call it once the body has ended.
+    /// Compares the announced digests with those of the received bytes. Call it once the body has ended.
     pub(super) fn verify(&self, digests: &Digests) -> S3Result<()> {
         if self.content_md5.is_some_and(|md5| md5 != digests.md5) {
             return Err(s3_error!(
@@ -292,7 +293,7 @@ pub(super) fn write(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
     xml.value("ChecksumType", type_name(checksum.kind));
 }
 
-/// The bytes are not those that the checksum was made from.
+/// The error for bytes that do not have the announced checksum.
 pub(super) fn mismatch(algorithm: ChecksumAlgorithm) -> S3Error {
     S3Error::with_message(
         S3ErrorCode::BadDigest,

@@ -23,8 +23,8 @@ pub(super) fn of_copy_source(extensions: &Extensions) -> ReadConditions {
     headers.map(|headers| headers.copy_source.clone()).unwrap_or_default()
 }
 
-/// The conditions on what a write replaces or deletes. S3 takes only `*` in `If-None-Match` here; with
-/// ETags it means what it says, too.
+/// The conditions of a write on the object that it replaces or deletes. S3 takes only `*` in
+/// `If-None-Match` here; we also take ETags.
 pub(super) fn of_write(extensions: &Extensions) -> WriteConditions {
     let ReadConditions { if_match, if_none_match, .. } = of_object(extensions);
     WriteConditions { if_match, if_none_match, ..WriteConditions::default() }

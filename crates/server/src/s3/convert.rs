@@ -44,8 +44,8 @@ pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Resul
     })
 }
 
-/// A header of the request that has one value of visible ASCII; the typed layer has checked those it
-/// knows.
+/// The value of a request header, if it is visible ASCII and not empty. Headers of the typed layer are
+/// checked by it already.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())
 }

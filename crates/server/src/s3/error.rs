@@ -9,7 +9,7 @@ use super::checksum;
 
 /// AWS's code, status and message for an error of the store.
 ///
-/// No `_` arm: whoever adds an error chooses here what a client sees of it.
+/// No `_` arm: a new variant does not compile until it has an answer here.
 pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
     let error = error.into();
     match error {
@@ -116,13 +116,13 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
     }
 }
 
-/// Our own failure: the client learns that it happened, the log learns what it was.
+/// A failure of ours. The client gets a generic message; the cause goes to the log.
 pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
     tracing::error!(%error, "request failed");
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
 
-/// AWS says the first sentence only.
+/// AWS's message is the first sentence; the rule after it is ours.
 const INVALID_BUCKET_NAME: &str = "The specified bucket is not valid. A name has 3 to 63 \
      lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no \
      IP address.";

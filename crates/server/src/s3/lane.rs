@@ -100,7 +100,8 @@ impl<W> State<W> {
 }
 
 impl<W: Worker> Drop for Lane<W> {
-    /// Letting go of a large file takes a while, and this may be the thread of a connection.
+    /// Drops the worker on a blocking thread: removing a large file takes a while, and this may be the
+    /// thread of a connection.
     fn drop(&mut self) {
         let worker = self.shared.state.lock().worker.take();
         if let Some(worker) = worker
@@ -111,13 +112,13 @@ impl<W: Worker> Drop for Lane<W> {
     }
 }
 
-/// The worker while it is on a thread. Dropped before its end, by a panic or because the runtime
-/// stops, it lets nobody wait for it.
+/// The worker while it is on a thread. If it is dropped before its end, by a panic or because the runtime
+/// stops, the lane fails, so that no caller waits for it.
 struct Turn<W: Worker> {
     shared: Arc<Shared<W>>,
     worker: Option<W>,
-    /// That of the batch that is worked on. It goes after the worker is back in its place, so that
-    /// whoever has all permits finds it there.
+    /// The permit of the current batch. It is released after the worker is back in its place, so that a
+    /// caller that has acquired all permits finds it there.
     permit: Option<OwnedSemaphorePermit>,
 }
 

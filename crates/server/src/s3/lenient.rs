@@ -2,7 +2,7 @@
 //! lists, weak, or without quotes, and dates in any of four formats.
 //!
 //! The typed layer below answers 400 to such headers. So they are taken off the request after its
-//! signature has been checked, and the handlers get the parsed truth from the extensions.
+//! signature has been checked, and the handlers get the parsed values from the extensions.
 
 use http::header::{
     HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE,
@@ -33,7 +33,7 @@ pub(super) struct LenientHeaders {
 impl LenientHeaders {
     /// Takes the headers off the request. Call it after the signature has been checked.
     pub(super) fn take(headers: &mut HeaderMap) -> LenientHeaders {
-        // Most requests carry none of them. Looking at each name once is cheaper than nine look-ups.
+        // Most requests carry none of them. One pass over the names is cheaper than nine look-ups.
         if !headers.keys().any(is_lenient) {
             return LenientHeaders::default();
         }
@@ -63,7 +63,7 @@ fn is_lenient(name: &HeaderName) -> bool {
 
 /// The values of a header, joined as one list.
 fn take_list(headers: &mut HeaderMap, name: &HeaderName) -> Option<String> {
-    // Most requests carry none of these, and a look costs less than a removal.
+    // Most requests carry none of these, and a look-up is cheaper than a removal.
     headers.get(name)?;
     let values: Vec<String> = headers
         .get_all(name)

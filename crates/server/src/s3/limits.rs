@@ -8,7 +8,7 @@ use crate::front::limits::BODY_WINDOW_BYTES_MAX;
 /// written as entities, and for 10,000 parts with their checksums.
 pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
 
-/// Nesting of an XML document in a request: the deepest that S3 knows has five levels.
+/// Deepest nesting of an XML document in a request. The deepest of S3 has five levels.
 pub(super) const XML_DEPTH_MAX: usize = 16;
 
 /// Elements of an XML document in a request: 10,000 parts with all that may be said of each have
@@ -33,8 +33,8 @@ pub(super) const LIST_PARTS_MAX: usize = 1000;
 /// Bytes of a body that are handed over at once to be hashed and written.
 pub(super) const BATCH_BYTES: usize = 256 << 10;
 
-/// Batches of one body that wait to be hashed or written, or are; one more is being received. Four take
-/// bodies of 1 MiB and more a tenth faster than two: nobody waits while the device takes its time.
+/// Batches of one body that are queued or being hashed or written; one more is being received. With four,
+/// bodies of 1 MiB and more take a tenth less time than with two: receiving continues during a slow write.
 pub(super) const LANE_BATCHES_MAX: usize = 4;
 
 // Those of a lane, the one that is handed over, the one that is received, and what is written at once.
@@ -42,6 +42,6 @@ const _: () = assert!(
     (LANE_BATCHES_MAX + 2) * BATCH_BYTES + UNCACHED_PIECE_BYTES <= BODY_WINDOW_BYTES_MAX as usize
 );
 
-/// Chunks of a body that are shorter than this are copied together: each would hold on to the buffer
-/// that it was read into (8 KiB at the least), and a body that comes byte by byte to thousands of them.
+/// Shorter chunks of a body are copied together. Each keeps the buffer alive that it was read into (8 KiB
+/// at least), so a body that arrives byte by byte would keep thousands of buffers.
 pub(super) const COPIED_CHUNK_BYTES: usize = 8 << 10;

@@ -14,7 +14,7 @@ use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
 use super::tagging;
 
-/// The content type of a body whose type nobody named.
+/// The content type of an object that was put without one. AWS's default.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 
 const STANDARD: &str = "STANDARD";
@@ -70,7 +70,7 @@ pub(super) fn storage_class_or_standard(class: Option<&str>) -> &str {
     class.unwrap_or(STANDARD)
 }
 
-/// Where a website would redirect to.
+/// The value of `x-amz-website-redirect-location`, checked.
 pub(super) fn redirect(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, REDIRECT.as_str()) {
         None => Ok(None),

@@ -61,7 +61,7 @@ fn insert_algorithm(
     insert_text(headers, name, Some(checksum::type_name(kind)))
 }
 
-/// The checksum that an upload is to have, if its client says so.
+/// The checksum that the client of an upload asks for.
 fn requested_checksum(headers: &HeaderMap) -> S3Result<Option<(ChecksumAlgorithm, ChecksumType)>> {
     let algorithm = header(headers, "x-amz-checksum-algorithm");
     let algorithm = algorithm.map(checksum::parse_algorithm).transpose()?;
@@ -221,7 +221,7 @@ pub(super) async fn list_multipart_uploads(
     let prefix = input.prefix.unwrap_or_default();
     let delimiter = input.delimiter.filter(|delimiter| !delimiter.is_empty());
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
-    // Without a key, S3 looks at no upload id.
+    // S3 ignores `upload-id-marker` without `key-marker`.
     let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
     let query = ListUploadsQuery {
         prefix: prefix.clone(),

@@ -114,7 +114,7 @@ pub(super) async fn list_objects(
     xml.key("Prefix", &prefix, encoding);
     xml.key("Marker", &marker, encoding);
     if delimiter.is_some() && listed.next.is_some() {
-        // Without a delimiter, clients go on from the last key.
+        // S3 sends NextMarker only with a delimiter; otherwise clients continue from the last key.
         xml.optional_key("NextMarker", listed.last.as_deref(), encoding);
     }
     xml.value("MaxKeys", max);
@@ -140,7 +140,7 @@ pub(super) async fn list_objects_v2(
     let prefix = input.prefix.unwrap_or_default();
     let delimiter = delimiter(input.delimiter);
     let token = input.continuation_token;
-    // A token goes on from where a page ended, wherever the first one began.
+    // A token takes precedence over `start-after`, which applies to the first page only.
     let after = match token.as_deref().filter(|token| !token.is_empty()) {
         Some(token) => ListStart::Token(ListToken::parse(token).map_err(|_| wrong_token())?),
         None => after_key(input.start_after.clone().unwrap_or_default()),

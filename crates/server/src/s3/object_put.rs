@@ -1,4 +1,4 @@
-//! PutObject, also when it came as a form.
+//! PutObject, and POST of a form (browser-based uploads).
 
 use http::header::{ETAG, LOCATION};
 use http::{Extensions, HeaderValue, StatusCode};
@@ -88,7 +88,7 @@ fn form_response(
     Ok(response)
 }
 
-/// Where the browser is sent, with what was stored in the query.
+/// The target of the redirect after a form upload, with bucket, key and ETag of the object in its query.
 fn redirect_location(
     target: &str,
     form: &PostForm,

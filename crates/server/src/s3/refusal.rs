@@ -12,8 +12,8 @@ use s3s::{Body, S3Error};
 use super::error::MALFORMED_XML;
 use crate::reply::{ApiError, Dialect};
 
-/// The error of an operation, kept for the service while s3s writes a document of it that nobody
-/// reads. In the extensions of every request.
+/// The error of an operation, kept for the service. s3s writes an error document of its own, which is
+/// discarded. In the extensions of every request.
 #[derive(Clone, Default)]
 pub(super) struct Refusal(Arc<Mutex<Option<ApiError>>>);
 

@@ -95,7 +95,8 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
 }
 
-/// Puts the bucket that the host names before the key: s3s need not look at hosts then.
+/// Turns a virtual-host address into a path address, by putting the bucket in front of the key. s3s then
+/// needs no configuration of hosts.
 fn name_bucket_in_path(request: &mut Request<Body>) -> S3Result<()> {
     let Some(origin) = request.extensions().get::<Arc<Origin>>() else { return Ok(()) };
     let Some(bucket) = origin.target.host_bucket() else { return Ok(()) };

@@ -73,8 +73,8 @@ pub(super) fn check_create_bucket(headers: &HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
-/// Canned lists that say what is so anyway are fine; all others ask for what a bucket whose owner
-/// owns everything does not have.
+/// Accepts the canned ACLs that change nothing, and refuses all others, as S3 does for buckets with
+/// ownership "bucket owner enforced".
 fn check_object_acl(value: &[u8]) -> S3Result<()> {
     match value {
         b"private" | b"bucket-owner-full-control" => Ok(()),

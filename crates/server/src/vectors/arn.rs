@@ -36,7 +36,7 @@ pub(super) struct ArnNames {
     pub(super) index: Option<VectorName>,
 }
 
-/// Reads an ARN; `field` is where it came from.
+/// Parses an ARN; `field` is its path in the request, for errors.
 pub(super) fn parse(arn: &str, field: &str) -> ApiResult<ArnNames> {
     let wrong = || {
         ApiError::field(

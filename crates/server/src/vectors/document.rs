@@ -45,7 +45,7 @@ fn json_value(value: &MetadataValue) -> Value {
     match value {
         MetadataValue::Scalar(scalar) => json_scalar(scalar),
         MetadataValue::List(scalars) => scalars.iter().map(json_scalar).collect(),
-        // It was JSON when it came in.
+        // It was checked as JSON when it was put.
         MetadataValue::Document(text) => serde_json::from_str(text).unwrap_or(Value::Null),
     }
 }

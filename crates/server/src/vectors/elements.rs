@@ -5,11 +5,11 @@ use liteio_store::limits::DIMENSION_MAX;
 use super::error::{ApiError, ApiResult};
 use super::reader::Reader;
 
-/// Appends the elements in the list `float32` of an object; tells whether there is one. `path` is where
-/// the object stands.
+/// Appends the elements in the list `float32` of an object; `false` if it has no such field. `path` is the
+/// path of the object.
 ///
-/// What is written as a number is taken, whatever its size: whether it is finite, and how many there
-/// must be, is for the store to check.
+/// Every number is taken, of any size. The store checks that elements are finite and that their number is
+/// the dimension.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     path: impl Fn() -> String,

@@ -1,4 +1,4 @@
-//! The fields of a JSON request, each taken with a check of its kind, and errors that name it.
+//! The fields of a JSON request, each taken with a check of its type; errors name its path.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use super::error::{ApiError, ApiResult};
 use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
 
-/// A JSON object of a request, and where it stands. Fields that nobody asks for are ignored, as AWS
-/// does.
+/// A JSON object of a request, with its path. Unknown fields are ignored, as AWS does.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     path: String,
@@ -35,7 +34,7 @@ impl Fields {
         Fields { path: path.into(), map }
     }
 
-    /// Where a field stands in the request.
+    /// The path of a field in the request, such as `metadataConfiguration.nonFilterableMetadataKeys`.
     pub(super) fn path(&self, name: &str) -> String {
         match self.path.is_empty() {
             true => name.to_owned(),
@@ -47,7 +46,7 @@ impl Fields {
         ApiError::field(self.path(name), message)
     }
 
-    /// A field as it is; `null` counts as missing.
+    /// A field with any type of value; `null` counts as missing.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())
     }
@@ -152,11 +151,11 @@ impl Fields {
     }
 }
 
-/// The fields of a body that is read piece by piece, apart from those that are read on the spot.
+/// The fields of a streamed body that are parsed into trees: all but the large ones.
 #[derive(Debug, Default)]
 pub(super) struct Others {
     map: Map<String, Value>,
-    /// At least as many as are in all that was taken.
+    /// An upper bound of the values in all fields taken.
     values: usize,
 }
 
@@ -169,7 +168,7 @@ impl Others {
             return Err(unreadable(&TreeError::TooManyValues));
         }
         let value = tree(text).map_err(|error| match is_json(text) {
-            // A number beyond all that there are here.
+            // A number out of range, which no field of this API may have.
             true => ApiError::field(name, error.to_string()),
             false => unreadable(&error),
         })?;
@@ -182,7 +181,7 @@ impl Others {
     }
 }
 
-/// Why a JSON text did not become a tree.
+/// The reason for which a JSON text was not parsed into a tree.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TreeError {
     #[error("it has more than {TREE_VALUES_MAX} values")]
@@ -191,7 +190,7 @@ pub(super) enum TreeError {
     Malformed(#[from] serde_json::Error),
 }
 
-/// A JSON text as a tree.
+/// Parses a JSON text into a tree.
 pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
     match has_too_many_values(text) {
         true => Err(TreeError::TooManyValues),
@@ -199,13 +198,13 @@ pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
     }
 }
 
-/// Whether a text is JSON, readable or not.
+/// `true` if a text is valid JSON, even with values that a tree cannot hold.
 fn is_json(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text);
     text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// What a text in the body of a request is answered with that did not become a tree.
+/// The error for a request body that was not parsed into a tree.
 pub(super) fn unreadable(error: &TreeError) -> ApiError {
     match error {
         TreeError::TooManyValues => ApiError::invalid(format!(

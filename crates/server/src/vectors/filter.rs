@@ -1,4 +1,4 @@
-//! Filters, from JSON.
+//! Parsing of filters from JSON.
 //!
 //! `{"genre": "drama"}` is `{"genre": {"$eq": "drama"}}`; several keys, and several operators of one
 //! key, must all hold.
@@ -51,7 +51,7 @@ impl Parser {
         filters.iter().enumerate().map(filter).collect()
     }
 
-    /// What a key must be.
+    /// The condition on a metadata key: an object of operators, or a value, which means `$eq`.
     fn key(&mut self, key: &str, value: &Value, path: &str) -> ApiResult<Filter> {
         let Value::Object(operators) = value else {
             return self.condition(key, "$eq", value, path);

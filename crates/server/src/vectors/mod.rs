@@ -1,6 +1,6 @@
 //! Amazon S3 Vectors: JSON over HTTP, one operation a path.
 //!
-//! Requests that are signed for the service `s3vectors` come here. Who may do what is decided as for
+//! Receives the requests that are signed for the service `s3vectors`. Permission is decided as for
 //! buckets: a vector bucket and everything in it belongs to its owner.
 
 mod arn;
@@ -47,19 +47,19 @@ struct Call {
     arns: Arns,
     /// The sender, a user.
     principal: Principal,
-    /// The action that the operation is.
+    /// The action of the operation, for the decision about permission.
     action: Action,
     body: Bytes,
 }
 
-/// What an operation answers.
+/// The body of an operation's reply.
 type Answer = ApiResult<Vec<u8>>;
 
 /// An operation.
 type Operation = fn(&Call, Fields) -> Answer;
 
-/// The operations that are a path of their own, and the action that each of them is. The three of tags
-/// are told by method.
+/// The table of operations: path, action, function. The three operations on tags share a path, and are
+/// distinguished by method.
 const OPERATIONS: [(&str, Action, Operation); 19] = [
     ("CreateIndex", Action::CreateIndex, index::create),
     ("CreateVectorBucket", Action::CreateVectorBucket, vector_bucket::create),
@@ -90,14 +90,14 @@ const OPERATIONS: [(&str, Action, Operation); 19] = [
     ),
 ];
 
-/// Where a request goes.
+/// The target of a request.
 enum Route {
     Operation(&'static str, Operation),
     Tags(Method, String),
 }
 
 impl Route {
-    /// The place that a request addresses, and the action that it is.
+    /// Target and action of a request.
     fn of(method: &Method, path: &str) -> ApiResult<(Route, Action)> {
         let path = path.strip_prefix('/').unwrap_or(path);
         if let Some(arn) = path.strip_prefix("tags/") {
@@ -149,7 +149,7 @@ impl VectorsService {
         let call =
             Call { app: Arc::clone(&self.app), arns: self.arns.clone(), principal, action, body };
         let work = move |_: &Store| match route {
-            // They read their bodies themselves.
+            // These operations parse their bodies themselves, with the streaming reader.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
                 operation(&call, Fields::empty())
             }
@@ -165,7 +165,7 @@ fn answer(output: &impl Serialize) -> Answer {
     serde_json::to_vec(output).map_err(|error| ApiError::internal(&error))
 }
 
-/// The answer of operations that have nothing to say.
+/// The reply without content.
 fn done() -> Answer {
     Ok(b"{}".to_vec())
 }

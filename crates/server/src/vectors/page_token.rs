@@ -1,15 +1,16 @@
-//! Tokens of listings and results: opaque for clients, checked when they come back.
+//! Tokens of listings and results: opaque to clients, checked when they are sent back.
 
 use super::error::{ApiError, ApiResult};
 
-/// The place after `name`, within the listing that `scope` tells apart from others.
+/// The token for the place after `name`. `scope` identifies the listing, so that the token of another one
+/// is refused.
 pub(super) fn after(scope: &str, name: &str) -> String {
     base64_simd::URL_SAFE_NO_PAD.encode_to_string(format!("{scope}\n{name}"))
 }
 
 /// The name in a token of the same scope.
 pub(super) fn name(scope: &str, token: &str) -> ApiResult<String> {
-    let wrong = || ApiError::field("nextToken", "it is no token of this listing");
+    let wrong = || ApiError::field("nextToken", "it is not a token of this listing");
     let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).map_err(|_| wrong())?;
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
     match text.split_once('\n') {

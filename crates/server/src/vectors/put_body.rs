@@ -13,7 +13,7 @@ use super::{document, elements};
 /// have. Each takes up to 32 bytes until it is stored, and as little as two in the body.
 const METADATA_VALUES_MAX: usize = 8 * TREE_VALUES_MAX;
 
-/// Vectors, and the fields that say where they go.
+/// The vectors of a request, and the fields that name their index.
 pub(super) struct PutBody {
     pub(super) fields: Fields,
     pub(super) vectors: NewVectors,
@@ -52,8 +52,8 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
         let start = reader.rest();
         parse_vector(reader, position, &mut vectors, &mut metadata_values)?;
         if position == 0 {
-            // The others are likely as long as the first, in text and in elements: so the memory for
-            // them is asked for once, and is not moved while it grows.
+            // The other vectors are likely as long as the first, in text and in elements. So memory for
+            // all is allocated once, instead of being moved while it grows.
             let others = (reader.rest() / (start - reader.rest()).max(1)).min(PUT_VECTORS_MAX - 1);
             let elements = vectors.elements.len() * others;
             vectors.elements.reserve_exact(elements + elements / 32);
@@ -116,12 +116,12 @@ fn parse_vector(
     Ok(())
 }
 
-/// What is answered to metadata that is no JSON: it names the key whose value it is, if that can be
-/// told.
+/// The error for metadata that is not valid JSON. It names the key of the invalid value, if the object
+/// can be read that far.
 fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> ApiError {
     let mut wrong = None;
     if matches!(error, TreeError::Malformed(_)) {
-        // It ends where the text does, or where it is no object.
+        // An error here ends the search for the key: the text is not an object, or ends early.
         let _ = Reader::new(text).object(|reader, key| {
             let value = reader.skip(String::new)?;
             if let (None, Err(error)) = (&wrong, tree(value)) {

@@ -33,7 +33,7 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let index = granted.target();
     let top_k = top_k as usize;
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
-    // A token continues the same query only, whatever is wanted of its results.
+    // A token continues the same query only; the requested parts of the results may differ.
     let scope = |query: &VectorQuery| {
         format!("query {} {} {:x}", index.bucket, index.name, query.fingerprint())
     };
@@ -49,7 +49,7 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     })
 }
 
-/// Where the page ended that a token was given with.
+/// The position in a `nextToken`: the end of the page that it came with.
 fn position(scope: &str, token: &str) -> ApiResult<QueryPosition> {
     Ok(page_token::name(scope, token)?.parse()?)
 }

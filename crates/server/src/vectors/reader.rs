@@ -1,7 +1,7 @@
-//! Reading JSON piece by piece, straight into what it is for.
+//! A streaming JSON reader (a pull parser), which builds no tree.
 //!
 //! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
-//! its size; read like this it takes four bytes a number.
+//! its size; read by this it takes four bytes a number.
 
 use serde::de::IgnoredAny;
 
@@ -9,19 +9,19 @@ use super::error::{ApiError, ApiResult};
 use super::fields::malformed;
 use super::float;
 
-/// Nesting of values that are passed over.
+/// Deepest nesting of values that are skipped.
 const DEPTH_MAX: usize = 128;
 
-/// Values in a JSON text that may become a tree. Each takes up to 80 bytes there and as little as two
-/// in the text: a body full of them would take forty times its size.
+/// Most values in a JSON text that is parsed into a tree. A value takes up to 80 bytes in the tree and as
+/// little as two in the text, so a body full of them would take forty times its size.
 pub(super) const TREE_VALUES_MAX: usize = 128 << 10;
 
-/// Whether a JSON text has more values than a tree may have.
+/// `true` if a JSON text may have more values than [`TREE_VALUES_MAX`].
 pub(super) fn has_too_many_values(text: &[u8]) -> bool {
     text.len() > TREE_VALUES_MAX && value_count_bound(text) > TREE_VALUES_MAX
 }
 
-/// At least the number of values in a JSON text, unless it is malformed before its end.
+/// An upper bound of the number of values in a JSON text; of a malformed one, up to its fault.
 pub(super) fn value_count_bound(text: &[u8]) -> usize {
     let mut count = 1;
     let mut bytes = text.iter();
@@ -43,7 +43,7 @@ pub(super) fn value_count_bound(text: &[u8]) -> usize {
     count
 }
 
-/// A place in a JSON text.
+/// A position in a JSON text.
 pub(super) struct Reader<'text> {
     bytes: &'text [u8],
     at: usize,
@@ -54,7 +54,7 @@ impl<'text> Reader<'text> {
         Reader { bytes, at: 0 }
     }
 
-    /// The bytes that are left.
+    /// Number of bytes left.
     pub(super) fn rest(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
@@ -74,8 +74,7 @@ impl<'text> Reader<'text> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The byte that the next value begins with. A text that ends before it is not JSON, whatever the
-    /// value was to be.
+    /// The first byte of the next value, without taking it. A text that ends before it is not JSON.
     pub(super) fn value(&mut self) -> ApiResult<u8> {
         self.peek().ok_or_else(|| self.wrong("a value"))
     }
@@ -146,8 +145,9 @@ impl<'text> Reader<'text> {
         serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
     }
 
-    /// A number, as the nearest `f32`; also the names that Python writes for what is no JSON number,
-    /// so that they can be refused by their place. `None` for any other value, which is not taken.
+    /// A number, as the nearest `f32`. Also takes `NaN` and `Infinity`, which Python writes although they
+    /// are not JSON, so that the error can name their place. `None` for any other value, which is not
+    /// taken.
     pub(super) fn float(&mut self) -> Option<f32> {
         self.peek()?;
         let rest = &self.bytes[self.at..];
@@ -166,8 +166,8 @@ impl<'text> Reader<'text> {
         None
     }
 
-    /// Passes over a value, and returns its text. Whether that is valid inside is for its reader.
-    /// `path` names it, should it be nested too deep.
+    /// Skips a value and returns its text, whose inside is not checked. `path` names the value in the
+    /// error for too deep nesting.
     pub(super) fn skip(&mut self, path: impl FnOnce() -> String) -> ApiResult<&'text [u8]> {
         self.value()?;
         let start = self.at;
@@ -201,7 +201,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Passes over a value that nobody reads. It must be JSON nevertheless.
+    /// Skips a value of an unknown field. It must be valid JSON.
     pub(super) fn pass_over(&mut self, path: impl FnOnce() -> String) -> ApiResult<()> {
         let text = std::str::from_utf8(self.skip(path)?);
         let text = text.map_err(|error| malformed(&error.to_string()))?;

@@ -139,7 +139,7 @@ pub(super) fn encryption(fields: &mut Fields) -> ApiResult<Option<Encryption>> {
     }
 }
 
-/// Whether a text has the pattern that the service model gives for the ARN of a key.
+/// `true` if a text matches the pattern for the ARN of a KMS key in the service model of S3 Vectors.
 fn is_kms_key_arn(text: &str) -> bool {
     let is_word =
         |part: &str| part.bytes().all(|byte| matches!(byte, b'-' | b'a'..=b'z' | b'0'..=b'9'));

@@ -12,7 +12,7 @@ pub(super) struct Documents<'d> {
     pub(super) owner_id: &'d str,
 }
 
-/// A request, as far as a decision looks at it.
+/// The parts of a request that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request<'r> {
     /// Canonical id of the sender; none of anonymous ones.
@@ -47,7 +47,7 @@ pub(super) fn decide(
     request.check()?;
     let is_allowed = match (request.principal_id, documents) {
         (None, _) => false,
-        // What has no owner yet, and listings of one's own, are for users.
+        // Actions on the account (creating a bucket, listing one's own) are for every user.
         (Some(_), None) => request.action.is_of_account(),
         (Some(id), Some(Documents { owner_id })) => {
             let expected = request.context.expected_owner;
