@@ -1,4 +1,4 @@
-//! [`VectorIndex`]: a slot file with what makes searching it fast.
+//! [`VectorIndex`]: a slot file with the derived codes for fast search.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct VectorIndex {
     making: Mutex<Saved>,
 }
 
-/// The sequence of the commit of which codes are saved in the file, as far as that is known.
+/// The sequence of the commit whose codes are saved in the file, if known.
 #[derive(Debug, Default)]
 struct Saved(Option<u64>);
 
@@ -70,11 +70,11 @@ impl VectorIndex {
         Self { slots, home, codes: RwLock::new(None), making: Mutex::default() }
     }
 
-    /// Removes the files of the index with the path `path`, which nobody has open. One that is not
-    /// there is fine.
+    /// Removes the files of the index with the path `path`, which must not be open. A missing file is no
+    /// error.
     ///
     /// # Errors
-    /// The reason why they cannot be removed.
+    /// [`VectorError::Io`] or [`VectorError::Poisoned`].
     pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
         let codes_path = codes_path(path);
         for path in [new_path(&codes_path), codes_path, slots_path(path)] {
@@ -92,11 +92,12 @@ impl VectorIndex {
         &self.slots
     }
 
-    /// Brings the codes up to date with all that was committed, reading or making them if need be,
-    /// so that the next search does not have to.
+    /// Makes the codes of all committed vectors that have none, so that the next search does not have to.
+    /// The first call reads the saved codes, if they are valid.
     ///
     /// # Errors
-    /// When vectors cannot be read. The codes themselves are made again whatever is wrong with them.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. Damaged codes are no
+    /// error: they are made again.
     pub fn prepare(&self) -> Result<(), VectorError> {
         if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
             return Ok(());
@@ -176,12 +177,12 @@ impl VectorIndex {
         Ok((codes, self.slots.changed()))
     }
 
-    /// Writes the codes beside the vectors, so that the next opening need not make them. It commits
-    /// with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced.
-    /// In memory it does nothing, nor when they are there already.
+    /// Writes the codes to the file beside the vectors, so that the next opening need not make them. It
+    /// commits with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced.
+    /// Does nothing for an index in memory, or if the file is up to date.
     ///
     /// # Errors
-    /// The reason why they cannot be written. Nothing is lost but time.
+    /// Those of the commit and of writing. Without the file the next opening makes the codes again.
     pub fn save_codes(&self) -> Result<(), VectorError> {
         let Some(home) = &self.home else { return Ok(()) };
         if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
@@ -194,9 +195,9 @@ impl VectorIndex {
         if is_untouched || saved.0 == Some(stamp.sequence) {
             return Ok(());
         }
-        // Nobody else makes codes meanwhile. Those of vectors committed since may be among them. They
-        // are not counted: slots that came since have no codes in the file, and those that were
-        // written again make it invalid, unless their commit is lost: then they are free.
+        // The lock keeps other threads from making codes meanwhile. Codes of vectors committed after the
+        // stamp may be among these. The file does not count them: slots allocated since have no codes in
+        // it, and slots rewritten since make it invalid, unless their commit is lost: then they are free.
         let codes = self.make_codes_locked(&mut saved)?;
         codes.save(&*home.disk, &home.codes_path, stamp, slots)?;
         *saved = Saved(Some(stamp.sequence));
@@ -206,11 +207,12 @@ impl VectorIndex {
     /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer
     /// was missed is very likely (99 % and more), not certain.
     ///
-    /// Only what `view` sees is found; vectors that are freed meanwhile may be missing.
+    /// Only vectors in `view` are found; those that are freed meanwhile may be missing.
     ///
     /// # Errors
     /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for the
-    /// query, [`VectorError::TooManyNeighbours`], or why vectors cannot be read.
+    /// query, [`VectorError::TooManyNeighbours`], and [`VectorError::Io`] or [`VectorError::Corrupt`] if
+    /// vectors cannot be read.
     pub fn search(&self, view: &View, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
         search.check(view)?;
         if search.neighbours == 0 {

@@ -18,7 +18,7 @@ use crate::real::read_fully;
 /// descriptor. `name` is shown by tools that inspect the process.
 ///
 /// # Errors
-/// When the kernel has no descriptor or no memory left.
+/// The error of the system if no descriptor or memory is left.
 pub fn memory_file(name: &str) -> io::Result<Box<dyn DiskFile>> {
     Ok(match System::memory_descriptor(name)? {
         Some(descriptor) => Box::new(MemoryFile { file: File::from(descriptor) }),

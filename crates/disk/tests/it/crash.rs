@@ -1,4 +1,4 @@
-//! What a power cut and a kill leave on the simulated disk.
+//! The state of the simulated disk after a power cut and after a kill.
 
 use std::collections::BTreeSet;
 

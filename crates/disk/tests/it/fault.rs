@@ -83,7 +83,7 @@ fn a_careful_writer_survives_every_fault_at_every_operation() {
     }
 }
 
-/// Whether no operation is left that the fault applies to: the last generation ends with its
+/// `true` if no operation is left that the fault applies to: the last generation ends with its
 /// writes, a sync, a link, a rename and a directory sync.
 fn strikes_too_late(fault: Fault, at: u64, operations: u64) -> bool {
     match fault {

@@ -1,4 +1,4 @@
-//! What the layers above may rely on, for the real disk and its simulated twin.
+//! The contract of a disk, tested on the real disk and on its simulated twin.
 
 mod contract;
 mod crash;

@@ -110,7 +110,7 @@ async fn contradictions_are_refused() {
     put.send().await.expect_status(200);
 }
 
-/// What the SDKs do since 2025: a checksum in the trailer of an unsigned, chunked body.
+/// A checksum in the trailer of an unsigned, chunked body: the default of the SDKs since 2025.
 #[tokio::test]
 async fn the_sdk_sends_trailers_and_verifies_what_it_reads() {
     for server in harness::both().await {

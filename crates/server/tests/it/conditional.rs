@@ -158,7 +158,7 @@ async fn racing_writers_have_one_winner() {
     }
 }
 
-/// What Terraform does to lock its state: a conditional write whose checksum comes in the trailer.
+/// A conditional write with its checksum in the trailer, as Terraform locks its state.
 #[tokio::test]
 async fn the_sdk_writes_conditionally_with_a_trailer() {
     for server in harness::both().await {

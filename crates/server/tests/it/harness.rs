@@ -49,7 +49,7 @@ pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
 pub(crate) struct TestServer {
     handle: ServerHandle,
     region: &'static str,
-    /// What it keeps its data in, for messages.
+    /// Name of its backend, for messages.
     pub(crate) backend: &'static str,
     _directory: TempDir,
 }
@@ -279,7 +279,7 @@ impl<'a> RawRequest<'a> {
         let _ = stream.read_to_end(&mut answer).await;
     }
 
-    /// Where to send it, its head without an end, and its body.
+    /// Target address, head without its end, and body.
     fn message(mut self) -> (SocketAddr, Vec<u8>, Vec<u8>) {
         let address = self.address;
         let host = address.to_string();
@@ -351,7 +351,7 @@ async fn exchange(address: SocketAddr, method: &str, message: &[u8]) -> RawRespo
     RawResponse::parse(method, &answer)
 }
 
-/// What a signature covers as `%` and two digits.
+/// The bytes that are percent-encoded in what a signature covers.
 const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 const ENCODED_IN_PATHS: &AsciiSet = &ENCODED.remove(b'/');

@@ -19,7 +19,7 @@ pub(crate) const EMPTY_SHA256: &str =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
-/// Who signs.
+/// The keys of a user.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
     pub(crate) access: &'static str,
@@ -228,7 +228,7 @@ pub(crate) struct Request {
     age: i64,
     region: &'static str,
     service: &'static str,
-    /// Whether `content-length` is written by [`Request::bytes`].
+    /// Lets [`Request::bytes`] write `content-length`.
     with_length: bool,
 }
 
@@ -381,7 +381,7 @@ impl Request {
         (signed_headers, hex(&hmac(&chain.key, text.as_bytes())))
     }
 
-    /// What travels.
+    /// The request as it is sent: head and body.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.head_bytes();
         bytes.extend_from_slice(&self.body);

@@ -256,8 +256,8 @@ fn is_test_only(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|it| is_test(&it))
 }
 
-/// Which modules of a crate's root use which others, and in which files. A name that the root hands
-/// on is one of the module that it comes from; that the root hands it on is no use.
+/// The uses between the modules of a crate's root, with the files of each. A name that the root
+/// re-exports counts as one of the module that it comes from; the re-export itself is not a use.
 pub(crate) fn uses(modules: &[Module]) -> BTreeMap<(String, String), BTreeSet<PathBuf>> {
     let mut uses: BTreeMap<(String, String), BTreeSet<PathBuf>> = BTreeMap::new();
     let root = modules.iter().filter(|module| module.name.is_empty());

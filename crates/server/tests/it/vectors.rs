@@ -36,8 +36,8 @@ pub(crate) fn query_body(fields: &str) -> String {
     format!(r#"{{"vectorBucketName":"media","indexName":"films",{fields}}}"#)
 }
 
-/// What is wrong with a request: the path of the field, or nothing if it is the request as a whole,
-/// and a part of the message.
+/// An expected validation error: the path of the field, empty for the request as a whole, and a part of
+/// the message.
 pub(crate) type Wrong<'a> = (&'a str, &'a str);
 
 #[track_caller]
@@ -379,7 +379,7 @@ async fn a_restart_keeps_buckets_indexes_vectors_and_what_is_found() {
     assert_eq!(process.call("GetIndex", names).await, index);
 }
 
-/// What is known of the vectors: those that were acknowledged, and a put that perhaps was not.
+/// The model: acknowledged vectors, and the keys of a put whose outcome is unknown.
 #[derive(Default)]
 struct Known {
     versions: BTreeMap<String, u64>,
@@ -433,7 +433,8 @@ async fn put_until_killed(
     }
 }
 
-/// What was acknowledged is there, what was not is there whole or not at all, and all is found.
+/// Compares the server with the model: everything acknowledged is listed, the put in doubt whole or not
+/// at all, and queries find every vector.
 async fn check(process: &Process, known: &mut Known) {
     let found = process.versions().await;
     let version = known.version;

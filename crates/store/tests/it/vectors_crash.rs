@@ -177,11 +177,11 @@ fn contents(store: &Store) -> Result<Model, StoreError> {
     Ok(model)
 }
 
-/// What a crash may leave.
+/// The states that a crash may leave.
 struct Models {
-    /// What was acknowledged last, and before it what a power cut may take one back to.
+    /// The acknowledged state, last, and before it the states to which a power cut may go back.
     acknowledged: Vec<Model>,
-    /// The same with the step that failed.
+    /// The last of them with the step that failed.
     in_flight: Option<Model>,
 }
 
@@ -202,7 +202,7 @@ fn run(store: &Store, steps: &[Step], durability: Durability) -> Models {
     Models { acknowledged, in_flight: None }
 }
 
-/// What was left on a disk is one of the models, without damage, and can be worked on.
+/// Checks that the state on a disk is one of the models, without damage, and that writing continues.
 fn check_restart(disk: &SimulatedDisk, models: &Models, context: &str) {
     let store = open(disk, Durability::Fsync).unwrap_or_else(|error| panic!("{context}: {error}"));
     let found = contents(&store).unwrap_or_else(|error| panic!("{context}: {error}"));

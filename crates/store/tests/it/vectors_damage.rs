@@ -66,7 +66,7 @@ impl Closed {
         self.directory.path()
     }
 
-    /// What `verify` tells. It looks at every vector whatever is wrong with the others.
+    /// The damage that `verify` reports. It checks every vector, even after it has found damage.
     fn damage(&self) -> Vec<String> {
         let report =
             Store::verify_closed(on_directory(self.path()), &mut |_| {}).expect("verified");
@@ -94,7 +94,7 @@ fn check_queries(store: &Store, index: &Index) {
     }
 }
 
-/// Where the elements of a vector are in the bytes of the slot file.
+/// The offset of the elements of a vector in the bytes of the slot file.
 fn place_of(slots: &[u8], number: usize) -> usize {
     let bytes: Vec<u8> =
         elements(number).iter().flat_map(|element| element.to_le_bytes()).collect();

@@ -67,7 +67,7 @@ fn words(key: &str, text: &str) -> QueryText {
     QueryText { key: key.to_owned(), text: text.to_owned() }
 }
 
-/// What all pages of a query have, in their order, and how many pages there are.
+/// The hits of all pages of a query, in order, and the number of pages.
 fn pages(store: &Store, index: &Index, query: &VectorQuery) -> (Vec<Hit>, usize) {
     let (mut query, mut hits, mut pages) = (query.clone(), Vec::new(), 0);
     loop {

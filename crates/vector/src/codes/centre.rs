@@ -21,8 +21,10 @@ pub(super) struct Centre {
 }
 
 impl Centre {
+    /// The mean of a sample of the vectors in `view`.
+    ///
     /// # Errors
-    /// When vectors cannot be read.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(super) fn of(view: &View) -> Result<Self, VectorError> {
         let shape = view.shape();
         let mut sums = vec![0.0_f64; shape.dimension()];

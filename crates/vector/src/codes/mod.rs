@@ -44,10 +44,10 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    /// Codes with a centre computed from some of the vectors in `view`. No vector has one yet.
+    /// Codes with a centre computed from some of the vectors in `view`. No vector has a code yet.
     ///
     /// # Errors
-    /// When vectors cannot be read.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(crate) fn for_vectors_of(
         view: &View,
         refined_file: Option<Arc<dyn DiskFile>>,
@@ -67,12 +67,12 @@ impl Codes {
         Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
     }
 
-    /// `true` if codes with another centre are better by now: there are many more vectors, and they lie
-    /// far from this one. Making codes anew takes 10 µs a vector, and the memory of the old ones
-    /// besides.
+    /// `true` if codes with another centre would be better: there are many more vectors than when this one
+    /// was computed, and they lie far from it. Making all codes again takes 10 µs a vector, and the memory
+    /// of the old codes in addition.
     ///
     /// # Errors
-    /// When vectors cannot be read.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(crate) fn are_outgrown(&self, view: &View) -> Result<bool, VectorError> {
         let slots = view.slot_count() as usize;
         let slots_at_start = self.slots_at_start.load(Ordering::Relaxed);
@@ -90,10 +90,10 @@ impl Codes {
         self.encoder.query(vector)
     }
 
-    /// Makes the codes of the vectors in `slots`, ascending, that are there.
+    /// Makes the codes of the visible vectors in `slots`, which are ascending.
     ///
     /// # Errors
-    /// When a vector cannot be read.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if a vector cannot be read.
     pub(crate) fn encode(
         &self,
         view: &View,

@@ -39,7 +39,7 @@ pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
     let thread = std::thread::Builder::new().name(name).spawn(move || fill(&for_thread));
     match thread {
         Ok(thread) => *filler = Some(thread),
-        // Slower commits, nothing worse.
+        // Without the thread, commits are slower.
         Err(_) => shared.is_filling.store(false, Ordering::Relaxed),
     }
 }

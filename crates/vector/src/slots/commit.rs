@@ -1,9 +1,9 @@
-//! Committing: one sync for all that waits.
+//! Group commit of vectors: one sync for all that are staged.
 //!
-//! The two superblocks take turns. One of them always tells of a commit that the device has for
-//! certain; the other one may be overwritten. A commit writes its vectors, then the superblock with
-//! the check of these vectors, then syncs once: the device may take them in any order, because a
-//! superblock whose vectors are not there does not verify, and then the other one counts.
+//! There are two superblocks (ping-pong). One of them always belongs to a commit that is certainly
+//! durable; the other one may be overwritten. A commit writes its vectors, then the superblock with a
+//! check of these vectors, then syncs once. The device may write them in any order: a superblock whose
+//! vectors are missing does not verify, and recovery takes the other one.
 
 use liteio_disk::Durability;
 
@@ -20,7 +20,7 @@ struct Batch {
     count: u32,
     base: u32,
     check: u64,
-    /// The sum that is taken off the writer's check when this is durable.
+    /// The part of the writer's check that this commit covers; subtracted once it is durable.
     taken_check: u64,
     has_rewritten: bool,
     /// Bytes of the vectors that become visible.
@@ -78,8 +78,8 @@ impl Shared {
         })
     }
 
-    /// Syncs the vectors of a large batch before its superblock, which then has nothing to prove:
-    /// so opening never reads more than a little.
+    /// Syncs the vectors of a large batch before its superblock is written, which then has an empty batch
+    /// to verify. This bounds the bytes that recovery reads.
     fn sync_large(&self, batch: &mut Batch, durability: Durability) -> Result<(), VectorError> {
         if durability == Durability::Fsync && batch.unsynced_bytes > CHECKED_BYTES_MAX {
             self.file.sync_data()?;

@@ -1,4 +1,13 @@
-//! The account of commits: which superblock is durable, and what it covers.
+//! The state of commits: which superblock is durable, and what it covers.
+//!
+//! ```text
+//!  commit at `os`                              commit at `fsync`
+//!  write superblock into place 1 - durable     write superblock into place 1 - durable, sync
+//!  visible_ticket = ticket                     visible_ticket = durable_ticket = ticket
+//!  durable place, sequence, count: unchanged   durable place, sequence, count: this commit's
+//! ```
+//! A commit at `os` may therefore overwrite the superblock of the commit before it, if that was one at
+//! `os`, too; never that of a durable one.
 
 use liteio_disk::Durability;
 
@@ -17,18 +26,19 @@ pub(crate) struct Stamp {
 pub(super) struct Committer {
     /// The format version of the file.
     pub(super) version: u32,
-    /// The superblock that was written last, or zeros: the next is made in its place.
+    /// The bytes of the superblock that was written last, or zeros: the buffer for the next one.
     pub(super) block: Box<Block>,
     pub(super) sequence: u64,
     pub(super) next_sequence: u64,
     pub(super) codes_valid_from: u64,
-    /// The sequence of the last commit that the device has, and its place.
+    /// The sequence of the last durable commit, and the place of its superblock: 0 or 1.
     pub(super) durable_sequence: u64,
     pub(super) durable_place: u64,
     pub(super) durable_count: u32,
     /// The first slot of the batch of that commit.
     pub(super) durable_base: u32,
-    /// The file may hold what a killed process wrote and did not sync.
+    /// `false` after opening until the first sync: the file may hold bytes that a killed process wrote and
+    /// did not sync.
     pub(super) is_synced: bool,
     /// The writer's tickets that commits of either durability have covered.
     pub(super) durable_ticket: u64,
@@ -58,7 +68,7 @@ impl Committer {
         self.sequence
     }
 
-    /// The sequence and the slots of the last commit that the device has.
+    /// The sequence and the number of slots of the last durable commit.
     pub(super) fn durable(&self) -> (u64, u32) {
         (self.durable_sequence, self.durable_count)
     }

@@ -45,7 +45,8 @@ impl SlotFile {
     /// Makes a new, empty file at `path`. Its name is durable when this returns.
     ///
     /// # Errors
-    /// [`VectorError::AlreadyThere`], or why it cannot be written.
+    /// [`VectorError::AlreadyThere`], [`VectorError::NoSpace`], [`VectorError::Poisoned`] or
+    /// [`VectorError::Io`].
     pub fn create(disk: &dyn Disk, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let file = disk.create_temporary()?;
         let superblock = initialise(&*file, shape)?;
@@ -62,8 +63,8 @@ impl SlotFile {
         Ok(Self::with_new_file(file, superblock))
     }
 
-    /// Opens the file at `path` and takes the sole right to it. All vectors of the last commit are
-    /// there, none is free; nothing in it is changed.
+    /// Opens the file at `path` and locks it against other openings. All slots of the last commit count
+    /// as in use until [`SlotFile::retain`]. Nothing in the file is changed.
     ///
     /// # Errors
     /// [`VectorError::NotThere`], [`VectorError::InUse`], [`VectorError::OtherDimension`] or
@@ -77,7 +78,7 @@ impl SlotFile {
         file.try_lock()?;
         let recovered = recover::recover(&*file, shape)?;
         if recovered.superblock.sequence == 1 {
-            // Perhaps its maker died before the name was durable.
+            // The process that created it may have ended before the name was durable.
             disk.sync_dir(directory_of(path))?;
         }
         Ok(Self::with(file, &recovered, false))
@@ -86,7 +87,7 @@ impl SlotFile {
     /// An empty file in memory only. Its commits are as durable as the process.
     ///
     /// # Errors
-    /// When the kernel has no memory or descriptor left.
+    /// [`VectorError::NoSpace`] or [`VectorError::Io`] if the kernel has no memory or descriptor left.
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         let file = memory_file("vectors")?;
         let superblock = initialise(&*file, shape)?;
@@ -148,16 +149,16 @@ impl SlotFile {
     /// Takes one vector. It is visible, and durable, after the next [`SlotFile::commit`].
     ///
     /// # Errors
-    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`], or why
-    /// it cannot be written. It was not taken then.
+    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`],
+    /// [`VectorError::Full`], or the errors of writing. The vector is not taken then.
     pub fn append(&self, vector: &[f32]) -> Result<Written, VectorError> {
         let shared = &*self.shared;
         if vector.len() != shared.shape.dimension() {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
-        // Appending one by one mostly walks through an array: the next vector of it is fetched while
-        // this one is written.
+        // Callers that append one by one mostly walk through an array: prefetch its next vector while
+        // this one is copied.
         prefetch_behind(bytemuck::cast_slice(vector));
         check_vector(vector, 0, shared.shape)?;
         let crc = vector_crc(vector);
@@ -193,8 +194,8 @@ impl SlotFile {
             match shared.append(&mut writer, vector, crc) {
                 Ok(slot) => written.push(Written { slot, crc }),
                 Err(error) => {
-                    // Their slots are taken already. They are written with the stage, never published,
-                    // and free after the next commit.
+                    // Their slots are allocated already. They are written with the stage, never
+                    // published, and freed by the next commit.
                     writer.withdrawn.extend(written.iter().map(|written| written.slot.number()));
                     return Err(error);
                 }
@@ -220,16 +221,15 @@ impl SlotFile {
         Ok(())
     }
 
-    /// Gives slots back, to be used for later vectors. Readers no longer find these vectors; a slot
-    /// is written again when all [`View`]s that may have seen it are gone. Slots that are free
-    /// already stay so.
+    /// Frees slots for later vectors. Readers no longer find these vectors; a slot is written again only
+    /// when all [`View`]s that may have seen it are dropped. Freeing a free slot has no effect.
     ///
     /// **The file does not record which slots are in use**: after opening none is free until
     /// [`SlotFile::retain`]. So an owner that keeps names for vectors frees a slot only after the
     /// removal of its name is durable.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`] when one was never handed out; none is freed then.
+    /// [`VectorError::NoSuchSlot`] if one was never allocated; none is freed then.
     pub fn free(&self, slots: &[Slot]) -> Result<(), VectorError> {
         let mut writer = self.shared.writer.lock();
         if let Some(slot) = slots.iter().find(|slot| slot.number() >= writer.count) {
@@ -242,8 +242,8 @@ impl SlotFile {
     /// Frees all visible slots but those in `used`: the step after opening.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`] when one of `used` is not in the file; none is freed then. That
-    /// the file lacks a vector that was committed is damage; [`SlotFile::ensure_slots`] goes on.
+    /// [`VectorError::NoSuchSlot`] if one of `used` is not in the file; none is freed then. A file without
+    /// a vector that was committed is damaged; [`SlotFile::ensure_slots`] lets the owner continue.
     pub fn retain(&self, used: &SlotSet) -> Result<(), VectorError> {
         let mut writer = self.shared.writer.lock();
         let count = self.shared.published.read().count;
@@ -255,13 +255,13 @@ impl SlotFile {
         Ok(())
     }
 
-    /// Makes the file at least `count` slots long, for an owner who knows of vectors that a damaged
-    /// file no longer counts. Their bytes are what is left of them: compare them with their
-    /// [`vector_crc`]. Visible after the next commit; what matters is that no new vector gets one of
-    /// these slots.
+    /// Extends the file to at least `count` slots, for an owner whose records reference slots behind the
+    /// end of a damaged file. This keeps new vectors from getting these slots. Their bytes are whatever is
+    /// left in the file: compare them with their [`vector_crc`]. They are visible after the next commit.
     ///
     /// # Errors
-    /// When the file cannot be read or extended.
+    /// [`VectorError::Corrupt`] if the file was cut while it was open, or the errors of reading and
+    /// extending it.
     pub fn ensure_slots(&self, count: u32) -> Result<(), VectorError> {
         let shared = &*self.shared;
         let mut writer = shared.writer.lock();
@@ -283,15 +283,14 @@ impl SlotFile {
         Ok(())
     }
 
-    /// A view of the vectors that are visible now, for as long as it is kept. It shows them without
-    /// copying.
+    /// A snapshot of the visible vectors, which are borrowed from it without copying.
     #[must_use]
     pub fn view(&self) -> View {
         View::new(Arc::clone(&self.shared))
     }
 
-    /// Copies the vector in `slot` into `buffer` with one read: the way to a single vector that may
-    /// not be in memory.
+    /// Copies the vector in `slot` into `buffer` with one read, which suits a single vector that may not
+    /// be in memory.
     ///
     /// # Errors
     /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, or why it cannot be
@@ -313,7 +312,7 @@ impl SlotFile {
     /// visible vector.
     ///
     /// # Errors
-    /// [`VectorError::Corrupt`] says what is wrong.
+    /// [`VectorError::Corrupt`] with the damage, or [`VectorError::Io`].
     pub fn verify(&self) -> Result<Verified, VectorError> {
         let shared = &*self.shared;
         {
@@ -349,8 +348,8 @@ impl SlotFile {
         &self.shared.opened
     }
 
-    /// Commits, and names the last commit that the device has, with its slots: all changes of which
-    /// readers know before are in it, and what is in it readers know of.
+    /// Commits durably, and returns the stamp of the last durable commit with its number of slots. It
+    /// covers all changes that readers saw before the call, and no change that readers do not see.
     ///
     /// # Errors
     /// As [`SlotFile::commit`].
@@ -367,8 +366,8 @@ impl SlotFile {
         slots.map(Slot::new).collect()
     }
 
-    /// Takes the slots that have no codes yet, for one who is to make them, and who then calls
-    /// [`SlotFile::finish_changed`]. Only one may do so at a time.
+    /// Takes the slots that have no codes yet. The caller makes their codes and then calls
+    /// [`SlotFile::finish_changed`]; only one thread at a time may do this.
     pub(crate) fn take_changed(&self) -> Runs {
         let mut changed = self.shared.changed.lock();
         let fresh = std::mem::take(&mut changed.fresh);
@@ -376,7 +375,7 @@ impl SlotFile {
         changed.taken.clone()
     }
 
-    /// Forgets the slots that were taken: their codes are made.
+    /// Drops the taken slots, whose codes are made.
     pub(crate) fn finish_changed(&self) {
         self.shared.changed.lock().taken = Runs::default();
     }
@@ -387,7 +386,7 @@ impl Drop for SlotFile {
         let filler = self.shared.filler.lock().take();
         if let Some(filler) = filler {
             self.shared.is_filling.store(false, Ordering::Relaxed);
-            // The zeros are only for speed, so a panic of the thread is of no consequence.
+            // The zeros are only an optimisation, so a panic of the thread is ignored.
             let _ = filler.join();
         }
     }
@@ -402,7 +401,7 @@ fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorErr
     let superblock = Superblock {
         version: VERSION,
         shape,
-        // Only to tell files apart; the keys of hash maps are random enough.
+        // Only identifies the file, so the random keys of the standard hasher suffice.
         file_id: RandomState::new().build_hasher().finish(),
         sequence: 1,
         count: 0,

@@ -1,8 +1,15 @@
-//! Epochs of readers: a freed slot is not written again while a view may still read it.
+//! Epoch-based reclamation: a freed slot is not written again while a view may still read it.
 //!
 //! Each freeing ends an epoch. A view is counted in the epoch in which it was opened, and may have seen
 //! every slot that was freed in that epoch or later. So the oldest epoch with a view is the watermark:
 //! slots freed in an earlier epoch are released, the others wait.
+//!
+//! ```text
+//!  epoch      0         1         2
+//!  views      A         B         C
+//!  freed    {1, 2}     {3}
+//!  A leaves: the oldest view is B, of epoch 1, so {1, 2} of epoch 0 are released; {3} waits for B.
+//! ```
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +25,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Counts a view, before it looks at anything. The result goes to [`Readers::leave`].
+    /// Counts a view. Call it before the view reads the set of visible slots. The result is for
+    /// [`Readers::leave`].
     pub(super) fn enter(&mut self) -> u64 {
         *self.views.entry(self.epoch).or_insert(0) += 1;
         self.epoch
@@ -33,7 +41,7 @@ impl Readers {
         }
     }
 
-    /// Takes slots that no view opened later can see.
+    /// Retires slots. Call it only when views opened from now on cannot see them any more.
     pub(super) fn retire(&mut self, slots: Vec<u32>) {
         if !slots.is_empty() {
             self.waiting.push_back((self.epoch, slots));
@@ -46,7 +54,7 @@ impl Readers {
         !self.waiting.is_empty()
     }
 
-    /// The slots freed below the watermark, which nobody can read any more.
+    /// Takes the slots freed below the watermark, which no view can read any more.
     pub(super) fn released(&mut self) -> Vec<u32> {
         let oldest = self.views.first_key_value().map(|(epoch, _)| *epoch);
         let mut released = Vec::new();

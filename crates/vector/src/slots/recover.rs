@@ -23,7 +23,7 @@ use crate::slot::Slot;
 /// Bytes read at once while a batch is checked.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The state of a file that was opened.
+/// The recovered state of a file.
 #[derive(Debug)]
 pub(super) struct Recovered {
     /// The newest commit that is whole.
@@ -37,10 +37,11 @@ pub(super) struct Recovered {
     pub(super) file_end: u64,
 }
 
-/// Finds the newest commit of which everything is there.
+/// Finds the newest commit whose batch verifies.
 ///
 /// # Errors
-/// [`VectorError::Corrupt`] when there is none, or the error that tells why it is not for us.
+/// [`VectorError::Corrupt`] if there is none; [`VectorError::FormatTooNew`],
+/// [`VectorError::OtherDimension`] or [`VectorError::OtherMetric`] for a file that this opening cannot use.
 pub(super) fn recover(file: &dyn DiskFile, shape: Shape) -> Result<Recovered, VectorError> {
     let file_end = file.len()?;
     let found = read_superblocks(file)?;
@@ -91,7 +92,7 @@ fn check_shape(found: Shape, expected: Shape) -> Result<(), VectorError> {
     Ok(())
 }
 
-/// Reads both places with one call: opening a file that is seldom used is not much more than calls.
+/// Reads both superblocks with one call, because system calls are most of the cost of opening.
 fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
     let mut bytes = [0; 2 * SUPERBLOCK_BYTES];
     let read = file.read_at(&mut bytes, 0)?;

@@ -21,7 +21,7 @@ use crate::slot::Slot;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) stamp: Stamp,
-    /// Codes of earlier commits are of no use.
+    /// Saved codes of earlier commits are stale: slots were rewritten since.
     pub(crate) codes_valid_from: u64,
     pub(crate) slots: u32,
 }
@@ -46,7 +46,7 @@ pub(super) struct Shared {
 /// The slots of visible vectors that have no codes yet.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Slots that no thread makes codes for.
+    /// Slots whose codes no thread has begun to make.
     pub(super) fresh: Runs,
     /// Slots whose codes are being made.
     pub(super) taken: Runs,
@@ -70,7 +70,7 @@ impl Shared {
         writer.append(vector, crc, self.shape, &*self.file, &self.readers)
     }
 
-    /// Removes slots from what readers see, and keeps them until no reader is left.
+    /// Clears slots in the live set, and retires them until no view that may have seen them is left.
     pub(super) fn free(&self, writer: &mut Writer, slots: impl Iterator<Item = u32>) {
         // A view that is opened from here on sees none of them.
         let mut readers = self.readers.lock();

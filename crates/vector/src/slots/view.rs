@@ -14,9 +14,9 @@ use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
 use crate::map::{Map, prefetch};
 use crate::slot::{Slot, bits};
 
-/// A snapshot of the visible vectors. Vectors that are freed later go missing from it, but slices that
-/// it handed out before stay as they are until it is dropped. It delays the reuse of freed slots and
-/// nothing else: writers do not wait for it.
+/// A snapshot of the visible vectors. Vectors that are freed later disappear from it, but slices that it
+/// returned before stay unchanged until it is dropped. It only delays the reuse of freed slots; writers
+/// do not wait for it.
 ///
 /// A slice cannot outlive its view:
 ///
@@ -32,19 +32,19 @@ use crate::slot::{Slot, bits};
 /// ```
 #[derive(Debug)]
 pub struct View {
-    // Dropped before what it protects.
+    // The first field, so that it is dropped before the map.
     entered: Entered<Arc<Shared>>,
     live: LiveSet,
     map: Option<Arc<Map>>,
     count: u32,
     shape: Shape,
-    // Of the shape, at hand.
+    // Copies of the shape's values, for speed.
     stride: u64,
     dimension: usize,
 }
 
-/// A reader's place in the epochs of [`Readers`](super::readers::Readers): slots freed from here on are
-/// not written while it lives.
+/// A reader's registration in the epochs of [`Readers`](super::readers::Readers): slots freed from here on
+/// are not written while it lives.
 #[derive(Debug)]
 pub(super) struct Entered<S: std::ops::Deref<Target = Shared>> {
     shared: S,
@@ -110,9 +110,9 @@ impl View {
     /// map: on a disk without descriptors, or when the kernel has no address space left.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`]; where there is no map, also why it cannot be read. With a map, a
-    /// device that fails while the vector is touched ends the process: use [`View::read_into`] where
-    /// that must not be.
+    /// [`VectorError::NoSuchSlot`]; without a map, also [`VectorError::Io`]. With a map, an I/O error of
+    /// the device while the slice is read ends the process (`SIGBUS`): use [`View::read_into`] where that
+    /// is not acceptable.
     #[inline]
     pub fn vector(&self, slot: Slot) -> Result<Cow<'_, [f32]>, VectorError> {
         if !self.contains(slot) {
@@ -135,8 +135,8 @@ impl View {
         }
     }
 
-    /// The vectors in `slots` that are there, borrowed, in ascending order: the quickest way through
-    /// many, with `for_each` more so than in a loop. `None` when there is no map.
+    /// The visible vectors in `slots`, borrowed, in ascending order: the fastest way to visit many, and
+    /// faster with `for_each` than in a loop. `None` if there is no map.
     pub fn borrowed_all(
         &self,
         slots: Range<Slot>,
@@ -185,7 +185,7 @@ impl View {
         if below >= 64 { word } else { word & ((1 << below) - 1) }
     }
 
-    /// Asks the processor to fetch the vector in `slot`, which will be looked at soon.
+    /// Prefetches the vector in `slot` into the cache of the processor.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(map) = &self.map
@@ -206,10 +206,10 @@ impl View {
     fn borrow<'view>(&'view self, map: &'view Map, slot: u32) -> &'view [f32] {
         let offset = DATA_OFFSET + u64::from(slot) * self.stride;
         // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after its
-        // bytes were written, so the file reaches beyond it, and it is never cut. It is written again
-        // only after it was freed and all views that may have seen it live are gone; this one has,
-        // and outlives the slice. The lock of the file keeps other processes that play by the rules
-        // away. Slots begin at multiples of 64.
+        // bytes were written, so the file extends beyond it, and the file is never truncated. A slot is
+        // written again only after it was freed and all views that may have seen it live are dropped;
+        // this view may have, and outlives the slice. The lock of the file keeps out other processes that
+        // respect it. Slots begin at multiples of 64.
         unsafe { map.elements(offset, self.dimension) }
     }
 }
@@ -219,7 +219,7 @@ impl View {
 struct Borrowed<'view> {
     view: &'view View,
     map: &'view Map,
-    // Of the view, at hand.
+    // Copies of the view's values, for speed.
     stride: u64,
     dimension: usize,
     /// Live slots that follow each other without a gap, and come next.
@@ -238,7 +238,7 @@ impl<'view> Borrowed<'view> {
         Self { view, map, stride, dimension, next: start, run_end: start, searched: start, end }
     }
 
-    /// Finds the next run within one word of the live set; tells whether there is one.
+    /// Finds the next run of live slots within one word of the live set; `false` if there is none.
     fn find_run(&mut self) -> bool {
         while self.searched < self.end {
             let in_word = self.searched % 64;
@@ -275,7 +275,7 @@ impl<'view> Iterator for Borrowed<'view> {
         Some((Slot::new(slot), vector))
     }
 
-    /// The loop behind `for_each` and the like: a run at a time, without a look at the state of the
+    /// The loop behind `for_each` and similar adaptors: a run of slots at a time, without updating the
     /// iterator for every vector.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, initial: B, mut each: F) -> B {

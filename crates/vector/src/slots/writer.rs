@@ -10,8 +10,10 @@
 //!                                                                                 staged
 //! ```
 //!
-//! A free slot at or above `rewritable_end` waits for later durable commits: it is in one of the two
-//! batches that recovery may have to verify.
+//! Two conditions must hold before a freed slot is written again:
+//! - No view that may have seen it live is open, because a slice of it would change (`Readers`).
+//! - It is below the watermark `rewritable_end`, because recovery may still have to verify the batches
+//!   above it: those of the two newest durable commits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -35,7 +37,7 @@ use crate::slot::Slot;
 pub struct Written {
     /// The slot of the vector, once committed.
     pub slot: Slot,
-    /// The [`vector_crc`](super::vector_crc) of the vector, so that nobody computes it twice.
+    /// The [`vector_crc`](super::vector_crc) of the vector, computed once for caller and commit.
     pub crc: u64,
 }
 
@@ -69,9 +71,9 @@ pub(super) struct Writer {
     pub(super) has_retired: bool,
     /// Bytes of the vectors of the last commit.
     pub(super) last_commit_bytes: u64,
-    /// The answer of [`DiskFile::is_in_memory`], once it was asked for.
+    /// The result of [`DiskFile::is_in_memory`], once it is known.
     is_in_memory: Option<bool>,
-    /// The end of the space that was taken ahead of small writes.
+    /// The end of the space reserved ahead of small writes.
     reserved_end: u64,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
@@ -101,10 +103,11 @@ impl Writer {
         }
     }
 
-    /// Takes a vector with its CRC. It is in memory until the stage is full or a commit comes.
+    /// Stages a vector with its CRC. It stays in memory until the stage is full or a commit begins.
     ///
     /// # Errors
-    /// When the stage is full and cannot be written, or no slot is left. Nothing was taken then.
+    /// [`VectorError::Full`] if no slot is left; the errors of writing if the stage is full. The vector is
+    /// not staged then.
     pub(super) fn append(
         &mut self,
         vector: &[f32],
@@ -135,11 +138,11 @@ impl Writer {
         Ok(Slot::new(slot))
     }
 
-    /// Writes many vectors to new slots straight from where they are, if that is worth it and there
-    /// are no free slots to use up: then `Some`.
+    /// Writes many vectors to new slots without staging them. `None`, and nothing is written, if they are
+    /// too few for that, are padded to their stride, or free slots should be reused first.
     ///
     /// # Errors
-    /// When they cannot be written, or no slots are left. None was taken then.
+    /// [`VectorError::Full`] if too few slots are left, or the errors of writing. No vector is taken then.
     pub(super) fn append_run(
         &mut self,
         vectors: &[f32],
@@ -173,7 +176,7 @@ impl Writer {
         Ok(Some((first..end).zip(crcs).map(take).collect()))
     }
 
-    /// Moves slots that no reader can see any more to the free ones.
+    /// Moves the retired slots that no view can see any more to the free ones.
     fn take_released(&mut self, readers: &Mutex<Readers>) {
         if self.has_retired {
             let mut readers = readers.lock();
@@ -182,7 +185,7 @@ impl Writer {
         }
     }
 
-    /// The lowest slot that may be written: a free one if there is any, else a new one.
+    /// The lowest slot that may be written: a free one below `rewritable_end`, otherwise a new one.
     fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
         self.take_released(readers);
         if let Some(Reverse(slot)) = self.free.peek().copied()
@@ -234,13 +237,15 @@ impl Writer {
         Ok(result?)
     }
 
-    /// `true` for a file in memory, where a sync costs nothing: space is taken ahead of small writes
-    /// there, and no zeros are written. It costs a system call, so it is asked at the first write.
+    /// `true` for a file in memory, where a sync costs nothing: space is reserved ahead of small writes
+    /// there, and no zeros are written. The first call makes a system call, so it is left to the first
+    /// write.
     pub(super) fn is_in_memory(&mut self, file: &dyn DiskFile) -> bool {
         *self.is_in_memory.get_or_insert_with(|| file.is_in_memory())
     }
 
-    /// Takes back the slots of a commit that failed, for the next one.
+    /// Returns the slots of a failed commit to the unpublished ones, in front of those appended since. The
+    /// next commit includes them.
     pub(super) fn take_back(&mut self) {
         let later = std::mem::take(&mut self.unpublished);
         self.unpublished = std::mem::take(&mut self.in_flight);

@@ -1,4 +1,4 @@
-//! How many of the true neighbours a search finds.
+//! Recall: the share of the true neighbours that a search finds.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::harness::{Generator, clustered, shape, unrelated};
 const QUERIES: usize = 30;
 const SEEDS: u64 = 3;
 
-/// What is searched, and for what.
+/// Vectors, and queries to search them for.
 struct Set {
     vectors: Vec<f32>,
     queries: Vec<Vec<f32>>,

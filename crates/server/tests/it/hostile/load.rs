@@ -7,7 +7,7 @@ use super::*;
 use crate::command::Running;
 use crate::raw::{UNSIGNED, connect, send};
 
-/// What the server may take for all of this, in KiB.
+/// Most resident memory of the server during this test, in KiB.
 const RESIDENT_KIB_MAX: u64 = 160 << 10;
 
 #[test]

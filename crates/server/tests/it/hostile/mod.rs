@@ -17,7 +17,7 @@ mod xml;
 
 use crate::raw::{OWNER, RawServer, Reply, Request, STRANGER};
 
-/// What is sent, and the status and code that answer it; no code for success.
+/// A request, and the expected status and code; an empty code for success.
 struct Row {
     name: String,
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
 //! The crash model: random workloads on a simulated disk, with a crash or a fault at every single
-//! operation of the disk in turn. Whatever struck, what is there afterwards must be what a plain
-//! model says: everything acknowledged, the one write in flight whole or not at all, nothing else.
-//! Where nothing waits for syncs, a power cut may take acknowledged writes: those since the last sync,
-//! and of these the newest.
+//! operation of the disk in turn. The state after recovery must be one that a plain model allows:
+//! everything acknowledged, the one write in flight whole or not at all, nothing else. At `os`, where
+//! acknowledgements do not wait for syncs, a power cut may lose acknowledged writes: a suffix of those
+//! since the last sync.
 //!
 //! `LITEIO_CRASH_SEEDS` sets how many workloads are run, `LITEIO_CRASH_FIRST_SEED` the first:
 //!
@@ -29,21 +29,21 @@ use self::model::Model;
 use self::run::Run;
 use self::workload::{Step, workload};
 
-/// What is wrong, in words.
+/// The result of a check; an error describes the deviation.
 type Check = Result<(), String>;
 
-/// What strikes in turn, beside the crash, which strikes everywhere.
+/// The faults, one of them for each operation in turn; a crash is tried at every operation.
 const FAULTS: [Fault; 5] =
     [Fault::Io, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync, Fault::NoSpaceFrom];
 
-/// How a machine ends.
+/// The end of a process.
 #[derive(Clone, Copy, Debug)]
 enum End {
     PowerCut,
     Kill,
 }
 
-/// How a store runs, and how it ends.
+/// The durability of a store, and its end.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     durability: Durability,
@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// Whether acknowledged writes that no sync covers may be gone, the newest first.
+    /// `true` if acknowledged writes that no sync covers may be lost, the newest first.
     fn may_lose_the_newest(self) -> bool {
         matches!(self, Self { durability: Durability::Os, end: End::PowerCut })
     }

@@ -1,4 +1,4 @@
-//! What a store must hold after some steps, in plain maps.
+//! The model of a store, in plain maps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub(super) struct ModelPart {
     pub(super) modified_ms: u64,
 }
 
-/// What a step must do.
+/// The expected outcome of a step.
 #[derive(Clone, Debug)]
 pub(super) enum Expected {
     /// It cannot be asked for.
@@ -91,7 +91,7 @@ pub(super) enum Expected {
 use Expected::{Done, Refused, Skip};
 
 impl Model {
-    /// What `step` does to what there is.
+    /// The expected outcome of `step` in this state.
     pub(super) fn expect(&self, step: &Step, turn: &Turn) -> Expected {
         let mut next = self.clone();
         match *step {

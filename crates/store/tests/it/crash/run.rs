@@ -15,10 +15,10 @@ use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
 use super::workload::{BUCKETS, KEYS, Place, Step};
 use super::{Check, Machine};
 
-/// Why a step failed.
+/// The failure of a step.
 struct Failure {
     error: StoreError,
-    /// Whether the write may be there after a restart.
+    /// `true` if the write may have happened: a restart decides.
     is_submitted: bool,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct Run {
     pub(super) clock: Arc<ManualClock>,
     /// None when it could not be opened again.
     pub(super) store: Option<Store>,
-    /// What was acknowledged.
+    /// The acknowledged state.
     pub(super) acknowledged: Model,
-    /// The same with the write that failed after it was submitted: a restart may bring it.
+    /// The same with the write that failed after it was submitted: a restart may replay it.
     pub(super) in_flight: Option<Model>,
-    /// What was acknowledged earlier, since the last sync, oldest first.
+    /// The acknowledged states since the last sync, the oldest first.
     pub(super) unsynced: Vec<Model>,
     /// Failures of the disk so far.
     failures: usize,
@@ -76,7 +76,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the store, once the fault is over, writes or says why it does not.
+    /// Checks that the store writes again once the fault is over, or reports the reason for refusing.
     pub(super) fn go_on(&mut self, seed: u64, steps: &[Step], fault: Fault) -> Check {
         let Some(store) = self.store.clone() else { return Ok(()) };
         let is_stopped = matches!(store.health(), StoreHealth::ReadOnly { .. });
