@@ -9,7 +9,7 @@ use crate::kv::Attachments;
 /// A note: the id of a blob (16), bytes of its body (8).
 const NOTE_BYTES: usize = 24;
 
-/// The note of a transaction that is the first to name a blob which is not durable.
+/// The note for the first transaction that references a blob which is not durable.
 pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     let mut note = [0; NOTE_BYTES];
     note[..16].copy_from_slice(&id.0);

@@ -32,9 +32,9 @@ pub struct StoreConfig {
     pub cache_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,
-    /// Longest time between an acknowledgement and the begin of a sync that comes later.
+    /// Longest time between an acknowledgement and the beginning of the background sync that covers it.
     pub sync_interval: Duration,
-    /// The region of buckets that name none.
+    /// The region of buckets without one.
     pub region: String,
     /// The time of records.
     pub clock: Arc<dyn Clock>,

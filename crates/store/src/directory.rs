@@ -1,10 +1,10 @@
-//! The files of a data directory, and those that say what it is: `format` and `clean`.
+//! The files of a data directory, and its markers: `format` and `clean`.
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
 //! DIR/format     "liteio 1": the format of everything else. The first file, so that a directory without it
-//!                is either new or not ours
-//! DIR/clean      there after an orderly end: nothing to sweep
+//!                is either new or foreign
+//! DIR/clean      exists after an orderly end: nothing to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
 //! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
@@ -24,8 +24,8 @@ const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 
-/// Names that a new directory may hold already: those that an interrupted first start left, and those
-/// that file systems put into their root.
+/// Names that a new directory may contain already: those of an interrupted first start, and those
+/// that file systems create in their root.
 const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
 
 /// Refuses a directory that holds something else, before anything in it is touched.
@@ -38,7 +38,7 @@ pub(crate) fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreEr
     refuse_names(&mut names, &path.display().to_string())
 }
 
-/// Refuses names that a new directory does not hold.
+/// Refuses names that a new directory does not contain.
 pub(crate) fn refuse_names<'a>(
     mut names: impl Iterator<Item = &'a str>,
     path: &str,
@@ -49,7 +49,7 @@ pub(crate) fn refuse_names<'a>(
     }
 }
 
-/// The format of what is there, if anything is; a newer one than this program knows is refused.
+/// The format of the directory, if it has one; a newer one than this program's is refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {
         Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),

@@ -40,8 +40,9 @@
 //! ```
 //!
 //! # Settings of a bucket
-//! Documents (policies, CORS rules, …) are kept as they are given. The id of the bucket and
-//! [`Bucket::settings_stamp`] name one state of all settings, for caches of what was parsed.
+//! Documents (policies, CORS rules, …) are stored as they are given. The id of the bucket and
+//! [`Bucket::settings_stamp`] identify one state of all settings, so a cache of parsed documents can be
+//! keyed by both.
 //!
 //! ```
 //! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
@@ -129,7 +130,7 @@
 //! ```
 //!
 //! # Multipart uploads
-//! Parts come in any order. Completing an upload copies no byte.
+//! Parts may be uploaded in any order. Completing an upload copies no byte.
 //!
 //! ```
 //! # use liteio_store::{BodyOptions, BucketName, Owner, Store, StoreConfig, StoreError};
@@ -158,8 +159,8 @@
 //! ```
 //!
 //! # Listings
-//! Keys are in the order of their bytes. With a delimiter, keys that go on behind it are shown as one
-//! common prefix, which costs one step whatever their number.
+//! Keys are in the order of their bytes. With a delimiter, keys that have it after the prefix are rolled up
+//! into common prefixes, each of which costs one seek, however many keys it has.
 //!
 //! ```
 //! # use liteio_store::{BodyOptions, BucketName, ObjectKey, Owner, PutOptions, Store};

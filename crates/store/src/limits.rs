@@ -37,7 +37,7 @@ pub const DELETE_OBJECTS_MAX: usize = 1000;
 pub const LIST_BUCKETS_MAX: usize = 10_000;
 
 /// Most extents of one copied part: a copy of a range that crosses more pieces than this writes its
-/// bytes anew, so that no record grows without bound.
+/// bytes again, so that no record grows without bound.
 pub const EXTENTS_MAX: usize = 1024;
 
 /// Smallest piece that a reader hands out, but the last of a blob; a multiple of the block that the
@@ -113,20 +113,20 @@ pub const FILTER_DEPTH_MAX: usize = 16;
 /// memory all stay open.
 pub const OPEN_INDEXES_MAX: usize = 256;
 
-/// Bytes of the columns of all filters together; the least used are dropped, and one that does
-/// not fit at all is read anew for every query.
+/// Bytes of the columns of all filters together. The least recently used are evicted; for a column that
+/// does not fit at all, every query reads the records.
 pub const COLUMN_BYTES_MAX: usize = 128 << 20;
 
 /// Bytes of the words of all searched texts together, as [`COLUMN_BYTES_MAX`].
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
 
-/// Results of each of the searches that are fused; more when more are asked for.
+/// Results of each search in a hybrid query before fusion; `topK` if that is more.
 pub const FUSED_DEPTH: usize = 200;
 
-/// Texts that one query asks for. S3 Vectors' limit.
+/// Text searches of one query. S3 Vectors' limit.
 pub const QUERY_TEXTS_MAX: usize = 10;
 
-/// Characters of a text that a query asks for. S3 Vectors' limit.
+/// Characters of the text of a search. S3 Vectors' limit.
 pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
 
 const _: () =

@@ -1,4 +1,4 @@
-//! Opening: the order in which the files of a directory are looked at and made.
+//! Opening: the order in which the files of a directory are checked and created.
 
 use std::io;
 use std::path::Path;
@@ -30,8 +30,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store on `disk`, without threads of its own: [`Store::reclaim`] and [`Store::sweep`]
-    /// are up to the caller. The backend in `config` is not looked at.
+    /// Opens the store on `disk`, without threads of its own: the caller runs [`Store::reclaim`] and
+    /// [`Store::sweep`]. The backend in `config` is ignored.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -44,15 +44,16 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open, open_on)
 }
 
-/// Opens a store that is there, to look at it: the key space replays its log, and apart from that every
-/// file stays as it is. Nothing may be written to it.
+/// Opens an existing store for reading only: the key space replays its log, and apart from that every
+/// file stays as it is. The caller must not write to it.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open_existing, |disk, config| {
         if directory::known_format(&*disk)?.is_none() {
             let path = "the data directory".to_owned();
             return Err(StoreError::NotADataDirectory { path });
         }
-        // An end in order stays one, but closing must not make one of an end that was none.
+        // The marker of an orderly end stays if it is there. Closing must not add it after an unclean end:
+        // `false` means that nothing was swept.
         let was_clean = false;
         open_parts(disk, config, was_clean)
     })

@@ -17,8 +17,8 @@ pub struct SystemRandom;
 
 impl RandomSource for SystemRandom {
     fn fill(&self, bytes: &mut [u8]) {
-        // Without it no id is unique, so there is nothing to go on with; on the systems we run on
-        // it cannot fail after boot.
+        // Without random bytes ids are not unique, so no write could continue. On the supported systems
+        // the call cannot fail after boot.
         getrandom::fill(bytes).expect("the operating system gives random bytes");
     }
 }

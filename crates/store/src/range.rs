@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::StoreError;
 
-/// One byte range, as a client asks for it.
+/// One byte range of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
     /// `bytes=first-last`, both included.

@@ -1,14 +1,17 @@
-//! The sweep: finds blobs to which no record refers.
+//! The sweep: finds orphans, blobs that no record references.
 //!
 //! A crash between the seal of a blob and the commit of its record leaves one. So does a power cut
-//! that forgets the removal of a file whose queue entry is gone already. Therefore the sweep runs after
+//! that undoes the removal of a file whose queue entry is gone already. Therefore the sweep runs after
 //! an unclean end, and only then: it reads every record once for each [`SWEEP_BATCH`] of blobs (about
 //! a second for a million records), in the background, within bounded memory.
 //!
-//! It is sound beside other writers. Blobs are listed first; then those in flight are left out; then one
-//! snapshot is taken, and every blob that a record of it names, or its deletion queue, is left out. A blob
-//! that remains was sealed before the list, was not in flight after it, and so either has committed
-//! before the snapshot and has lost its record since, or never will.
+//! It is correct beside concurrent writers because of its order:
+//! 1. List the blobs on the disk.
+//! 2. Skip those in flight.
+//! 3. Take a snapshot, and skip the blobs that a record or the deletion queue in it references.
+//!
+//! A blob that remains was sealed before the list and not in flight after it. So its record was committed
+//! before the snapshot and is gone since, or it will never be committed.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -31,9 +34,9 @@ pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 
 /// The outcome of [`Store::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Blobs looked at.
+    /// Blobs checked.
     pub blobs: u64,
-    /// Blobs that nothing refers to, deleted.
+    /// Orphans, which were deleted.
     pub orphans: u64,
 }
 
@@ -83,7 +86,7 @@ impl Store {
         }
     }
 
-    /// Calls `found` with every blob that nothing refers to. Returns the number of all blobs.
+    /// Calls `found` with every orphan. Returns the number of all blobs.
     pub(crate) fn scan_orphans(
         &self,
         found: &mut dyn FnMut(BlobId) -> Result<(), StoreError>,

@@ -20,7 +20,7 @@ use crate::stats::StoreStats;
 
 pub(crate) use crate::process::Shared;
 
-/// An open store. Clones are handles of the same one; the last to go closes it.
+/// An open store. Clones are handles of the same one; dropping the last closes it.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
@@ -45,8 +45,8 @@ pub(crate) struct Inner {
     pub(crate) is_swept: AtomicBool,
     /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
-    /// The directories (by first byte) from which blobs were deleted. Deletions are not synced, since a
-    /// file that comes back is only an orphan.
+    /// The directories (by first byte) from which blobs were deleted. Deletions are not synced at once:
+    /// a file that a crash brings back is only an orphan. An orderly close syncs these directories.
     pub(crate) removed_from: Mutex<BTreeSet<u8>>,
     /// Held until the files are closed.
     directory_lock: Mutex<Option<DirectoryLock>>,
@@ -97,9 +97,9 @@ impl Store {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Finishes what was submitted, stops the threads and closes the files. Later calls fail with
-    /// [`StoreError::Closed`]; so does an open reader when it comes to the next part of an object that
-    /// was uploaded in parts.
+    /// Finishes the submitted updates, stops the threads and closes the files. Later calls fail with
+    /// [`StoreError::Closed`]; so does an open reader at the next part of an object that was uploaded in
+    /// parts.
     pub fn close(&self) {
         self.inner.close();
     }
@@ -126,15 +126,15 @@ impl Store {
     }
 
     /// The reason why orphaned blobs stay on the disk until the store is opened again: a record cannot be
-    /// read, so nothing is known of the blobs it references. [`Store::verify`] finds it.
+    /// read, so the blobs that it references are unknown. [`Store::verify`] finds the record.
     #[must_use]
     pub fn sweep_failure(&self) -> Option<String> {
         self.inner.sweep_failure.lock().as_ref().map(ToString::to_string)
     }
 
     /// Makes every write durable that was acknowledged before the call: it survives a power cut. At
-    /// [`Durability::Fsync`](crate::Durability::Fsync) it does so already; at
-    /// [`Durability::Os`](crate::Durability::Os) a thread calls this about once a second.
+    /// [`Durability::Fsync`](crate::Durability::Fsync) it is durable already; at
+    /// [`Durability::Os`](crate::Durability::Os) a background thread does the same about once a second.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`] if the log is full, [`StoreError::Io`] or [`StoreError::Poisoned`] if the
@@ -159,7 +159,7 @@ impl Store {
         }
     }
 
-    /// `true` when everything up to `position` survives a power cut.
+    /// `true` if everything up to `position` is durable.
     pub(crate) fn is_synced(&self, position: Position) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.is_synced(position)),

@@ -7,9 +7,8 @@ use parking_lot::{Condvar, Mutex};
 
 /// Groups the syncs of one directory.
 ///
-/// A sync covers the names that were there when it *began*. So a caller is served by any sync that
-/// began after its call; while one is running, the callers that arrive wait for the next one, which
-/// then serves them all.
+/// A sync covers the names that existed when it *began*. So any sync that begins after a call covers it;
+/// callers that arrive while one is running wait for the next one, which then covers them all.
 #[derive(Debug, Default)]
 pub(super) struct DirectorySync {
     progress: Mutex<Progress>,

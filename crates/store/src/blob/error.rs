@@ -11,7 +11,7 @@ use crate::StoreError;
 /// An error of writing or reading a blob.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum BlobError {
-    /// There is no blob of this id. Where a record says that there is one, that is damage.
+    /// There is no blob of this id. If a record references it, that is damage.
     #[error("blob {id} is missing")]
     NotFound { id: BlobId },
     /// The stored bytes are not those that were written.

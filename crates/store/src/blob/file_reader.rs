@@ -116,7 +116,7 @@ impl FileReader {
         match self.fill(bytes, start, patience) {
             Ok(()) => {}
             Err(Refusal::WouldWait) => return Err(Refusal::WouldWait),
-            // Reading in two steps names the damage, or finds another block length.
+            // Reading in two steps finds the damage, or another block length.
             Err(Refusal::Failed(_)) => return Ok(None),
         }
         let (blocks, end) = bytes.split_at(body as usize);
@@ -130,7 +130,7 @@ impl FileReader {
     fn read_footer(&self, patience: Patience) -> Result<&Footer, Refusal> {
         let file_bytes = self.file.len().map_err(|error| BlobError::from_read(self.id, error))?;
         let block_bytes = self.block_bytes(file_bytes, patience)?;
-        // Compared before anything is allocated: a damaged record may name any length.
+        // Compared before anything is allocated: a damaged record may have any length.
         let bytes = footer_bytes(self.body_bytes, block_bytes);
         if self.body_bytes.checked_add(bytes) != Some(file_bytes) {
             return Err(self.corrupt("the length of its file is wrong").into());

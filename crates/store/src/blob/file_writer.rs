@@ -153,7 +153,7 @@ impl FileWriter {
         self.file.sync_data().map_err(|error| shared.failed(error))?;
         let path = self.publish()?;
         shared.directories.sync(&*shared.disk, self.id.0[0]).map_err(|error| {
-            // The caller hears of a failure. If the file cannot be removed either, the sweep does it.
+            // The caller gets the error. If the file cannot be removed either, the sweep does it.
             let _ = shared.disk.remove(&path);
             shared.failed(error)
         })

@@ -3,7 +3,7 @@
 //! A file is the body, a table, and a tail. All numbers are little-endian.
 //!
 //! ```text
-//! 0 .. body                CRC-protected body, as it came
+//! 0 .. body                the body, unchanged
 //! body .. body + 4·blocks  CRC32C of each block of the body; the last block may be shorter
 //! tail, 40 bytes:
 //!   0..16  id of the blob, so that a file under a wrong name is found out
@@ -15,16 +15,16 @@
 //!  36..40  CRC32C of the table and of the tail up to here
 //! ```
 //!
-//! The length of the body is known from the object's record, so table and tail are found with one
-//! read; the tail stands last so that a file explains itself without a record too. Versions written
-//! with another block length stay readable.
+//! The length of the body is known from the object's record, so one read gets table and tail. The tail
+//! comes last so that a file can be decoded without its record, too. Files with another block length stay
+//! readable.
 
 use super::buffer::PIECE_BYTES;
 use super::{BlobError, BlobId};
 
 /// Bytes that share a checksum.
 ///
-/// Whatever is read must be verified in whole blocks, so small blocks make small reads cheap: 4 KiB
+/// Reads verify whole blocks, so small blocks make small reads cheap: 4 KiB
 /// out of an open blob in the page cache take 2.5 µs with blocks of 16 KiB, 3.8 µs with 64 KiB, and
 /// 14.6 µs with 256 KiB, while reading whole blobs is the same with all three. Smaller blocks make a
 /// longer table, which is read and kept with an open blob (64 KiB: 80 KiB of table for 1.25 GiB).
@@ -76,7 +76,7 @@ pub(super) fn encode(id: &BlobId, body_bytes: u64, footer: &Footer) -> Vec<u8> {
 }
 
 /// Block length that the last bytes of a file declare, if they are a tail at all. Unverified: it only
-/// says how much [`decode`] needs.
+/// determines the bytes that [`decode`] needs.
 pub(super) fn declared_block_bytes(end_of_file: &[u8]) -> Option<u32> {
     let tail = end_of_file.last_chunk::<TAIL_BYTES>()?;
     let block_bytes = u32::from_le_bytes(field(tail, 24));

@@ -11,11 +11,11 @@
 //!                       │                │
 //!                       │ dropped        │ seal, at `os` or left to the log: link only
 //!                       ▼                ▼                            sync
-//!                     (gone)          noted: the record that ──────────────────────► durable
-//!                                     references it says so      (later, `Unsynced`)
+//!                     (gone)          noted in the log ────────────────────────────► durable
+//!                                     record of its update       (later, `Unsynced`)
 //! ```
-//! A record may reference a blob from either state on the right: a durable one as it is, the other with
-//! a note in the log, so that a crash takes both or neither.
+//! A record may reference a durable blob as it is, and a linked one if the same log record notes it: then a
+//! crash takes both or neither.
 
 mod buffer;
 mod directories;
@@ -144,7 +144,7 @@ pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
     /// `None` when the blob is as durable as the store promises. Otherwise the first update that
     /// references it must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
-    /// makes its file anew. They are empty at [`Durability::Os`](crate::Durability::Os), where a power
+    /// writes its file again. They are empty at [`Durability::Os`](crate::Durability::Os), where a power
     /// cut may take the update together with its blob.
     pub(crate) contents_to_note: Option<Bytes>,
 }

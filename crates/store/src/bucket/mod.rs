@@ -142,8 +142,8 @@ impl Store {
     }
 }
 
-/// Queues the uploads in progress of a bucket that goes, as one, however many they are. Its number is
-/// never used again, so nobody finds them meanwhile.
+/// Queues all uploads in progress of a deleted bucket as one entry. The number of the bucket is never used
+/// again, so no request finds them before the reclaimer has ended them.
 fn end_uploads(
     write: &mut impl Write,
     shared: &Arc<Shared>,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::io;
 
 /// Data outside of the key space that must be durable before a record that references it may survive a
-/// crash, such as the file that a record names.
+/// crash, such as the file of a blob.
 ///
 /// An attachment is written before the update that needs it. If it is not synced then, the update
 /// [notes](super::Transaction::note) it, at [`Durability::Fsync`](crate::Durability::Fsync) with its

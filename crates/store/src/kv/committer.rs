@@ -18,12 +18,12 @@
 //!              free space < reserve                      the tree found no space
 //!   writing ◄──────────────────────► refusing: NoSpace ◄──────────────────────── writing
 //!      │            space again        (freeing updates    space again, snapshots ended:
-//!      │                                still run)         engine opened anew, log replayed
+//!      │                                still run)         engine reopened, log replayed
 //!      │ any other failure of log or tree
 //!      ▼
 //!   poisoned: reads go on, no update runs until the store is opened again
 //! ```
-//! `Shared::refusal` says which of the three it is.
+//! `Shared::refusal` has the state: `None`, `NoSpace` or `Poisoned`.
 
 use std::sync::Arc;
 use std::thread;
@@ -45,7 +45,7 @@ use crate::Durability;
 const GROUP_UPDATES_MAX: usize = 512;
 /// Bytes of log record after which a group takes no more updates.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-/// Free space is asked for at most this often.
+/// Free space is polled at most this often.
 const SPACE_INTERVAL: Duration = Duration::from_millis(50);
 /// A checkpoint that waits for a sync of attachments waits no longer once the log has this many times
 /// its usual length.
@@ -388,7 +388,7 @@ impl Committer {
         durable.free_bytes < self.config.reserve_bytes
     }
 
-    /// Opens the engine again if it froze for want of space and there is space now.
+    /// Reopens the engine if it froze on a full disk and there is space now.
     fn return_to_writing(&mut self) -> Result<(), KvError> {
         if self.is_poisoned() {
             return self.shared.refusal.read().clone().map_or(Ok(()), Err);

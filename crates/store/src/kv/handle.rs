@@ -91,12 +91,12 @@ impl Kv {
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this
     /// thread. All of its writes become visible and durable together, or none.
     ///
-    /// The closure may run several times, and only its last run counts: an engine that detects conflicts
-    /// instead of taking locks asks for another one. So it borrows what it captures, and its effects are
-    /// its writes and its result; a result of an earlier run is dropped. It runs on the committer's
-    /// thread: it must not block, and must not wait for another update. A panic in it is
-    /// [`KvError::Panicked`], for this update only. Its captures are dropped after the commit and before
-    /// the answer. Submitting blocks while thousands of updates wait.
+    /// The closure may run several times, and only its last run counts, so that an engine with optimistic
+    /// concurrency control can retry. So it borrows its captures, and its effects are its writes and its
+    /// result; the result of an earlier run is dropped. It runs on the committer's thread: it must not
+    /// block, and must not wait for another update. A panic in it is [`KvError::Panicked`], for this
+    /// update only. Its captures are dropped after the commit and before the answer. Submitting blocks
+    /// while thousands of updates are queued (back-pressure).
     pub fn update<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,

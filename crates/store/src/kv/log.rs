@@ -9,9 +9,10 @@
 //! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all
 //! that follows (8), number (8), bytes of operations (8), operations. An operation is a tag (1: put,
 //! 2: delete, 3: note, 4: mark), bytes of the key (4), bytes of the value (4, zero for a delete and a
-//! mark), key, value. A note names an [attachment](super::Attachments) of the record in place of the
-//! key, and may hold its contents in place of the value. A mark says that the attachments of all
-//! records up to a number (8, in place of the key) are durable. Neither reaches the tree.
+//! mark), key, value. A note has the name of an [attachment](super::Attachments) of the record in place
+//! of the key, and its contents, or nothing, in place of the value. A mark is a watermark: the
+//! attachments of all records up to a number (8, in place of the key) are durable. Neither reaches the
+//! tree.
 //! The nonce is secret, random, and new with every checkpoint: bytes that an earlier round or a
 //! client's value left in the file never verify.
 

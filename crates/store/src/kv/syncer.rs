@@ -6,7 +6,7 @@
 //!  appended ≥ n          attachments up to n       committer: mark n, sync the log      synced = n
 //!  ──────────► take n ─────────────────────► ask ────────────────────────────────────► ─────────►
 //! ```
-//! Commits go on beside it; they wait for the sync of the log alone. The mark is a watermark: it is
+//! Commits continue meanwhile; they wait for the sync of the log only. The mark is a watermark: it is
 //! appended only after the attachments are synced, so it is valid whenever it reaches the disk.
 
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub(super) fn run(
         }
         retry_at = match sync(shared, attachments.as_deref()) {
             Ok(_) => None,
-            // Nothing is written any more, as `Kv::refusal` tells.
+            // No update is written any more; `Kv::refusal` has the reason.
             Err(KvError::Poisoned { .. } | KvError::Closed) => return,
             Err(_) => Instant::now().checked_add(interval),
         };

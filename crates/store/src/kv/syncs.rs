@@ -29,11 +29,11 @@ pub(super) struct Progress {
     pub(super) synced: u64,
     /// The time at which the oldest unsynced record was appended.
     pub(super) unsynced_since: Option<Instant>,
-    /// The mark that the committer is asked to append.
+    /// The mark that the syncer requests from the committer.
     pub(super) mark: Option<u64>,
     /// The result of appending it.
     pub(super) outcome: Option<Result<(), KvError>>,
-    /// A sync is wanted before its time.
+    /// `true` if the next sync should begin before the interval is over.
     pub(super) is_pressing: bool,
     pub(super) is_stopped: bool,
 }

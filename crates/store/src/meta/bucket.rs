@@ -63,11 +63,11 @@ pub enum Versioning {
 /// A bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BucketRecord {
-    /// First, with what writes need beside it, so that they decode no more.
+    /// The first fields are those that writes to objects need, so that they decode no more.
     pub(crate) id: BucketId,
     pub(crate) versioning: Versioning,
     pub(crate) object_lock: bool,
-    /// Another one after every change of a setting, this record's or a document's.
+    /// Grows with every change of a setting, in this record or in a document.
     pub(crate) settings_stamp: u64,
     pub(crate) created_ms: u64,
     pub(crate) owner: Owner,
@@ -142,7 +142,7 @@ impl BucketRecord {
     }
 }
 
-/// The state of the bucket that has the name, inside the transaction that writes to it.
+/// The state of the bucket with this name, read inside the transaction that writes to it.
 ///
 /// # Errors
 /// [`StoreError::NoSuchBucket`].

@@ -1,4 +1,4 @@
-//! Documents of buckets: settings that the store keeps and does not read.
+//! Documents of buckets: settings that the store keeps and does not interpret.
 
 use super::record::Sealed;
 use super::{record, space};
@@ -36,7 +36,7 @@ pub enum DocumentKind {
     Logging = 12,
     /// The replication rules.
     Replication = 13,
-    /// The requester of whom payment is asked.
+    /// The payer of requests.
     RequestPayment = 14,
     /// The transfer acceleration.
     Accelerate = 15,

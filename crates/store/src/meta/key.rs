@@ -8,7 +8,7 @@ const ESCAPE: u8 = 0x00;
 const ESCAPED_ZERO: u8 = 0xFF;
 const END: u8 = 0x01;
 
-/// Appends the encoding of `key` without its end, as a prefix to look for.
+/// Appends the encoding of `key` without its end, for a search by prefix.
 pub(crate) fn append_escaped(key: &[u8], target: &mut Vec<u8>) {
     for &byte in key {
         target.push(byte);

@@ -1,4 +1,4 @@
-//! Records, and where they stand in the key space. Knows nothing of blobs but their ids.
+//! Records, and their places in the key space. Of blobs it only uses the ids.
 
 pub(crate) mod bucket;
 pub(crate) mod content;

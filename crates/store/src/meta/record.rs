@@ -119,7 +119,7 @@ impl<'a> Body<'a> {
 }
 
 impl<'a> Sealed<'a> {
-    /// Takes apart what [`seal`] made for `place`. Verifies the fields and not the body.
+    /// Decodes the layout that [`seal`] made for `place`. Verifies key and fields, not the body.
     pub(crate) fn open(place: &[u8], bytes: &'a [u8], what: &str) -> Result<Self, StoreError> {
         let cut = || StoreError::corrupt(format!("{what} is cut off"));
         let (_, rest) = bytes.split_first().ok_or_else(cut)?;

@@ -1,14 +1,14 @@
-//! Counts of references to content, and the queue of content to delete.
+//! Reference counts of content, and the queue of content to delete.
 //!
 //! Every extent of a record is one reference to its blob, every object with parts one to their list.
-//! Content with one reference, which is nearly all, has no count.
+//! Nearly all content has one reference, so a missing count means one.
 
 use super::content::{Content, ContentId};
 use super::{record, space};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
 
-/// Counts the references that one more record with `content` has.
+/// Raises the reference counts for one more record with `content`.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
     for id in ids(content) {
         let count = count(to, &id)?;
@@ -19,8 +19,8 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
     Ok(())
 }
 
-/// Takes back the references of a record with `content` that is gone. What has none left is queued
-/// for deletion. Returns whether anything was.
+/// Lowers the reference counts for a removed record with `content`, and queues content without references
+/// for deletion. `true` if anything was queued.
 pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
     let mut is_queued = false;
     for id in ids(content) {

@@ -127,7 +127,7 @@ impl PartRecord {
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (facts, extensions, stored, body) = Self::decode_fields(place, bytes)?;
         let content = Content::from_stored(stored, body.verified(WHAT)?)?;
-        // Parts of parts are no more to be believed than a wrong size.
+        // Parts of parts do not exist, so they are damage like a wrong size.
         if content.bytes() != Some(facts.bytes) || facts.start.checked_add(facts.bytes).is_none() {
             return Err(StoreError::corrupt("a part's size is not that of its manifest"));
         }

@@ -9,7 +9,7 @@ use crate::kv::{Read, Write};
 use crate::limits::RESOURCE_TAGS_MAX;
 use crate::name::{BucketId, IndexId};
 
-/// The encryption that a client asked for. It is kept and told, nothing more.
+/// The encryption settings of a client. They are stored and returned, not applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encryption {
     /// `AES256` or `aws:kms`.
@@ -37,7 +37,7 @@ pub enum DistanceMetric {
     Euclidean,
 }
 
-/// The words of a metadata key can be searched for.
+/// Text search over a metadata key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextSearch {
     /// The key.
@@ -46,7 +46,7 @@ pub struct TextSearch {
     pub language: Option<Language>,
 }
 
-/// A language whose words are brought to their stems.
+/// A language for text search: with stems, or for Chinese, Japanese and Korean with pairs of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
@@ -135,11 +135,11 @@ impl IndexRecord {
     }
 }
 
-/// A vector: where its elements are, and what is known of it.
+/// A vector: the slot of its elements, their CRC, and its metadata.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct VectorRecord {
     pub(crate) slot: u32,
-    /// Of the elements: the authority on what the slot must hold.
+    /// CRC-64 of the elements. If the slot holds others, the vector is damaged.
     pub(crate) crc: u64,
     pub(crate) metadata: Metadata,
 }

@@ -15,7 +15,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Compares by value, exactly: no number is rounded for it.
+    /// Compares by exact value, without rounding.
     #[must_use]
     pub fn compare(self, other: Self) -> Ordering {
         match (self, other) {
@@ -73,7 +73,7 @@ pub enum MetadataValue {
     Scalar(Scalar),
     /// Some values.
     List(Vec<Scalar>),
-    /// Anything else, in the caller's own notation. It is kept and never looked into, so only
+    /// Anything else, in the caller's own notation. It is stored and never parsed, so only
     /// non-filterable keys may have it.
     Document(String),
 }

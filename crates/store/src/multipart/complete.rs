@@ -21,7 +21,7 @@ use crate::precondition::WriteConditions;
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 
-/// A part as the client names it in a Complete.
+/// A part in the list of a Complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletePart {
     /// Its number.
@@ -44,8 +44,8 @@ pub struct CompleteOptions {
 }
 
 impl Store {
-    /// Makes the parts an object, in one transaction and without copying a byte. Repeated while that
-    /// object is current, it answers as the first time.
+    /// Makes an object of the parts, in one transaction and without copying a byte. A repeated call returns
+    /// the same object while it is current, so a client may retry.
     ///
     /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`],
     /// [`StoreError::InvalidPartOrder`], [`StoreError::InvalidPart`], [`StoreError::PartTooSmall`],
@@ -97,8 +97,8 @@ impl Store {
     }
 }
 
-/// The answer when the upload is not in progress: that of the first time if the object it made is
-/// still current, else `error`.
+/// The result if the upload is not in progress: that of the first call if the object that it made is
+/// still current, otherwise `error`.
 fn repeat(
     error: StoreError,
     id: &UploadId,
@@ -116,7 +116,7 @@ fn repeat(
     }
 }
 
-/// Holds what the client names against what was uploaded.
+/// Compares the client's list with the uploaded parts.
 fn choose(
     from: &impl Read,
     id: &UploadId,
@@ -139,7 +139,7 @@ fn choose(
             None => return Err(StoreError::InvalidPart { part: number }),
         };
         let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
-        // A checksum that the part was not stored with cannot be held against anything.
+        // If the part was stored without this checksum, there is nothing to compare with.
         let has_checksum = |sent: &ChecksumValue| match &facts.checksum {
             Some(stored) => stored.algorithm != sent.algorithm || stored == sent,
             None => true,
@@ -164,7 +164,7 @@ fn choose(
     Ok(chosen)
 }
 
-/// The checksum of the whole object from those of its parts, which must be the one expected.
+/// The checksum of the whole object from those of its parts. It must be the expected one.
 fn object_checksum(
     upload: &UploadRecord,
     parts: &[PartFacts],
@@ -199,8 +199,8 @@ fn composite(parts: &[PartFacts]) -> Option<ObjectChecksum> {
     ObjectChecksum::composite(values.as_deref()?)
 }
 
-/// Numbers the chosen parts from 1 without gaps, notes where each begins, and drops the others. The
-/// guard must live until the commit.
+/// Numbers the chosen parts from 1 without gaps, sets their offsets in the object, and drops the other
+/// parts. The guards must live until the commit.
 fn keep_parts(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -210,7 +210,7 @@ fn keep_parts(
     let mut chosen = chosen.iter().peekable();
     let mut released = Vec::new();
     let (mut count, mut start) = (0, 0);
-    // Upwards: a part moves only to a number that has been passed.
+    // In ascending order: a part moves only to a number whose old part has been handled.
     for number in uploaded_numbers(write, id)? {
         let Some(mut part) = PartRecord::read(write, id, number)? else { continue };
         if chosen.next_if(|part| part.number.get() == number).is_none() {
@@ -222,7 +222,7 @@ fn keep_parts(
         if number != count {
             write.delete(&space::part(id, number))?;
         }
-        // The first part, and so the only one of many uploads, stands there already as it should.
+        // A part 1 at offset 0 needs no write, which is the only part of many uploads.
         if number != count || start != 0 {
             part.facts.start = start;
             part.write(write, id, count)?;

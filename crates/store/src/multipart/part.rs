@@ -59,10 +59,10 @@ pub struct CopyPartOutcome {
 
 impl Store {
     /// Makes `body` a part of an upload, in place of an earlier one of that number. Without `checksum`,
-    /// the part has the one that the upload wants, if the body's digests have it.
+    /// the part gets one by the upload's algorithm, if the body's digests have it.
     ///
     /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], and
-    /// [`StoreError::InvalidRequest`] when the upload wants a checksum that the part does not have.
+    /// [`StoreError::InvalidRequest`] if the upload requires a checksum that the part does not have.
     pub fn put_part(
         &self,
         bucket: &Arc<Bucket>,
@@ -125,7 +125,7 @@ impl Store {
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {
-            // A copy has nothing to renew.
+            // A copy has no 304.
             StoreError::NotModified => {
                 let condition = options.conditions.validator_name();
                 StoreError::PreconditionFailed { condition }
@@ -168,7 +168,8 @@ impl Store {
             let Found { record, .. } =
                 current::find(write, &source.bucket, &source.key, source.version.as_ref())?;
             if record.stamp != stamp {
-                // Another object by now: its conditions, its range and its bytes are all to be seen anew.
+                // The source was replaced since its bytes were read: conditions, range and MD5 must be
+                // decided on the new object.
                 return Err(StoreError::ConditionalRequestConflict);
             }
             check_source(&conditions, &record.etag, record.modified_ms)?;
@@ -183,8 +184,8 @@ impl Store {
         pending.wait()
     }
 
-    /// The content that a record of `range` can share with an object; `None` when its bytes must be
-    /// written anew: they lie in too many pieces, or partly in records.
+    /// The content that a record of `range` can share with an object; `None` if its bytes must be copied,
+    /// because they are in too many pieces, or partly inline in records.
     fn shared_pieces(
         &self,
         content: &Content,
@@ -255,7 +256,7 @@ impl Part {
     }
 }
 
-/// The checksum that a part is stored with: what the client sent, else what the upload wants.
+/// The checksum that a part is stored with: the client's, otherwise one by the upload's algorithm.
 fn part_checksum(
     upload: &UploadRecord,
     sent: Option<ChecksumValue>,

@@ -27,7 +27,7 @@ pub struct Upload {
     pub owner: Owner,
     /// The metadata of the object it makes.
     pub metadata: ObjectMetadata,
-    /// The checksum of the object it makes, if the client wants one.
+    /// The checksum of the object it makes, if the client asked for one.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
 }
 
@@ -91,7 +91,7 @@ impl Store {
         id: &UploadId,
     ) -> Result<Upload, StoreError> {
         let snapshot = self.snapshot()?;
-        // The records of uploads outlive their bucket, until the reclaimer has come to them.
+        // Checked because records of uploads outlive their bucket until the reclaimer ends them.
         let bucket = bucket.require(&snapshot)?;
         let record = UploadRecord::require(&snapshot, id, bucket, key.as_str())?;
         Ok(Upload::new(*id, key.clone(), record))
@@ -116,7 +116,7 @@ impl Store {
     }
 }
 
-/// Ends the upload `id` and queues its parts. Their list goes as one, however many they are.
+/// Ends the upload `id` and queues its list of parts as one entry of the deletion queue.
 pub(crate) fn end(
     write: &mut impl Write,
     id: &UploadId,

@@ -20,22 +20,22 @@ use crate::store::Store;
 /// Options of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyOptions {
-    /// New metadata; none keeps the source's. Its tags and storage class are not looked at, see the
-    /// next two.
+    /// New metadata; none keeps the source's. The tags and the storage class in it are ignored, see the
+    /// next two fields.
     pub metadata: Option<ObjectMetadata>,
     /// New tags; none keeps the source's.
     pub tags: Option<Vec<(String, String)>>,
     /// The storage class of the copy.
     pub storage_class: Option<String>,
-    /// Conditions on the source. Where they do not hold, the copy fails with
+    /// Conditions on the source. If they do not hold, the copy fails with
     /// [`StoreError::PreconditionFailed`].
     pub source_conditions: ReadConditions,
     /// Conditions on the current object of the target's key.
     pub conditions: WriteConditions,
     /// The owner of the copy.
     pub owner: Owner,
-    /// The checksum the copy must have. Where it differs from the source's, the bytes are read once,
-    /// on the calling thread.
+    /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
+    /// the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
 }
 
@@ -48,7 +48,7 @@ pub struct CopyOutcome {
     pub source_version: VersionId,
 }
 
-/// A checksum that was computed from the bytes of one very version.
+/// A checksum computed from the bytes of one version, identified by its stamp.
 #[derive(Clone, Copy, Debug)]
 struct Computed {
     stamp: [u8; 16],
@@ -158,7 +158,7 @@ impl Store {
                 extensions: Extensions::default(),
                 content: share(from.content),
             };
-            // Counted before the old content is released: an object may be copied onto itself.
+            // Retained before the old content is released: an object may be copied onto itself.
             reference::retain(&new.content, write)?;
             let (object, wake) = slot.publish(write, new)?;
             Ok(Committed::with_guard(CopyOutcome { object, source_version }, wake))
@@ -166,7 +166,7 @@ impl Store {
     }
 }
 
-/// Conditions on a source have one failure: 412, also where a GET would say 304.
+/// Checks conditions on a source. They fail with 412 only, even where a GET would answer 304.
 pub(crate) fn check_source(
     conditions: &ReadConditions,
     etag: &ETag,

@@ -16,7 +16,7 @@ pub(crate) struct Found {
     pub(crate) is_current: bool,
 }
 
-/// The version that `version` names, the current one if it names none.
+/// The version with the id `version`; `None` is the current one.
 ///
 /// # Errors
 /// [`StoreError::NoSuchKey`] without a version, [`StoreError::NoSuchVersion`] with one.

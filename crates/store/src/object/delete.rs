@@ -14,9 +14,9 @@ use crate::store::Store;
 /// The outcome of a delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOutcome {
-    /// `true` when there was anything to delete.
+    /// `true` if there was anything to delete.
     pub existed: bool,
-    /// The version that was named, or the delete marker that was made; none in a bucket without
+    /// The version of the request, or the delete marker that was added; none in a bucket without
     /// versions.
     pub version_id: Option<VersionId>,
     /// `true` when a delete marker was made or deleted.
@@ -35,7 +35,7 @@ pub struct DeleteTarget {
 }
 
 impl Store {
-    /// Deletes an object. One that is not there is fine, also when `conditions` speak of it.
+    /// Deletes an object. A missing one is no error, even with `conditions`.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::PreconditionFailed`].
     pub fn delete_object(
@@ -80,7 +80,7 @@ impl Store {
                         outcomes.push(Ok(outcome));
                         wakes.push(wake);
                     }
-                    // Decided before anything was written, so the others go on.
+                    // Decided before anything was written, so the transaction continues with the others.
                     Err(error @ StoreError::PreconditionFailed { .. }) => outcomes.push(Err(error)),
                     Err(error) => return Err(error),
                 }

@@ -37,7 +37,7 @@ pub struct GetOptions {
     pub version: Option<VersionId>,
     /// Conditions on the object, decided before anything is selected.
     pub conditions: ReadConditions,
-    /// The bytes wanted.
+    /// The bytes to read.
     pub select: Selection,
 }
 
@@ -51,7 +51,7 @@ pub struct FoundObject {
     /// The selected bytes.
     pub range: Range<u64>,
     pub(crate) content: Content,
-    /// Names this very write.
+    /// Identifies the write that made the version.
     pub(crate) stamp: [u8; 16],
 }
 
@@ -78,7 +78,7 @@ pub struct ObjectPartPage {
 /// Failure of a read. It becomes a [`StoreError`] where the object does not matter.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The conditions say that the reader's copy is still good.
+    /// By the conditions, the client's copy is still valid.
     #[error("not modified")]
     NotModified {
         /// The object, whose headers renew the copy.
@@ -115,7 +115,7 @@ impl Store {
         FoundObject::find(&self.snapshot()?, bucket, key, options)
     }
 
-    /// An object with a reader of the selected bytes. Later writes and deletes do not disturb it.
+    /// An object with a reader of the selected bytes. Later writes and deletes do not affect it.
     ///
     /// # Errors
     /// As [`Store::head_object`].
@@ -135,8 +135,8 @@ impl Store {
                     drop(section);
                     return Ok(OpenedObject { found, reader });
                 }
-                // Replaced and deleted since the snapshot: look again. The same record a second time
-                // says that its blob really is missing.
+                // The object was probably replaced, and its blob deleted, since the snapshot: take a new
+                // one. If it has the same record, the blob is really missing.
                 Err(OpenError::Missing(error)) => match missing.replace((found.stamp, error)) {
                     Some((last, error)) if last == found.stamp => return Err(error.into()),
                     _ => {}

@@ -1,7 +1,7 @@
 //! The history of a key: every version but the current one, newest first.
 //!
-//! The version `null` stands in the history in the order of time, as any other. An index row by key
-//! names it, so that nothing walks the versions of a key to find it. In a bucket whose record is of
+//! The version `null` is in the history in the order of time, like any other. An index by key has its
+//! version id, so that finding it does not scan the versions of the key. In a bucket whose record is of
 //! version 1, there is no such index.
 
 use std::ops::Bound;
@@ -29,7 +29,7 @@ pub(crate) fn newest(
     }
 }
 
-/// The version that `version` names, if it is in the history.
+/// The version with the id `version`, if it is in the history.
 pub(crate) fn find(
     from: &impl Read,
     bucket: BucketId,
@@ -109,8 +109,8 @@ pub(crate) fn remove(
 }
 
 /// Indexes the `null` versions in the history of a bucket whose record was of version 1, which had no
-/// such index. Returns whether there is any history. No operation of that time wrote one, so this is
-/// a single look.
+/// such index. `true` if there is any history. No operation of that time wrote one, so in practice this is
+/// a single look-up.
 pub(crate) fn index(write: &mut impl Write, bucket: BucketId) -> Result<bool, StoreError> {
     let prefix = space::history_prefix(bucket, b"");
     let mut nulls = Vec::new();

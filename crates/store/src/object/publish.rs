@@ -1,4 +1,5 @@
-//! Publishing: the one way in which a version of an object becomes current, and the one in which it goes.
+//! Publishing: the only way in which a version of an object becomes current, and the only one in which it
+//! is removed.
 //!
 //! ```text
 //!                 put, copy, complete                         delete without a version
@@ -13,9 +14,9 @@
 //! in the history. Invariant: the current object is newer than the history.
 //!
 //! One transaction does all of it, in this order: the bucket and the current object are read
-//! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is given, the history
-//! changes, the record is written, and the content of what is gone is released. Object lock will refuse
-//! in [`Slot::discard`], which every version passes that goes. Events will be written at the end of
+//! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is assigned, the history
+//! changes, the record is written, and the content of removed versions is released. Every removed version
+//! passes [`Slot::discard`], where object lock will refuse. Events will be written at the end of
 //! [`Slot::publish`] and [`Slot::delete`].
 
 use std::sync::Arc;
@@ -38,7 +39,7 @@ use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Shared;
 
-/// A new version of an object, without what publishing decides.
+/// A new version of an object, without the fields that publishing sets.
 #[derive(Clone, Debug)]
 pub(crate) struct NewVersion {
     pub(crate) bytes: u64,
@@ -60,12 +61,12 @@ pub(crate) struct Slot<'a> {
     /// The place of the current object.
     place: Vec<u8>,
     current: Option<ObjectRecord>,
-    /// Content of versions that are gone.
+    /// Content of the removed versions.
     discarded: Vec<Content>,
 }
 
 impl<'a> Slot<'a> {
-    /// Finds out whether the bucket is still there, and what is current.
+    /// Checks that the bucket still exists, and reads the current object.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -78,7 +79,7 @@ impl<'a> Slot<'a> {
         Self::open_in(from, shared, bucket, bucket.state(from)?, key)
     }
 
-    /// As [`Slot::open`], with the state that the transaction has found.
+    /// As [`Slot::open`], with the state of the bucket as the transaction has read it.
     pub(crate) fn open_in(
         from: &impl Read,
         shared: &'a Arc<Shared>,
@@ -109,7 +110,7 @@ impl<'a> Slot<'a> {
     /// Decides `conditions` for a write.
     ///
     /// # Errors
-    /// [`StoreError::PreconditionFailed`], or [`StoreError::NoSuchKey`] when they want an object and
+    /// [`StoreError::PreconditionFailed`], or [`StoreError::NoSuchKey`] if they require an object and
     /// there is none.
     pub(crate) fn check(&self, conditions: &WriteConditions) -> Result<(), StoreError> {
         check(conditions, self.current.as_ref(), self.key)
@@ -143,8 +144,8 @@ impl<'a> Slot<'a> {
         Ok((object, wake))
     }
 
-    /// Deletes a version, or without one the object: that adds a delete marker where versions are kept.
-    /// A version that is not there is fine, whatever the conditions. The guard must live until the
+    /// Deletes a version, or without one the object, which adds a delete marker in a bucket with
+    /// versioning. A missing version is no error, whatever the conditions. The guard must live until the
     /// commit.
     ///
     /// # Errors
@@ -201,7 +202,7 @@ impl<'a> Slot<'a> {
         Ok(DeleteOutcome { existed, version_id, delete_marker: true })
     }
 
-    /// Removes a version, or without one the current object; `None` when it is not there.
+    /// Removes a version, or without one the current object; `None` if it does not exist.
     fn remove(
         &mut self,
         write: &mut Transaction<'_>,
@@ -249,11 +250,12 @@ impl<'a> Slot<'a> {
         record.write(write, &self.place)
     }
 
-    /// Takes the current object out of its place, for a newer version that is `null` or not: returned.
+    /// Makes room for a newer version: discards the version that it replaces, or archives the current one.
+    /// `true` if the new version is `null`.
     fn make_room(&mut self, write: &mut Transaction<'_>) -> Result<bool, StoreError> {
         let is_null = self.state.versioning != Versioning::Enabled;
         match self.current.take() {
-            // It is the only `null`. The new record takes its place.
+            // The current object is the only version `null`, and the new record replaces it in place.
             Some(current) if is_null && current.is_null => {
                 self.discard(current);
                 return Ok(is_null);
@@ -279,12 +281,12 @@ impl<'a> Slot<'a> {
         history::find(from, self.state.id, self.state.is_version_1, self.key, version)
     }
 
-    /// Every version that goes passes here.
+    /// Notes the content of a removed version for release. Every removed version passes here.
     fn discard(&mut self, record: ObjectRecord) {
         self.discarded.push(record.content);
     }
 
-    /// An id that is newer than every version of the key, whatever the clock says.
+    /// An id that is newer than every version of the key, even if the clock was set back.
     fn next_stamp(&self, from: &impl Read) -> Result<[u8; 16], StoreError> {
         let newest = match &self.current {
             Some(current) => Some(current.stamp),

@@ -14,7 +14,7 @@ use crate::name::UploadId;
 use crate::process::{Pin, Pins};
 use crate::store::Store;
 
-/// The selected bytes of an object. Later writes and deletes do not disturb it.
+/// The selected bytes of an object. Later writes and deletes do not affect it.
 #[derive(Debug)]
 pub struct ObjectReader {
     range: Range<u64>,
@@ -23,11 +23,11 @@ pub struct ObjectReader {
     piece: Piece,
     /// The source of the next piece, for an object of parts.
     parts: Option<Parts>,
-    /// Keeps what is opened later from being deleted meanwhile.
+    /// Keeps content that is opened later from being deleted meanwhile.
     _pin: Option<Pin>,
 }
 
-/// A run of bytes that one record stands for.
+/// The bytes of one record: inline, extents, or the parts that follow.
 #[derive(Debug)]
 enum Piece {
     Inline(Bytes),
@@ -45,7 +45,7 @@ struct Parts {
 /// The reason why a reader could not be opened.
 #[derive(Debug)]
 pub(crate) enum OpenError {
-    /// A blob is not there: either it is gone with its record since the snapshot, or lost.
+    /// A blob is missing: it was deleted with its record since the snapshot, or it is lost.
     Missing(StoreError),
     Failed(StoreError),
 }
@@ -86,7 +86,7 @@ impl ObjectReader {
                 (piece, Some(parts))
             }
         };
-        // One extent is open by now; what is opened later is pinned.
+        // The first extent is open by now; content that is opened later is pinned.
         let is_open = match content {
             Content::Inline(_) => true,
             Content::Extents(extents) => extents.len() <= 1,
@@ -108,8 +108,8 @@ impl ObjectReader {
         self.range.end - self.position
     }
 
-    /// The next piece if memory has it. The outer `None` says that it would have to wait: call
-    /// [`ObjectReader::next`] on a thread that may. The inner `None` is the end.
+    /// The next piece, if it is in memory. The outer `None` means that the read would wait: call
+    /// [`ObjectReader::next`] on a thread that may block. The inner `None` is the end.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
@@ -165,7 +165,7 @@ impl ObjectReader {
         let snapshot = parts.store.snapshot()?;
         let rest = self.position..self.range.end;
         let opened = Piece::open_part(&parts.store, &snapshot, &parts.list, parts.next, &rest);
-        // Pinned content does not go away: what is missing is lost.
+        // Pinned content is not deleted, so a missing blob is damage.
         self.piece = opened.map_err(OpenError::into_inner)?;
         parts.next += 1;
         Ok(())
@@ -193,7 +193,7 @@ impl Piece {
         }
     }
 
-    /// Opens what part `number` has of `range` of the object.
+    /// Opens the bytes that part `number` has of `range` of the object.
     fn open_part(
         store: &Store,
         from: &impl Read,

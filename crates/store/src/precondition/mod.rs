@@ -2,19 +2,19 @@
 //!
 //! # Reading
 //! The order of RFC 9110 section 13.2.2, which S3 follows:
-//! 1. `If-Match`, if present, decides alone whether the request goes on; `If-Unmodified-Since` is
-//!    looked at only without it. So a matching tag and a date that has passed give 200.
-//! 2. `If-None-Match`, if present, decides alone whether the client's copy is still good;
-//!    `If-Modified-Since` is looked at only without it. So a tag that matches and a date that says
-//!    "modified since" give 304, and a tag that does not match gives 200 whatever the date.
-//! 3. The first failure answers: 412 for a failed `If-Match` or `If-Unmodified-Since`, 304 for the
-//!    others.
+//! 1. `If-Match`, if present, takes precedence over `If-Unmodified-Since`, which is then ignored. So a
+//!    matching tag gives 200, even if the object was modified after the date.
+//! 2. `If-None-Match`, if present, takes precedence over `If-Modified-Since`, which is then ignored. So a
+//!    matching tag gives 304, even if the object was modified after the date, and another tag gives 200
+//!    whatever the date.
+//! 3. The first failure decides the status: 412 for a failed `If-Match` or `If-Unmodified-Since`, 304 for
+//!    the others.
 //!
 //! Dates of HTTP have seconds, so times are compared in whole seconds.
 //!
 //! # Writing
-//! `If-None-Match: *` wants that there is no current object, `If-Match` that there is one with this
-//! tag; the two further conditions of DeleteObject compare its size and its time. All that are given
+//! `If-None-Match: *` requires that there is no current object, `If-Match` that there is one with this
+//! tag; the two further conditions of DeleteObject compare its size and its time. All conditions given
 //! must hold. A delete marker counts as no object.
 
 use crate::ETag;
@@ -116,9 +116,9 @@ pub struct ReadConditions {
 /// The outcome of conditions on a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
-    /// Go on.
+    /// The read may proceed.
     Proceed,
-    /// The client has it already: 304. For a copy, which has no 304, it means 412.
+    /// The client's copy is still valid: 304. For a copy, which has no 304, it means 412.
     NotModified,
     /// 412.
     PreconditionFailed,
@@ -178,7 +178,7 @@ pub struct WriteConditions {
     pub if_match_modified_s: Option<i64>,
 }
 
-/// The facts of the current object that [`WriteConditions`] are about.
+/// The properties of the current object that [`WriteConditions`] compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurrentObject<'a> {
     /// Its tag.
@@ -192,9 +192,9 @@ pub struct CurrentObject<'a> {
 /// The outcome of [`WriteConditions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteConditionResult {
-    /// Go on.
+    /// The write may proceed.
     Proceed,
-    /// A condition wants an object, and there is none: 404 for a PUT.
+    /// A condition requires an object, and there is none: 404 for a PUT.
     NoObject,
     /// 412.
     PreconditionFailed {

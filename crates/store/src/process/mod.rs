@@ -1,9 +1,9 @@
 //! State in the memory of one process that must agree with the key space: the seam for several processes.
 //!
 //! One process at a time has a store open, which [`DirectoryLock`](liteio_disk::DirectoryLock) enforces.
-//! Everything that is only right because of that stands in this module, or is named in this table;
-//! operations reach it through [`Shared`], and the key space alone decides everything else. A store that
-//! several processes open, on an engine that they share, would have to replace exactly this:
+//! All state whose correctness depends on that is in this module, or listed in this table; operations
+//! reach it through [`Shared`]. Everything else is decided by the key space alone. A store that several
+//! processes open, on an engine that they share, would have to replace exactly this:
 //!
 //! | State | Correct because | Shared, it would be |
 //! |---|---|---|
@@ -12,10 +12,10 @@
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
 //! | [`Work`]: wake-up calls | the queue is filled here | polling |
-//! | `Vectors`: open vector files | one writer gives out slots and knows every reader | one owner for each index |
+//! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner for each index |
 //!
-//! Nothing in it survives the process. What a crash loses here is found again from the key space: ids
-//! from the clock, blobs by the sweep, slots by reading the records.
+//! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep finds
+//! orphaned blobs, the slots in use are read from the records.
 
 mod bucket;
 mod bucket_cache;

@@ -1,4 +1,4 @@
-//! A hash that tells queries apart, for the tokens of their pages.
+//! A hash that identifies a query, for the tokens of its pages.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
@@ -8,10 +8,10 @@ use crate::meta::vector::IndexMode;
 use crate::meta::vector_metadata::{Number, Scalar};
 
 impl VectorQuery {
-    /// A hash of everything that decides which vectors are found, and in which order: not of the page,
-    /// nor of what is wanted of its results. It is the same on every platform and in every version of
-    /// the program that knows the same queries, so clients may keep it in tokens. It is no proof: other
-    /// queries with the same hash can be made on purpose.
+    /// A hash of everything that determines the results and their order. The position of the page and the
+    /// requested parts of the results are not included. It is the same on every platform, and in every
+    /// version of the program until the fields of queries change, so clients may keep it in tokens. It is
+    /// not cryptographic: another query with the same hash can be constructed.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let Self { vector, texts, top_k, filter, mode, with_metadata: _, with_scores: _, after: _ } =

@@ -60,7 +60,7 @@ impl VectorQuery {
         Self { vector: Some(vector), top_k, ..Self::default() }
     }
 
-    /// The text searches of the index that the query asks for, in its order.
+    /// Checks the query. Returns the text searches of the index that it uses, in its order.
     fn check(&self, index: &Index) -> Result<Vec<TextSearch>, StoreError> {
         if !(1..=TOP_K_MAX).contains(&self.top_k) {
             let message = format!("{} is not from 1 to {TOP_K_MAX}", self.top_k);
@@ -124,7 +124,7 @@ pub struct Hit {
     /// Reciprocal-rank-fusion score of its ranks in the vector search and the text searches, for a query
     /// with both.
     pub fused: Option<f64>,
-    /// Its metadata, if it was asked for.
+    /// Its metadata, if [`VectorQuery::with_metadata`] is set.
     pub metadata: Option<Metadata>,
 }
 

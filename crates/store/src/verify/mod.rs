@@ -1,4 +1,4 @@
-//! Verification: every record is held against the bytes that it names.
+//! Verification: every record is compared with the bytes that it references.
 
 mod vectors;
 
@@ -25,14 +25,14 @@ use crate::store::Store;
 /// The progress of [`Store::verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// Records looked at.
+    /// Records checked.
     pub done: u64,
     /// Records in all.
     pub total: u64,
 }
 
 /// One damaged object; with no key a damaged record or document of a bucket; with no bucket and no key a
-/// damaged vector or index, which `what` names.
+/// damaged vector or index, whose name is in `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Its bucket; none if only its number is known.
@@ -58,14 +58,13 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// The damage found.
     pub damaged: Vec<Damage>,
-    /// Blobs that nothing refers to.
+    /// Blobs that no record references.
     pub orphans: u64,
 }
 
 impl Store {
-    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. Nothing in it
-    /// is deleted, swept or begun: the next start finds it as the last one left it. Only its log is
-    /// replayed.
+    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. Its log is
+    /// replayed; nothing else in it changes: nothing is deleted, swept or cleaned up.
     ///
     /// # Errors
     /// As [`Store::open`], but a directory without a store is [`StoreError::NotADataDirectory`]; and as
@@ -169,7 +168,8 @@ impl Store {
         Ok(names)
     }
 
-    /// A few keys and values of a space: no snapshot lives while bytes are read.
+    /// A batch of keys and values of a space. Its snapshot ends before blobs are read, because a long one
+    /// keeps replaced pages alive.
     fn read_batch(&self, space: &[u8], position: &Bound<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
         let end = successor(space).unwrap_or_default();
         let snapshot = self.snapshot()?;
@@ -184,7 +184,7 @@ impl Store {
         Ok(batch)
     }
 
-    /// The digests of bytes that a record names.
+    /// The digests of the bytes that a record references.
     fn read_digests(
         &self,
         content: &Content,
@@ -259,7 +259,7 @@ impl Verifier<'_> {
                     location = found;
                     self.verify_part(place, value)
                 }
-                // Of a completed upload: it is read as a part of its object.
+                // Of a completed upload: it is checked as a part of its object.
                 None => return Ok(()),
             },
             None => self.verify_object(place, value, &mut location),
@@ -367,7 +367,7 @@ impl Verifier<'_> {
         self.verify_part_bytes(&PartRecord::decode(place, value)?)
     }
 
-    /// A version `null` of the history is named by the index.
+    /// Checks that the index has the version `null` of the history.
     fn verify_is_indexed(&self, location: &Location, stamp: &[u8]) -> Result<(), StoreError> {
         let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
         if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
@@ -381,7 +381,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The index names the version `null` of the history.
+    /// Checks that a row of the index has the version `null` of the history.
     fn verify_null_version(
         &self,
         bucket: BucketId,

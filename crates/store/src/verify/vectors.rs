@@ -1,4 +1,4 @@
-//! Verification of vectors: every record is held against the slot that it names.
+//! Verification of vectors: every record is compared with its slot.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::meta::vector::VectorRecord;
 use crate::name::IndexId;
 use crate::store::Store;
 
-/// The part of a verification that knows vectors.
+/// The verification of vectors.
 pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
-    /// The one that was looked at last: records of an index come one after the other.
+    /// The index of the last record: records of an index are consecutive, so it stays open.
     open: Option<(IndexId, Arc<OpenIndex>)>,
     damaged_indexes: HashMap<IndexId, String>,
 }
@@ -41,7 +41,7 @@ impl VectorVerifier {
         })
     }
 
-    /// Looks at a key with its value, if it is about a vector.
+    /// Checks a key with its value, if it belongs to a vector.
     pub(super) fn verify(
         &mut self,
         store: &Store,
@@ -54,7 +54,7 @@ impl VectorVerifier {
         let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
             return Ok(None);
         };
-        // The index was deleted, and its records are on their way out.
+        // The index was deleted; the reclaimer removes its records.
         let Some(index) = self.indexes.get(&id).cloned() else { return Ok(None) };
         let what = match (vector, slot) {
             (Some((_, key)), _) => {
@@ -66,7 +66,7 @@ impl VectorVerifier {
             (None, None) => None,
         };
         let Some(what) = what else { return Ok(None) };
-        // Or it was replaced while it was looked at.
+        // Not damage if the vector was replaced while it was checked.
         let snapshot = store.snapshot()?;
         let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
         Ok(is_still_there.then(|| damage(&index, &what)))

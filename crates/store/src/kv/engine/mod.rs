@@ -2,7 +2,7 @@
 //!
 //! This is the seam between the key space and what keeps its pairs. Above it are the queue, the
 //! committer, the log, the syncs and the undo of failed updates; below it is one module for each
-//! engine, the only place that names its types:
+//! engine, the only place that uses its types:
 //!
 //! ```text
 //!  Kv ── Snapshot, Cursor, Value                     Kv ── Transaction
@@ -26,8 +26,8 @@
 //!   and goes on reading what was committed. Opening it again finds the last checkpoint.
 //!
 //! The dispatch is an enum, matched where an operation begins and, in a cursor, at each step. With one
-//! engine in the build the match is none; with several it is a branch that is always taken the same way.
-//! Type parameters would go through `Transaction` and `Snapshot` into every signature of the store.
+//! engine in the build the match compiles to nothing; with several it is a well-predicted branch. Type
+//! parameters would spread through `Transaction` and `Snapshot` into every signature of the store.
 
 #[cfg(test)]
 mod on_map;
@@ -280,7 +280,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A place between two keys. It knows no bounds.
+/// A position between two keys, without bounds.
 pub(super) enum Place<'a> {
     Redb(on_redb::Place<'a>),
     #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) struct ObjectRecord {
     pub(crate) modified_ms: u64,
     /// Unique for every write, and smaller than that of every older version of the key.
     pub(crate) stamp: [u8; 16],
-    /// `true` when clients know it as `null`.
+    /// `true` if its version id is `null` for clients.
     pub(crate) is_null: bool,
     pub(crate) is_delete_marker: bool,
     /// None when it is that of the bucket.
@@ -57,8 +57,8 @@ pub(crate) struct Listed {
 
 /// Fields that later versions of the store add without a new version of the record.
 ///
-/// Each is a number and bytes. One below [`REQUIRED`] may be ignored by whoever does not know it. The
-/// others change what the rest means, so a record with an unknown one is refused.
+/// Each is a number and bytes. An unknown one below [`REQUIRED`] is ignored. The others change the meaning
+/// of the record, so a record with an unknown one is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 
@@ -227,7 +227,7 @@ pub(crate) mod tests {
             let mut damaged = encoded.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             ObjectRecord::decode(PLACE, &damaged).expect_err("damaged");
-            // Neither a listing nor the sweep looks at the bytes.
+            // Neither a listing nor the sweep reads the bytes.
             let is_body = bit / 8 >= body;
             assert_eq!(Listed::decode(PLACE, &damaged).is_ok(), is_body, "bit {bit}");
             assert_eq!(ObjectRecord::decode_manifest(PLACE, &damaged).is_ok(), is_body);

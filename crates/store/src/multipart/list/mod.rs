@@ -32,15 +32,15 @@ pub struct PartPage {
 /// A query for a page of uploads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListUploadsQuery {
-    /// Keys that begin so.
+    /// Prefix of the keys.
     pub prefix: String,
     /// As for [`ListQuery`](crate::ListQuery).
     pub delimiter: Option<String>,
-    /// Behind this key; with `upload_marker`, also later uploads of this key.
+    /// After this key; with `upload_marker`, also later uploads of this key.
     pub key_marker: Option<String>,
-    /// Behind this upload of the key `key_marker`.
+    /// After this upload of the key `key_marker`.
     pub upload_marker: Option<String>,
-    /// At most so many uploads and common prefixes.
+    /// Most uploads and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
 }
 
@@ -67,7 +67,7 @@ pub enum UploadEntry {
 }
 
 impl Store {
-    /// A page of the parts of an upload, behind the number `after`.
+    /// A page of at most `max` parts of an upload, with numbers above `after`.
     ///
     /// # Errors
     /// [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`].

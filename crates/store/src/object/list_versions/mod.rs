@@ -21,15 +21,15 @@ use crate::store::Store;
 /// A query for a page of versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListVersionsQuery {
-    /// Keys that begin so.
+    /// Prefix of the keys.
     pub prefix: String,
     /// As for [`ListQuery`](super::ListQuery).
     pub delimiter: Option<String>,
-    /// Behind this key, or within it behind `version_marker`.
+    /// After this key, or within it after `version_marker`.
     pub key_marker: Option<String>,
-    /// Behind this version of the key `key_marker`.
+    /// After this version of the key `key_marker`.
     pub version_marker: Option<VersionId>,
-    /// At most so many versions, delete markers and common prefixes.
+    /// Most versions, delete markers and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
 }
 
@@ -84,7 +84,7 @@ fn list(
     }
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
     let mut walk = Walk::new(from, bucket.id, &query.prefix)?;
-    // The key whose newest version is behind us.
+    // The key whose newest version was listed already: its further versions are not the latest.
     let mut seen = None;
     match (&query.key_marker, &query.version_marker) {
         (None, _) => walk.fill()?,
@@ -95,7 +95,8 @@ fn list(
                     walk.go_behind_version(&key, &stamp)?;
                     seen = Some(key);
                 }
-                // It is gone, so what was shown before it cannot be told: rather twice than never.
+                // The version `null` of the marker is gone, and with it the position of the page. Begin
+                // with the key again: versions may be listed twice, but none is left out.
                 None => walk.go_to_key(&key)?,
             },
             prefix @ Place::Prefix(_) => walk.go_behind(&prefix)?,
@@ -127,7 +128,7 @@ fn list(
     Ok(page)
 }
 
-/// The place of a version among those of its key. `None` for a version `null` that is not there.
+/// The stamp of a version, which is its place among those of its key. `None` for a missing version `null`.
 fn stamp_of(
     from: &impl Read,
     bucket: &Bucket,
@@ -147,14 +148,13 @@ fn stamp_of(
     null_stamp(from, bucket.id, bucket.is_version_1, key)
 }
 
-/// A version on its way into a page.
+/// A version that was read and not listed yet.
 struct Version {
     key: String,
     listed: Listed,
 }
 
-/// Goes through the current and the older versions at once, by key and then by stamp, which is from
-/// new to old.
+/// A merge of the current objects and the history, by key and then by stamp, which is from new to old.
 struct Walk<'a> {
     bucket: BucketId,
     current: Cursor<'a>,
@@ -164,7 +164,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Wants a `fill` or a `go_…` before the first `take`.
+    /// Positions both cursors before the prefix. Call `fill` or a `go_…` before the first `take`.
     fn new(from: &'a impl Read, bucket: BucketId, prefix: &str) -> Result<Self, StoreError> {
         let over = |lower: &[u8]| {
             from.cursor(Bound::Included(lower), Bound::Excluded(&next_prefix(lower)))

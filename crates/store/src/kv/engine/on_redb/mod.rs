@@ -71,7 +71,8 @@ impl Engine {
 
     /// Everything committed so far.
     pub(crate) fn view(&self) -> Result<View, KvError> {
-        // Held while the table is opened: a commit that comes in between waits here to take it away.
+        // Held while the table is opened. A commit meanwhile waits for the lock before it clears the
+        // table, so no stale one is kept.
         let mut newest = self.newest.lock();
         if let Some(table) = &*newest {
             return Ok(View(Arc::clone(table)));
