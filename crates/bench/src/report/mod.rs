@@ -11,7 +11,6 @@ mod markdown;
 mod save;
 mod summary;
 mod svg;
-mod table;
 mod view;
 
 pub use compare::{Change, Comparison, compare};

@@ -257,13 +257,8 @@ impl Report {
     /// metric. `None` without a baseline, for the baseline itself, or if either has no figure.
     pub fn ratio(&self, row: &Row, target: &str) -> Option<Ratio> {
         let baseline = self.baseline.as_deref().filter(|baseline| *baseline != target)?;
-        self.ratio_between(row, target, baseline)
-    }
-
-    /// Like [`Report::ratio`], with any other target as the base.
-    pub fn ratio_between(&self, row: &Row, target: &str, base: &str) -> Option<Ratio> {
         let ours = row.cells.get(target)?.values.get(&row.metric)?;
-        let theirs = row.cells.get(base)?.values.get(&row.metric)?;
+        let theirs = row.cells.get(baseline)?.values.get(&row.metric)?;
         match self.metric(&row.metric)?.better {
             Better::Higher => statistics::ratio(&ours.rounds, &theirs.rounds),
             Better::Lower => statistics::ratio(&theirs.rounds, &ours.rounds),

@@ -12,8 +12,6 @@ use crate::statistics::geometric_mean;
 pub struct Summary {
     /// The winner of each row with how many times as good it is as the runner-up, in row order.
     pub winners: Vec<Winner>,
-    /// The winner of each row among the durable targets only.
-    pub durable_winners: Vec<Winner>,
     /// Rows won, by target, most first. Targets without a win are in it.
     pub wins: Vec<(String, usize)>,
     /// Rows won among the durable targets, most first.
@@ -67,9 +65,8 @@ pub fn summary(report: &Report) -> Summary {
         }
         let durable: Vec<_> =
             places.iter().filter(|(name, _)| durable_wins.contains_key(name)).copied().collect();
-        if let Some(winner) = winner(row, &durable) {
+        if winner(row, &durable).is_some() {
             *durable_wins.entry(durable[0].0).or_default() += 1;
-            summary.durable_winners.push(winner);
         }
         for (place, (name, goodness)) in places.iter().enumerate() {
             let other = if place == 0 { places.get(1) } else { places.first() };
@@ -93,7 +90,7 @@ pub fn summary(report: &Report) -> Summary {
 
 /// The targets that count in a row, best first, with a goodness of which more is better: infinite
 /// where less is better and there is nothing at all.
-fn places<'a>(report: &'a Report, row: &Row) -> Vec<(&'a str, f64)> {
+pub(super) fn places<'a>(report: &'a Report, row: &Row) -> Vec<(&'a str, f64)> {
     let Some(metric) = report.metric(&row.metric) else { return Vec::new() };
     let mut places: Vec<(&str, f64)> = Vec::new();
     for target in report.measured() {

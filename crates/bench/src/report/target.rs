@@ -91,20 +91,4 @@ impl Level {
     pub fn remark(self) -> &'static str {
         if self == Level::ByRow { "" } else { self.label() }
     }
-
-    /// The durability in a sentence.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Level::Unknown => "nobody stated what an acknowledged write survives",
-            Level::ByRow => "what an acknowledged write survives differs by row",
-            Level::Memory => "an acknowledged write survives nothing",
-            Level::Process => {
-                "an acknowledged write survives the end of the process, not a power cut"
-            }
-            Level::Partial => {
-                "an acknowledged write survives a power cut in part, or most of the time"
-            }
-            Level::PowerCut => "an acknowledged write survives a power cut",
-        }
-    }
 }
