@@ -30,6 +30,7 @@ pub mod vector;
 pub mod worker;
 
 pub use client::PayloadMode;
+pub use run::{RowTime, RunOptions};
 
 mod busy;
 mod client;

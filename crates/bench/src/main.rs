@@ -9,9 +9,9 @@ use clap::Parser as _;
 use liteio_bench::counting_allocator::CountingAllocator;
 use liteio_bench::error::BenchError;
 use liteio_bench::report::Report;
-use liteio_bench::{kv, limits, report, s3, vector};
+use liteio_bench::{RunOptions, kv, limits, report, s3, vector};
 
-use crate::cli::{Cli, Command, RunArguments};
+use crate::cli::{Cli, Command};
 
 /// Allocations of key-value engines are part of what they cost.
 #[global_allocator]
@@ -29,12 +29,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), BenchError> {
     match command {
-        Command::S3(s3) => show(&s3::run::run(&s3.options()?)?, "s3", &s3.run),
-        Command::Kv(kv) => show(&kv::run::run(&kv.options()?)?, "kv", &kv.run),
-        Command::Vector(it) => show(&vector::run::run(&it.options()?)?, "vector", &it.run),
-        Command::Limits(it) => show(&limits::run::run(&it.options()?)?, "limits", &it.run),
+        Command::S3(options) => show(&s3::run::run(&options)?, "s3", &options.run),
+        Command::Kv(options) => show(&kv::run::run(&options)?, "kv", &options.run),
+        Command::Vector(options) => show(&vector::run::run(&options)?, "vector", &options.run),
+        Command::Limits(options) => show(&limits::run::run(&options)?, "limits", &options.run),
         Command::VectorEngine(engine) => Ok(vector::run_own(&engine.task)?),
-        Command::KvEngine(engine) => Ok(kv::worker::run_own(&engine.task)?),
+        Command::KvEngine(engine) => Ok(kv::run_own(&engine.task)?),
         Command::Render(arguments) => {
             let mut report = report::load(&arguments.report)?;
             if let Some(baseline) = arguments.baseline {
@@ -61,10 +61,10 @@ fn run(command: Command) -> Result<(), BenchError> {
 }
 
 /// Saves a report, prints it, and says where it is.
-fn show(report: &Report, kind: &str, arguments: &RunArguments) -> Result<(), BenchError> {
+fn show(report: &Report, kind: &str, options: &RunOptions) -> Result<(), BenchError> {
     let time = report.started.replace([' ', ':'], "-").replace("-UTC", "");
-    let name = arguments.name.clone().unwrap_or_else(|| format!("{kind}-{time}"));
-    let paths = report::save(report, &arguments.output, &name)?;
+    let name = options.name.clone().unwrap_or_else(|| format!("{kind}-{time}"));
+    let paths = report::save(report, &options.output, &name)?;
     print!("{}", report::markdown(report));
     for path in paths {
         eprintln!("{}", path.display());

@@ -1,5 +1,8 @@
 //! SplitMix64: numbers that look random, the same in every language.
 
+/// The seed of all data.
+pub(crate) const SEED: u64 = 42;
+
 /// The increment.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -5,19 +5,16 @@ use std::path::{Path, PathBuf};
 use chassis_core::Storage;
 
 use liteio_bench::vector::data::DIMENSION;
-use liteio_bench::vector::slots::engine::{SlotEngine, SlotReader};
 use liteio_bench::vector::slots::work;
-use liteio_bench::vector::worker::{self, Candidate};
-use liteio_bench::worker::{Failure, locked_version};
+use liteio_bench::vector::slots::{SlotEngine, SlotReader};
+use liteio_bench::worker::{self, Candidate, Failure, locked_version};
 
 fn main() -> std::io::Result<()> {
-    let candidate = Candidate {
+    worker::main(&[Candidate {
         name: "chassis",
         version: || locked_version(include_str!("../Cargo.lock"), "chassis-core").to_owned(),
-        slots: Some(work::run::<Chassis>),
-        search: None,
-    };
-    worker::run(&[candidate], &std::env::args().nth(1).unwrap_or_default())
+        measure: work::run::<Chassis>,
+    }])
 }
 
 struct Chassis {
@@ -26,11 +23,6 @@ struct Chassis {
 
 struct Reader<'file> {
     storage: &'file Storage,
-}
-
-fn open(home: &Path, name: &str) -> Result<Chassis, Failure> {
-    let dimension = u32::try_from(DIMENSION)?;
-    Ok(Chassis { storage: Storage::open(home.join(name), dimension)? })
 }
 
 impl SlotEngine for Chassis {
@@ -42,11 +34,12 @@ impl SlotEngine for Chassis {
     }
 
     fn create(home: &PathBuf, name: &str) -> Result<Self, Failure> {
-        open(home, name)
+        Self::open(home, name)
     }
 
     fn open(home: &PathBuf, name: &str) -> Result<Self, Failure> {
-        open(home, name)
+        let dimension = u32::try_from(DIMENSION)?;
+        Ok(Chassis { storage: Storage::open(home.join(name), dimension)? })
     }
 
     fn append(&mut self, vector: &[f32]) -> Result<(), Failure> {

@@ -5,10 +5,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use crate::random::next;
-
-/// The seed of all data.
-pub(crate) const SEED: u64 = 42;
+use crate::random::{SEED, next};
 
 /// Different bodies of a size. Their hashes are computed before the run, so that
 /// signing costs the client the same whatever the size.

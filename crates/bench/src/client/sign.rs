@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::payload::{CHUNK_BYTES, Payload, hex};
 
 /// The way in which a body is vouched for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum PayloadMode {
     /// Its hash is signed.
     #[default]

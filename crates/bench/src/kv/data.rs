@@ -6,8 +6,6 @@ use crate::random::{GOLDEN, mix};
 pub const KEY_BYTES: usize = 16;
 /// Bytes of a value.
 pub const VALUE_BYTES: usize = 100;
-/// The seed of a run, unless the user gives another.
-pub const SEED: u64 = 42;
 
 /// A key.
 pub type Key = [u8; KEY_BYTES];
@@ -55,9 +53,29 @@ impl Data {
     }
 }
 
+/// A digest of entries in order that is cheap and reads every byte.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    /// Entries.
+    pub(crate) count: u64,
+    sum: u64,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.count += 1;
+        for piece in key.chunks(8).chain(value.chunks(8)) {
+            let mut word = [0; 8];
+            word[..piece.len()].copy_from_slice(piece);
+            self.sum = self.sum.rotate_left(1).wrapping_add(u64::from_le_bytes(word));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SEED;
     use std::collections::BTreeSet;
 
     #[test]
@@ -90,5 +108,19 @@ mod tests {
         assert_eq!(hex(&data.value(1)[..8]), "5428df8592816531");
         assert_eq!(hex(&data.value(1)[96..]), "e1891dd7");
         assert_eq!(data.random_entry(1, 1_000_000), 601_271);
+    }
+
+    #[test]
+    fn a_scan_in_another_order_or_with_another_byte_is_seen() {
+        let seen = |pairs: &[(&str, &str)]| {
+            let mut seen = Seen::default();
+            pairs.iter().for_each(|(key, value)| seen.add(key.as_bytes(), value.as_bytes()));
+            seen
+        };
+        let right = seen(&[("a", "1"), ("b", "2")]);
+        assert_eq!(right, seen(&[("a", "1"), ("b", "2")]));
+        assert_ne!(right, seen(&[("b", "2"), ("a", "1")]));
+        assert_ne!(right, seen(&[("a", "1"), ("b", "3")]));
+        assert_ne!(right, seen(&[("a", "1")]));
     }
 }

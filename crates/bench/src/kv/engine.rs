@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::data::{Key, Value};
-pub use crate::worker::{Failure, NoSuchThing, locked_version};
+pub use super::data::{Key, Value};
+pub use crate::worker::{Failure, NoSuchThing};
 
 /// Memory for the cache of every engine that has such a setting. All other settings are those that the
 /// engine comes with.
@@ -22,10 +22,18 @@ pub enum Synced {
     Each,
 }
 
+/// The reader of the keys and values of a scan.
+pub type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]);
+
 /// An open engine. All methods may be called by many threads at once, and fail when the engine does.
-pub trait Engine: Send + Sync {
+pub trait Engine: Send + Sized + Sync {
+    /// Opens it in a directory, creating what is not there.
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure>;
+
     /// Sets `key` to `value` in a transaction of its own.
-    fn put(&self, key: &Key, value: &Value) -> Result<(), Failure>;
+    fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
+        self.put_all(&[(*key, *value)])
+    }
 
     /// Puts all pairs in one transaction.
     /// Fails with [`NoSuchThing`] when it has no transactions.
@@ -44,29 +52,10 @@ pub trait Engine: Send + Sync {
     /// Shows up to `count` entries in the order of their keys, from the first that is not below
     /// `from`. Every value is read.
     /// Fails with [`NoSuchThing`] when it has no order.
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure>;
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure>;
 
     /// Ends it in order. What it did not write yet it writes now.
-    fn close(self: Box<Self>) -> Result<(), Failure> {
+    fn close(self) -> Result<(), Failure> {
         Ok(())
     }
-}
-
-/// Opens an engine.
-pub type Open = fn(&Path, Synced) -> Result<Box<dyn Engine>, Failure>;
-
-/// An engine that can be opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate {
-    /// Its name in reports.
-    pub name: &'static str,
-    /// Its version.
-    pub version: fn() -> &'static str,
-    /// Opens it in a directory, creating what is not there.
-    pub open: Open,
 }

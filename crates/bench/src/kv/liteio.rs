@@ -8,48 +8,36 @@ use liteio_disk::RealDisk;
 use liteio_store::Durability;
 use liteio_store::kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 
-use super::data::{Key, Value};
-use super::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced};
+use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
-/// Synced or handed to the kernel, as the row demands.
-pub(crate) const LITEIO: Candidate = Candidate { name: "liteio", version, open: open_files };
-
-/// In memory.
-pub(crate) const LITEIO_MEMORY: Candidate =
-    Candidate { name: "liteio-memory", version, open: open_memory };
-
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
-}
-
-struct LiteIo {
+/// A key space on the disk, synced or handed to the kernel as the row demands; or in memory.
+pub(crate) struct LiteIo<const IN_MEMORY: bool> {
     keys: Kv,
 }
 
-fn open_files(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let durability = match sync {
-        Synced::No => Durability::Os,
-        Synced::Each => Durability::Fsync,
-    };
-    let disk = Arc::new(RealDisk::open(directory)?);
-    let config = KvConfig { durability, cache_bytes: CACHE_BYTES, ..KvConfig::default() };
-    let keys = Kv::open(disk, "keys", config)?;
-    Ok(Box::new(LiteIo { keys }))
-}
-
-fn open_memory(_: &Path, _: Synced) -> Result<Box<dyn Engine>, Failure> {
-    Ok(Box::new(LiteIo {
-        keys: Kv::memory(KvConfig { cache_bytes: CACHE_BYTES, ..KvConfig::default() })?,
-    }))
-}
-
-impl LiteIo {
+impl<const IN_MEMORY: bool> LiteIo<IN_MEMORY> {
     fn submit(&self, key: Key, value: Value) -> Pending<(), KvError> {
         self.keys.update(move |transaction| transaction.put(&key, &value))
     }
 }
 
-impl Engine for LiteIo {
+impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let durability = match sync {
+            Synced::No => Durability::Os,
+            Synced::Each => Durability::Fsync,
+        };
+        let config = KvConfig { cache_bytes: CACHE_BYTES, ..KvConfig::default() };
+        let keys = match IN_MEMORY {
+            true => Kv::memory(config)?,
+            false => {
+                let disk = Arc::new(RealDisk::open(directory)?);
+                Kv::open(disk, "keys", KvConfig { durability, ..config })?
+            }
+        };
+        Ok(LiteIo { keys })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
         Ok(self.submit(*key, *value).wait()?)
     }
@@ -74,17 +62,12 @@ impl Engine for LiteIo {
         Ok(found.map(|found| value.extend_from_slice(&found)).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         let snapshot = self.keys.snapshot()?;
         let mut cursor = snapshot.cursor(Bound::Included(from), Bound::Unbounded)?;
         for _ in 0..count {
             let Some((key, value)) = cursor.next()? else { break };
-            entry(key, value);
+            show(key, value);
         }
         Ok(())
     }

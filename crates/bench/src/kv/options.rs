@@ -1,54 +1,68 @@
 //! The options of a run.
 
-use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
 
 use super::roster::{ENGINES, Entry, Home};
 use super::rows::Sizes;
 use crate::error::BenchError;
+use crate::run::RunOptions;
 
 /// The options of a run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The names of the engines, or "all"; if it is empty, those that need no building.
-    pub engines: Vec<String>,
-    /// The engine that others are compared with.
+    /// Measure this engine, or "all", building what is not built [default: those that need no
+    /// building]. Repeatable.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub engine: Vec<String>,
+    /// Compare with this engine.
+    #[arg(long, value_name = "NAME", default_value = "redb")]
     pub baseline: String,
-    /// The amounts of a run.
-    pub sizes: Sizes,
-    /// Only rows whose name or group contains one of these; all if it is empty.
-    pub filters: Vec<String>,
-    /// The number of rounds.
-    pub rounds: usize,
-    /// A phase ends after so many seconds with what it has done.
-    pub seconds_max: f64,
-    /// The seed of the data.
-    pub seed: u64,
-    /// The directory below which the engines have their files meanwhile.
-    pub data: PathBuf,
-    /// This program: it has our own engines.
-    pub own_program: PathBuf,
-    /// The sources of the rivals.
-    pub rivals: PathBuf,
+    /// Put so many entries one by one [default: 1000000, quick: 100000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub entries: Option<u64>,
+    /// End a phase after so many seconds with what it has done [default: 60, quick: 15].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<Duration>,
+    /// Other amounts.
+    #[arg(skip)]
+    pub sizes: Option<Sizes>,
+    /// Those of every benchmark.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().map_err(|error| error.to_string())?;
+    let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("there must be some time".to_owned()) } else { Ok(time) }
 }
 
 impl Options {
-    /// Checks all options, and finds the engines.
+    /// The amounts of the run.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let usual = || if self.run.quick { Sizes::quick() } else { Sizes::full() };
+        let sizes = self.sizes.clone().unwrap_or_else(usual);
+        Sizes { entries: self.entries.unwrap_or(sizes.entries), ..sizes }
+    }
+
+    /// The time after which a phase ends.
+    pub(crate) fn time(&self) -> Duration {
+        self.time.unwrap_or(Duration::from_secs(if self.run.quick { 15 } else { 60 }))
+    }
+
+    /// The engines that are measured.
     pub(crate) fn entries(&self) -> Result<Vec<&'static Entry>, BenchError> {
-        let usage = |text: String| Err(BenchError::Usage(text));
-        let known = |name: &String| name == "all" || Entry::named(name).is_some();
-        if let Some(name) = self.engines.iter().find(|name| !known(name)) {
+        let is_known = |name: &&String| ENGINES.iter().any(|entry| entry.name == **name);
+        let mut named = self.engine.iter().filter(|name| *name != "all").chain([&self.baseline]);
+        if let Some(name) = named.find(|name| !is_known(name)) {
             let all = ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-            return usage(format!("--engine {name}: expected all or one of {all}"));
-        }
-        if Entry::named(&self.baseline).is_none() {
-            return usage(format!("--baseline {}: no engine has this name", self.baseline));
-        }
-        if self.rounds == 0 || self.seconds_max.is_nan() || self.seconds_max <= 0.0 {
-            return usage("there must be at least one round and some time".to_owned());
+            return Err(BenchError::Usage(format!("no engine is called {name}, but {all}")));
         }
         let wanted = |entry: &&Entry| {
-            let named = self.engines.iter().any(|name| name == "all" || name == entry.name);
-            named || (self.engines.is_empty() && entry.home == Home::Own)
+            let named = self.engine.iter().any(|name| name == "all" || name == entry.name);
+            named || (self.engine.is_empty() && entry.home == Home::Own)
         };
         Ok(ENGINES.iter().filter(wanted).collect())
     }
@@ -57,31 +71,22 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::FromArgMatches as _;
 
     #[test]
     fn engines_are_chosen_by_name_and_keep_their_order() {
-        let entries = |chosen: &[&str]| {
-            Options {
-                engines: chosen.iter().map(ToString::to_string).collect(),
-                baseline: "redb".to_owned(),
-                sizes: Sizes::quick(),
-                filters: Vec::new(),
-                rounds: 1,
-                seconds_max: 1.0,
-                seed: 1,
-                data: PathBuf::new(),
-                own_program: PathBuf::new(),
-                rivals: PathBuf::new(),
-            }
-            .entries()
+        let names = |chosen: &str| -> Result<Vec<&str>, String> {
+            let command = Options::augment_args(clap::Command::new("kv"));
+            let matches = command.get_matches_from(
+                ["kv"].into_iter().chain(chosen.split(' ').filter(|it| !it.is_empty())),
+            );
+            let options = Options::from_arg_matches(&matches).expect("they can be read");
+            let entries = options.entries().map_err(|error| error.to_string())?;
+            Ok(entries.iter().map(|entry| entry.name).collect())
         };
-        let names = |chosen: &[&str]| -> Vec<&str> {
-            entries(chosen).expect("all are known").iter().map(|entry| entry.name).collect()
-        };
-        assert_eq!(names(&[]), ["liteio", "liteio-memory", "redb"]);
-        assert_eq!(names(&["pebble", "redb"]), ["redb", "pebble"]);
-        assert_eq!(names(&["all"]).len(), ENGINES.len());
-        let unknown = entries(&["leveldb"]);
-        assert!(unknown.is_err_and(|error| error.to_string().contains("goleveldb")));
+        assert_eq!(names(""), Ok(vec!["liteio", "liteio-memory", "redb"]));
+        assert_eq!(names("--engine pebble,redb"), Ok(vec!["redb", "pebble"]));
+        assert_eq!(names("--engine all").map(|names| names.len()), Ok(ENGINES.len()));
+        assert!(names("--engine leveldb").is_err_and(|error| error.contains("goleveldb")));
     }
 }

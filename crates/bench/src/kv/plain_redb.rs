@@ -4,42 +4,32 @@ use std::path::Path;
 
 use redb::{Database, Durability, ReadableDatabase as _, TableDefinition};
 
-use super::data::{Key, Value};
-use super::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
-
-/// One transaction for each put.
-pub(crate) const REDB: Candidate = Candidate { name: "redb", version, open };
+use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
 const KEYS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("keys");
 
-fn version() -> &'static str {
-    locked_version(include_str!("../../../../Cargo.lock"), "redb")
-}
-
-struct Redb {
+/// One transaction for each put.
+pub(crate) struct Redb {
     database: Database,
     durability: Durability,
 }
 
-fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let path = directory.join("keys.redb");
-    let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
-    // Reading needs the table to be there.
-    let transaction = database.begin_write()?;
-    transaction.open_table(KEYS)?;
-    transaction.commit()?;
-    let durability = match sync {
-        Synced::No => Durability::None,
-        Synced::Each => Durability::Immediate,
-    };
-    Ok(Box::new(Redb { database, durability }))
-}
+impl Engine for Redb {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let path = directory.join("keys.redb");
+        let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
+        // Reading needs the table to be there.
+        let transaction = database.begin_write()?;
+        transaction.open_table(KEYS)?;
+        transaction.commit()?;
+        let durability = match sync {
+            Synced::No => Durability::None,
+            Synced::Each => Durability::Immediate,
+        };
+        Ok(Redb { database, durability })
+    }
 
-impl Redb {
-    fn put_pairs<'a>(
-        &self,
-        pairs: impl Iterator<Item = (&'a Key, &'a Value)>,
-    ) -> Result<(), Failure> {
+    fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_durability(self.durability)?;
         {
@@ -50,16 +40,6 @@ impl Redb {
         }
         Ok(transaction.commit()?)
     }
-}
-
-impl Engine for Redb {
-    fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
-        self.put_pairs([(key, value)].into_iter())
-    }
-
-    fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {
-        self.put_pairs(pairs.iter().map(|(key, value)| (key, value)))
-    }
 
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure> {
         let table = self.database.begin_read()?.open_table(KEYS)?;
@@ -67,16 +47,11 @@ impl Engine for Redb {
         Ok(found.map(|found| value.extend_from_slice(found.value())).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         let table = self.database.begin_read()?.open_table(KEYS)?;
         for pair in table.range(from.as_slice()..)?.take(count) {
             let (key, value) = pair?;
-            entry(key.value(), value.value());
+            show(key.value(), value.value());
         }
         Ok(())
     }

@@ -3,9 +3,14 @@
 
 use std::path::Path;
 
+use super::liteio::LiteIo;
+use super::plain_redb::Redb;
+use super::task::Exercise;
+use super::work;
 use crate::process::Launch;
 use crate::report::{Durability, Level, Published};
-use crate::worker::build::{built_place, cargo_build, go_build};
+use crate::worker::build::{built_place, go_build, rival_build};
+use crate::worker::{self, Candidate, locked_version, own_version};
 
 /// An engine that can be measured.
 #[derive(Clone, Copy, Debug)]
@@ -159,12 +164,26 @@ const fn entry(
     Entry { name, home, durability, published }
 }
 
-impl Entry {
-    /// The engine of this name.
-    pub(crate) fn named(name: &str) -> Option<&'static Entry> {
-        ENGINES.iter().find(|entry| entry.name == name)
-    }
+/// The engines that are in this program.
+pub(crate) const OWN: [Candidate<Exercise>; 3] = [
+    Candidate { name: "liteio", version: own_version, measure: work::run::<LiteIo<false>> },
+    Candidate { name: MEMORY, version: own_version, measure: work::run::<LiteIo<true>> },
+    Candidate {
+        name: "redb",
+        version: || locked_version(include_str!("../../../../Cargo.lock"), "redb").to_owned(),
+        measure: work::run::<Redb>,
+    },
+];
 
+/// Does a task with the engine of this program that it names, and prints the outcome.
+///
+/// # Errors
+/// Those of [`worker::run`].
+pub fn run_own(task: &str) -> std::io::Result<()> {
+    worker::run(&OWN, task)
+}
+
+impl Entry {
     /// The durability of an acknowledged put.
     pub(crate) fn durability(&self) -> Durability {
         let level = if self.name == MEMORY { Level::Memory } else { Level::ByRow };
@@ -178,17 +197,13 @@ impl Entry {
     }
 
     /// Its program, built if need be, or the reason that there is none.
-    pub(crate) fn program(&self, own: &Launch, sources: &Path) -> Result<Launch, String> {
+    pub(crate) fn program(&self, own: &Launch, rivals: &Path) -> Result<Launch, String> {
+        let (built, binary) = (built_place(own), format!("kv-{}", self.name));
         match self.home {
             Home::Own => Ok(own.clone()),
-            Home::Rust => {
-                let target = built_place(own).join("rust-kv");
-                let binary = format!("kv-{}", self.name);
-                cargo_build(&sources.join("rust-kv"), self.name, &binary, &target)
-            }
+            Home::Rust => rival_build(rivals, "rust-kv", (self.name, &binary), &built),
             Home::Go => {
-                let path = built_place(own).join(format!("go-kv/kv-{}", self.name));
-                go_build(&sources.join("go-kv").join(self.name), path)
+                go_build(&rivals.join("go-kv").join(self.name), built.join("go-kv").join(binary))
             }
         }
     }

@@ -1,12 +1,11 @@
 //! The jobs, each in a process of its own, and the rows that they fill.
 
 use super::engine::Synced;
-use crate::report::{Better, Metric, Unit};
+use super::task::{Exercise, Work};
+use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
-
-/// The metric of rows that count what is gone.
-pub(crate) const LOST: &str = "lost";
+use crate::run::metrics::{LOST, RATE, TIME};
+use crate::run::{Job, RowFilter, RowPlan};
 
 /// The amounts of a run.
 #[derive(Clone, Debug)]
@@ -26,13 +25,15 @@ pub struct Sizes {
 }
 
 /// Entries in a scan.
-pub(crate) const SCAN_ENTRIES: u64 = 1_000;
+const SCAN_ENTRIES: u64 = 1_000;
 /// Puts that may be on their way in the row that does not wait for each.
-pub(crate) const WINDOW: u64 = 1_000;
+const WINDOW: u64 = 1_000;
+/// The file with the number of acknowledged puts, in the directory of all data.
+const ACKNOWLEDGED: &str = "acknowledged";
 
 impl Sizes {
     /// The published test.
-    pub fn full() -> Sizes {
+    pub(crate) fn full() -> Sizes {
         Sizes {
             entries: 1_000_000,
             scans: 2_000,
@@ -50,7 +51,7 @@ impl Sizes {
     }
 
     /// A tenth of it.
-    pub fn quick() -> Sizes {
+    pub(crate) fn quick() -> Sizes {
         Sizes {
             entries: 100_000,
             scans: 500,
@@ -68,31 +69,17 @@ impl Sizes {
     }
 }
 
-/// The work of a job.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Exercise {
-    pub(crate) sync: Synced,
-    pub(crate) kind: Kind,
-}
-
-/// The kind of a job.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
-    /// Puts, gets and scans of one thread.
-    Single,
-    /// Puts that are not waited for one by one.
-    Ahead,
-    /// Number of puts of several threads together.
-    Writers { writers: u64, puts: u64 },
-    /// Number of puts in transactions of a size.
-    Batches { size: u64, puts: u64 },
-    /// Number of puts until `kill -9`, and opening what is left.
-    Kill { puts: u64 },
-}
-
-/// All jobs that fill a row whose name or group contains one of `filters`, with those rows only.
-pub(crate) fn jobs(sizes: &Sizes, filters: &[String]) -> Vec<Job<Exercise>> {
-    filtered(all(sizes), &RowFilter::new(filters))
+/// All jobs that fill a row that the filter lets through, with those rows only.
+pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter) -> Vec<Job<Exercise>> {
+    let mut jobs = filtered(all(sizes), filter);
+    for job in &mut jobs {
+        let (needs_get, needs_scan) = (job.needs("get"), job.needs("scan"));
+        if let Work::Single { gets, scans, .. } = &mut job.work.work {
+            *gets *= u64::from(needs_get);
+            *scans *= u64::from(needs_scan);
+        }
+    }
+    jobs
 }
 
 fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
@@ -101,26 +88,28 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
         0..100 => count.to_string(),
         _ => Unit::Count.format(count as f64),
     };
-    let entries = shown(sizes.entries);
-    let job = |sync, kind, rows| Job::new(Exercise { sync, kind }, rows);
+    let Sizes { entries: puts, scans, preload, .. } = *sizes;
+    let (entries, scan_entries) = (shown(puts), SCAN_ENTRIES);
+    let job = |sync, work, rows| Job::new(Exercise { sync, work }, rows);
+    let single = "Not synced, one thread";
     let mut jobs = vec![
         job(
             Synced::No,
-            Kind::Single,
+            Work::Single { puts, gets: puts, scans, scan_entries },
             vec![
-                row("Not synced, one thread", "Put", "put", TIME)
+                RowPlan::new(single, "Put", "put", TIME)
                     .note(format!("{entries} entries in random order, one transaction each")),
-                row("Not synced, one thread", "Get at random", "get", TIME).note(format!(
+                RowPlan::new(single, "Get at random", "get", TIME).note(format!(
                     "{entries} of them, each in a transaction or snapshot of its own"
                 )),
-                row("Not synced, one thread", "Scan 1,000 in order", "scan", TIME)
+                RowPlan::new(single, "Scan 1,000 in order", "scan", TIME)
                     .note("from a random key, every value read"),
             ],
         ),
         job(
             Synced::No,
-            Kind::Ahead,
-            vec![row("Not synced, one thread", "Put, 1,000 on their way", "ahead", TIME).note(
+            Work::Ahead { puts, window: WINDOW },
+            vec![RowPlan::new(single, "Put, 1,000 on their way", "ahead", TIME).note(
                 "a transaction each, but the next does not wait for the last to be acknowledged",
             )],
         ),
@@ -128,36 +117,41 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     for (writers, puts) in sizes.writers.iter().copied() {
         let threads = if writers == 1 { "writer" } else { "writers" };
         let name = format!("Synced put, {writers} {threads}");
-        let row = row("Synced, one put each", &name, "writers", RATE);
+        let row = RowPlan::new("Synced, one put each", name, "writers", RATE);
         let row = row.curve("Synced puts by writers", "writers", writers as f64);
-        jobs.push(job(Synced::Each, Kind::Writers { writers, puts }, vec![row]));
+        jobs.push(job(Synced::Each, Work::Writers { preload, writers, puts }, vec![row]));
     }
-    for (sync, group, title) in [
-        (Synced::No, "Transactions, not synced", "Time per put by size of transaction, not synced"),
-        (Synced::Each, "Transactions, each synced", "Time per put by size of transaction, synced"),
-    ] {
-        let word = if sync == Synced::No { "not synced" } else { "synced" };
+    for (sync, word) in [(Synced::No, "not synced"), (Synced::Each, "synced")] {
+        let each = if sync == Synced::Each { "each " } else { "" };
         for (size, puts) in sizes.batches.iter().copied() {
-            let name = format!("{} a transaction, {word}", shown(size));
-            let row = row(group, &name, "batch", TIME)
-                .curve(title, "puts in a transaction", size as f64)
-                .note(format!("per put; {} in all", shown(puts)));
-            jobs.push(job(sync, Kind::Batches { size, puts }, vec![row]));
+            let group = format!("Transactions, {each}{word}");
+            let title = format!("Time per put by size of transaction, {word}");
+            let row = RowPlan::new(
+                group,
+                format!("{} a transaction, {word}", shown(size)),
+                "batch",
+                TIME,
+            )
+            .curve(&title, "puts in a transaction", size as f64)
+            .note(format!("per put; {} in all", shown(puts)));
+            jobs.push(job(sync, Work::Batches { preload, size, puts }, vec![row]));
         }
     }
     for (sync, word, puts) in
         [(Synced::No, "not synced", sizes.kill.0), (Synced::Each, "synced", sizes.kill.1)]
     {
-        let group = "kill -9";
+        let work = Work::UntilKilled { preload, acknowledged: ACKNOWLEDGED.to_owned(), puts };
+        let note = format!(
+            "until the first get is answered; killed while it puts, after {} puts",
+            shown(puts)
+        );
+        let gone = format!("Acknowledged puts gone, {word}");
         jobs.push(job(
             sync,
-            Kind::Kill { puts },
+            work,
             vec![
-                row(group, &format!("Reopen, {word}"), "reopen", TIME).note(format!(
-                    "until the first get is answered; killed while it puts, after {} puts",
-                    shown(puts)
-                )),
-                row(group, &format!("Acknowledged puts gone, {word}"), "reopen", LOST)
+                RowPlan::new("kill -9", format!("Reopen, {word}"), "reopen", TIME).note(note),
+                RowPlan::new("kill -9", gone, "reopen", LOST)
                     .note("of those that had returned when it was killed"),
             ],
         ));
@@ -165,62 +159,36 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     jobs
 }
 
-fn row(group: &str, name: &str, phase: &str, metric: &'static str) -> RowPlan {
-    RowPlan::new(group, name, phase, metric)
-}
-
-/// The metrics of rows and of targets.
-pub(crate) fn metrics() -> Vec<Metric> {
-    let mut metrics = vec![
-        Metric::new(TIME, "Time per operation", Unit::Nanoseconds, Better::Lower),
-        Metric::new(RATE, "Operations per second", Unit::OperationsPerSecond, Better::Higher),
-        Metric::new(LOST, "Acknowledged puts that are gone", Unit::Count, Better::Lower),
-    ];
-    metrics.extend(Metric::percentiles());
-    for (id, title, unit) in [
-        ("allocations", "allocations per operation", Unit::Count),
-        ("allocated_bytes", "bytes allocated per operation", Unit::Bytes),
-        ("written_bytes", "bytes written per operation", Unit::Bytes),
-        ("memory_peak", "Memory at the most", Unit::Bytes),
-        ("disk", "Disk used", Unit::Bytes),
-        ("disk_factor", "… per byte put", Unit::Factor),
-    ] {
-        metrics.push(Metric::new(id, title, unit, Better::Lower));
-    }
-    metrics
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::metrics::metrics;
     use std::collections::BTreeSet;
 
     #[test]
     fn every_row_has_a_name_and_a_metric_of_its_own() {
         for sizes in [Sizes::full(), Sizes::quick()] {
-            let rows: Vec<RowPlan> =
-                jobs(&sizes, &[]).into_iter().flat_map(|job| job.rows).collect();
+            let jobs = jobs(&sizes, &RowFilter::new(&[]));
+            let rows: Vec<RowPlan> = jobs.into_iter().flat_map(|job| job.rows).collect();
             let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
             assert_eq!(names.len(), rows.len());
             assert_eq!(rows.len(), 4 + 3 + 10 + 4);
             let metrics = metrics();
             assert!(names.contains("10 a transaction, synced"), "{names:?}");
             assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));
+            // Transactions divide what they put.
+            assert!(sizes.batches.iter().all(|(size, puts)| puts % size == 0 && puts >= size));
         }
     }
 
     #[test]
     fn a_filter_leaves_the_jobs_that_it_needs() {
-        let jobs = jobs(&Sizes::quick(), &["GET".to_owned(), "64 writers".to_owned()]);
-        let kinds: Vec<&Kind> = jobs.iter().map(|job| &job.work.kind).collect();
-        assert_eq!(kinds, [&Kind::Single, &Kind::Writers { writers: 64, puts: 8_000 }]);
+        let filter = RowFilter::new(&["GET".to_owned(), "64 writers".to_owned()]);
+        let jobs = jobs(&Sizes::quick(), &filter);
+        let works: Vec<&Work> = jobs.iter().map(|job| &job.work.work).collect();
+        let (puts, scan_entries) = (100_000, SCAN_ENTRIES);
+        let single = Work::Single { puts, gets: puts, scans: 0, scan_entries };
+        assert_eq!(works, [&single, &Work::Writers { preload: 20_000, writers: 64, puts: 8_000 }]);
         assert_eq!(jobs[0].rows.len(), 1);
-    }
-
-    #[test]
-    fn transactions_divide_what_they_put() {
-        for sizes in [Sizes::full(), Sizes::quick()] {
-            assert!(sizes.batches.iter().all(|(size, puts)| puts % size == 0 && puts >= size));
-        }
     }
 }

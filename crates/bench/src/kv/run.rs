@@ -1,51 +1,45 @@
 //! A whole run: build, measure in rounds, report.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::data::{KEY_BYTES, VALUE_BYTES};
 use super::engine::{CACHE_BYTES, Synced};
 use super::options::Options;
 use super::roster::{Entry, MEMORY};
-use super::rows::{Exercise, Kind, LOST, SCAN_ENTRIES, WINDOW, jobs, metrics};
-use super::task::{Task, Work};
+use super::rows::jobs;
+use super::task::{Exercise, Work};
 use crate::error::BenchError;
-use crate::process::Launch;
 use crate::process::usage::WRITTEN_NOTE;
+use crate::random::SEED;
 use crate::report::{Published, Report, Target};
+use crate::run::metrics::{LOST, MEMORY_PEAK};
 use crate::run::{Bench, Job, Outcome, RowPlan, Subject, block_on, turns};
-use crate::worker::contestant::{Contestant, Ended, ask, kill_after};
+use crate::worker::contestant::{Contestant, Ended, Pace, Site};
 
 /// A process may take so many times as long as its measured phases: it also loads and checks.
-const TIME_FACTOR: f64 = 6.0;
+const TIME_FACTOR: u32 = 6;
 
 /// Runs the benchmark and returns its report.
 ///
 /// # Errors
 /// [`BenchError`] if nothing can be measured. An engine that does not work is in the report instead.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
-    let entries = options.entries()?;
-    block_on(run_all(options, &entries))
+    block_on(run_all(options, &options.entries()?))
 }
 
 async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report, BenchError> {
-    let jobs = jobs(&options.sizes, &options.filters);
-    let turns = turns(&jobs, options.rounds, |_| entries.len());
-    let mut bench =
-        Bench::begin("key-value engines", &options.data, metrics(), options.rounds, turns)?;
-    let own = Launch::new(&options.own_program).arguments(["kv-engine"]);
-    let mut engines = Vec::new();
-    for entry in entries {
-        bench.progress.now(format!("building {}", entry.name));
-        let program = entry.program(&own, &options.rivals);
-        if let Err(reason) = &program {
-            bench.progress.line(&format!("{}: {reason}", entry.name));
-        }
-        let contestant = Contestant::new(entry.name, entry.durability(), program);
-        let data = bench.data().to_owned();
-        engines.push(Engine { entry, contestant, site: Site { options, data, name: entry.name } });
-    }
+    let jobs = jobs(&options.sizes(), &options.run.row_filter());
+    let turns = turns(&jobs, &options.run, |_| entries.len());
+    let mut bench = Bench::begin("key-value engines", &options.run, turns)?;
+    let own = options.run.own_engine("kv-engine")?;
+    let pace = Pace { phase: options.time(), process: options.time() * TIME_FACTOR };
+    let engine = |entry: &&'static Entry| {
+        let program = || entry.program(&own, &options.run.rivals);
+        let contestant = Contestant::new(&bench, entry.name, entry.durability(), pace, program);
+        Engine { entry, contestant, data: bench.data().to_owned() }
+    };
+    let mut engines: Vec<Engine> = entries.iter().map(engine).collect();
     bench.baseline(&engines, &[Some(&options.baseline)]);
     for job in &jobs {
         bench.job(&mut engines, job).await;
@@ -55,13 +49,13 @@ async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report
 }
 
 /// An engine that takes part.
-struct Engine<'a> {
+struct Engine {
     entry: &'static Entry,
     contestant: Contestant,
-    site: Site<'a>,
+    data: PathBuf,
 }
 
-impl Subject for Engine<'_> {
+impl Subject for Engine {
     type Work = Exercise;
 
     fn target(&self) -> &Target {
@@ -77,7 +71,7 @@ impl Subject for Engine<'_> {
             // A row of its own.
             LOST => row.metric == LOST,
             // Those of the whole engine, and an error.
-            "memory_peak" | "disk" | "wrong" => false,
+            MEMORY_PEAK | "disk" | "wrong" => false,
             _ => row.metric != LOST,
         }
     }
@@ -87,17 +81,15 @@ impl Subject for Engine<'_> {
     }
 
     async fn measure(&mut self, job: &Job<Exercise>, _: usize) -> Option<Outcome> {
-        let needs_disk =
-            job.work.sync == Synced::Each || matches!(job.work.kind, Kind::Kill { .. });
-        if self.entry.name == MEMORY && needs_disk {
+        let killed = matches!(job.work.work, Work::UntilKilled { .. });
+        if self.entry.name == MEMORY && (killed || job.work.sync == Synced::Each) {
             return Some(Outcome::absent("in memory"));
         }
-        let site = &self.site;
-        let work = async |program: &Launch, directory: &Path| match job.work.kind {
-            Kind::Kill { puts } => site.kill(program, job, directory, puts).await,
-            _ => site.ask(program, job.work.sync, directory, site.work(job)).await,
+        let work = async |site: Site<'_>| match &job.work.work {
+            Work::UntilKilled { .. } => kill(&site, &job.work).await.unwrap_or_else(|ended| ended),
+            _ => site.ask(&job.work).await,
         };
-        let outcome = self.contestant.work(job, &site.data, work).await?;
+        let outcome = self.contestant.work(job, &self.data, work).await?;
         add_resources(&mut self.contestant.target, &outcome);
         Some(outcome)
     }
@@ -107,130 +99,54 @@ impl Subject for Engine<'_> {
 fn add_resources(target: &mut Target, outcome: &Outcome) {
     let Some(put) = outcome.phases.iter().find(|phase| phase.id == "put") else { return };
     let bytes = put.operations.max(1) as f64 * (KEY_BYTES + VALUE_BYTES) as f64;
-    for id in ["memory_peak", "disk"] {
-        if let Some(value) = put.values.get(id) {
-            target.resources.insert(id.to_owned(), *value);
-        }
-    }
-    if let Some(disk) = put.values.get("disk") {
-        target.resources.insert("disk_factor".to_owned(), disk / bytes);
-    }
-}
-
-/// The tasks of one engine.
-struct Site<'a> {
-    options: &'a Options,
-    data: PathBuf,
-    name: &'static str,
-}
-
-impl Site<'_> {
-    fn work(&self, job: &Job<Exercise>) -> Work {
-        let sizes = &self.options.sizes;
-        let wanted = |phase: &str, count: u64| {
-            if job.rows.iter().any(|row| row.phase == phase) { count } else { 0 }
-        };
-        let preload = sizes.preload;
-        match job.work.kind {
-            Kind::Single => Work::Single {
-                puts: sizes.entries,
-                gets: wanted("get", sizes.entries),
-                scans: wanted("scan", sizes.scans),
-                scan_entries: SCAN_ENTRIES,
-            },
-            Kind::Ahead => Work::Ahead { puts: sizes.entries, window: WINDOW },
-            Kind::Writers { writers, puts } => Work::Writers { preload, writers, puts },
-            Kind::Batches { size, puts } => Work::Batches { preload, size, puts },
-            Kind::Kill { .. } => {
-                Work::UntilKilled { preload, acknowledged: self.data.join("acknowledged") }
-            }
-        }
-    }
-
-    fn task(&self, sync: Synced, directory: &Path, work: Work) -> Task {
-        Task {
-            engine: self.name.to_owned(),
-            directory: directory.to_owned(),
-            sync,
-            seed: self.options.seed,
-            seconds_max: self.options.seconds_max,
-            work,
-        }
-    }
-
-    fn time_max(&self) -> Duration {
-        Duration::from_secs_f64(self.options.seconds_max * TIME_FACTOR)
-    }
-
-    fn log(&self) -> PathBuf {
-        self.data.join(format!("{}.log", self.name))
-    }
-
-    async fn ask(&self, program: &Launch, sync: Synced, directory: &Path, work: Work) -> Ended {
-        ask(program, &self.task(sync, directory, work), &self.log(), self.time_max()).await
-    }
-
-    /// Kills it while it puts, opens what is left, and looks for the acknowledged puts.
-    async fn kill(
-        &self,
-        program: &Launch,
-        job: &Job<Exercise>,
-        directory: &Path,
-        puts: u64,
-    ) -> Ended {
-        let acknowledged = self.data.join("acknowledged");
-        let _ = fs::remove_file(&acknowledged);
-        let sync = job.work.sync;
-        let task = self.task(sync, directory, self.work(job));
-        let (log, time_max) = (self.log(), self.time_max());
-        let (killed, cpu) = kill_after(program, &task, &log, &acknowledged, puts, time_max).await;
-        match killed {
-            Ok(puts) => {
-                let entries = self.options.sizes.preload + puts;
-                let mut ended = self.ask(program, sync, directory, Work::Reopen { entries }).await;
-                ended.cpu += cpu;
-                judge(&mut ended, sync, puts);
-                ended
-            }
-            Err(reason) => Ended { outcome: Err(reason), cpu },
-        }
+    let value = |id: &str| put.values.get(id).copied();
+    let factor = value("disk").map(|disk| disk / bytes);
+    for (id, value) in
+        [(MEMORY_PEAK, value(MEMORY_PEAK)), ("disk", value("disk")), ("disk_factor", factor)]
+    {
+        target.resources.extend(value.map(|value| (id.to_owned(), value)));
     }
 }
 
-/// Wrong values are errors, and so is a synced put that is gone.
-fn judge(ended: &mut Ended, sync: Synced, puts: u64) {
-    let Ok(outcome) = &mut ended.outcome else { return };
-    for phase in &mut outcome.phases {
+/// Kills it while it puts, opens what is left, and looks for the acknowledged puts. Wrong values are
+/// errors, and so is a synced put that is gone.
+async fn kill(site: &Site<'_>, exercise: &Exercise) -> Result<Ended, Ended> {
+    let Exercise { sync, work: Work::UntilKilled { preload, acknowledged, puts } } = exercise
+    else {
+        return Ok(site.ask(exercise).await);
+    };
+    let (puts, cpu) = site.kill_after(exercise, acknowledged, *puts).await?;
+    let work = Work::Reopen { entries: preload + puts };
+    let mut ended = site.ask(&Exercise { sync: *sync, work }).await;
+    ended.cpu += cpu;
+    for phase in ended.outcome.iter_mut().flat_map(|outcome| &mut outcome.phases) {
         let count = |id: &str| phase.values.get(id).copied().unwrap_or(0.0);
-        let (lost, wrong) = (count("lost"), count("wrong"));
+        let (lost, wrong) = (count(LOST), count("wrong"));
         if wrong > 0.0 {
             phase.fail(format!("{wrong} entries have a wrong value after kill -9"));
         }
-        if sync == Synced::Each && lost > 0.0 {
-            phase.fail(format!(
-                "{lost} entries are gone after kill -9, of {puts} acknowledged puts"
-            ));
+        if *sync == Synced::Each && lost > 0.0 {
+            phase.fail(format!("{lost} of {puts} acknowledged puts are gone after kill -9"));
         }
     }
+    Ok(ended)
 }
 
 fn notes(report: &mut Report, options: &Options) {
     report.setting("entries", format!("{KEY_BYTES}-byte keys, {VALUE_BYTES}-byte values"));
     report.setting("cache", format!("{} MiB for every engine that has one", CACHE_BYTES >> 20));
-    report.setting("time of a phase", format!("at most {} s", options.seconds_max));
-    report.setting("seed", options.seed);
-    report.notes.push(
+    report.setting("time of a phase", format!("at most {:?}", options.time()));
+    report.setting("seed", SEED);
+    for note in [
         "Every engine runs in processes of its own, one for each figure and round, in an empty \
          directory, with the settings it comes with. All get the same entries in the same order; what \
          they hold is checked after each phase, outside the measured time. Then the file system is \
-         synced."
-            .to_owned(),
-    );
-    report.notes.push(
+         synced.",
         "Allocations are those of Rust and of Go: engines in C and C++ (LMDB, RocksDB, SQLite) \
          allocate what nobody counts. Memory at the most is that of the single-threaded test with all \
-         of its pages, mapped ones too; disk used is after closing."
-            .to_owned(),
-    );
-    report.notes.push(WRITTEN_NOTE.to_owned());
+         of its pages, mapped ones too; disk used is after closing.",
+        WRITTEN_NOTE,
+    ] {
+        report.notes.push(note.to_owned());
+    }
 }

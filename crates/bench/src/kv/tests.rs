@@ -2,40 +2,41 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
-use super::data::{Key, SEED, Value};
-use super::engine::{Candidate, Engine, Failure, NoSuchThing, Synced};
-use super::liteio::{LITEIO, LITEIO_MEMORY};
-use super::plain_redb::REDB;
-use super::task::{Task, Work};
+use super::engine::{Engine, Failure, Key, NoSuchThing, Show, Synced, Value};
+use super::roster::{MEMORY, OWN};
+use super::task::{Exercise, Work};
 use super::work;
-use crate::worker::Phase;
+use crate::random::SEED;
+use crate::worker::{Candidate, Phase, Task};
 
-fn phases(candidate: &Candidate, directory: &Path, work: Work) -> Result<Vec<Phase>, Failure> {
-    let task = Task {
+fn phases(
+    candidate: &Candidate<Exercise>,
+    directory: &Path,
+    work: Work,
+) -> Result<Vec<Phase>, Failure> {
+    let sync = if candidate.name == MEMORY { Synced::No } else { Synced::Each };
+    (candidate.measure)(&Task {
         engine: candidate.name.to_owned(),
         directory: directory.to_owned(),
-        sync: if candidate.name == LITEIO_MEMORY.name { Synced::No } else { Synced::Each },
         seed: SEED,
         seconds_max: 60.0,
-        work,
-    };
-    work::run(candidate, &task)
+        work: Exercise { sync, work },
+    })
 }
 
-fn run(candidate: &Candidate, work: Work) -> Result<Vec<Phase>, Failure> {
+fn run(candidate: &Candidate<Exercise>, work: Work) -> Result<Vec<Phase>, Failure> {
     let directory = tempfile::tempdir().expect("a directory can be made");
     phases(candidate, directory.path(), work)
 }
 
-const SINGLE: Work = Work::Single { puts: 250, gets: 1_200, scans: 3, scan_entries: 100 };
-
 #[test]
 fn every_engine_of_ours_does_all_work_without_an_error() {
-    for candidate in [LITEIO, LITEIO_MEMORY, REDB] {
+    let single = Work::Single { puts: 250, gets: 1_200, scans: 3, scan_entries: 100 };
+    for candidate in OWN {
         for (work, expected) in [
-            (SINGLE, &[("put", 250), ("get", 1_200), ("scan", 3)][..]),
+            (single.clone(), &[("put", 250), ("get", 1_200), ("scan", 3)][..]),
             (Work::Writers { preload: 1_500, writers: 4, puts: 50 }, &[("writers", 50)]),
             (Work::Batches { preload: 1_500, size: 20, puts: 60 }, &[("batch", 60)]),
         ] {
@@ -53,16 +54,17 @@ fn every_engine_of_ours_does_all_work_without_an_error() {
 
 #[test]
 fn only_some_engines_put_ahead() {
+    let [liteio, _, redb] = OWN;
     let ahead = Work::Ahead { puts: 250, window: 100 };
-    let phases = run(&LITEIO, ahead.clone()).expect("our own can");
+    let phases = run(&liteio, ahead.clone()).expect("our own can");
     assert_eq!((phases[0].operations, phases[0].errors), (250, 0));
-    let failure = run(&REDB, ahead).expect_err("redb cannot");
+    let failure = run(&redb, ahead).expect_err("redb cannot");
     assert!(failure.is::<NoSuchThing>(), "{failure}");
 }
 
 #[test]
 fn what_is_gone_after_reopening_is_counted() {
-    for candidate in [LITEIO, REDB] {
+    for candidate in OWN.into_iter().filter(|candidate| candidate.name != MEMORY) {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let batches = Work::Batches { preload: 0, size: 10, puts: 40 };
         phases(&candidate, directory.path(), batches).expect("the engine works");
@@ -74,15 +76,21 @@ fn what_is_gone_after_reopening_is_counted() {
 }
 
 /// An engine that forgets an entry, or mixes up values.
-struct Faulty {
+struct Faulty<const FORGETS: bool> {
     entries: Mutex<BTreeMap<Key, Value>>,
-    fault: fn(&mut BTreeMap<Key, Value>, Key, Value),
 }
 
-impl Engine for Faulty {
+impl<const FORGETS: bool> Engine for Faulty<FORGETS> {
+    fn open(_: &Path, _: Synced) -> Result<Self, Failure> {
+        Ok(Faulty { entries: Mutex::default() })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
-        let mut entries = self.entries.lock().expect("nobody panics with it");
-        (self.fault)(&mut entries, *key, *value);
+        let mut value = *value;
+        value[99] ^= u8::from(key[0] == 7);
+        if key[0] != 7 || !FORGETS {
+            self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(*key, value);
+        }
         Ok(())
     }
 
@@ -91,50 +99,24 @@ impl Engine for Faulty {
     }
 
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure> {
-        let entries = self.entries.lock().expect("nobody panics with it");
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(entries.get(key).map(|found| value.extend_from_slice(found)).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
-        let entries = self.entries.lock().expect("nobody panics with it");
-        entries.range(*from..).take(count).for_each(|(key, value)| entry(key, value));
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.range(*from..).take(count).for_each(|(key, value)| show(key, value));
         Ok(())
     }
 }
 
-fn faulty(fault: fn(&mut BTreeMap<Key, Value>, Key, Value)) -> Result<Box<dyn Engine>, Failure> {
-    Ok(Box::new(Faulty { entries: Mutex::default(), fault }))
-}
-
 #[test]
 fn a_lost_entry_or_a_wrong_value_is_an_error_in_every_phase() {
-    let forgetful = Candidate {
-        name: "forgetful",
-        version: || "1",
-        open: |_, _| {
-            faulty(|entries, key, value| {
-                if key[0] != 7 {
-                    entries.insert(key, value);
-                }
-            })
-        },
-    };
-    let confused = Candidate {
-        name: "confused",
-        version: || "1",
-        open: |_, _| {
-            faulty(|entries, key, mut value| {
-                value[99] ^= u8::from(key[0] == 7);
-                entries.insert(key, value);
-            })
-        },
-    };
-    for candidate in [forgetful, confused] {
+    let version = || "1".to_owned();
+    for candidate in [
+        Candidate { name: "forgetful", version, measure: work::run::<Faulty<true>> },
+        Candidate { name: "confused", version, measure: work::run::<Faulty<false>> },
+    ] {
         let work = Work::Single { puts: 1_000, gets: 2_000, scans: 20, scan_entries: 500 };
         let phases = run(&candidate, work).expect("the work goes on");
         assert_eq!(phases.len(), 3);

@@ -10,10 +10,11 @@ use bytes::Bytes;
 use http::Method;
 use tokio::net::TcpStream;
 
-use super::rows::{AT_REST, CONNECTION, LIST_KEYS, LIST_PREFIXES, MEMORY, MEMORY_PEAK, RESTART};
+use super::rows::{AT_REST, CONNECTION, LIST_KEYS, LIST_PREFIXES, RESTART};
 use crate::client::sign::Service;
 use crate::client::{Connection, Endpoint, Expect, Limit, Payload, PayloadMode, Request, drive};
 use crate::process::Process;
+use crate::run::metrics::{MEMORY, MEMORY_PEAK, THROUGHPUT};
 use crate::run::{Failure, Phase};
 use crate::s3::case::ROW;
 use crate::s3::rival::{Rival, Site};
@@ -159,7 +160,7 @@ pub(super) async fn uploads(
     let driven = driven.await;
     let throughput = driven.rate() * (mebibytes << 20) as f64;
     let mut phase = driven.phase(ROW, None);
-    phase.value("bytes_per_second", throughput);
+    phase.value(THROUGHPUT, throughput);
     phase.value(MEMORY_PEAK, fresh.process.usage().memory_peak_bytes as f64);
     Ok(vec![phase])
 }

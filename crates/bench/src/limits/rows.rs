@@ -1,16 +1,13 @@
 //! The rows of the limits.
 
-use crate::report::{Better, Metric, Unit};
+use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
+use crate::run::metrics::{MEMORY, MEMORY_PEAK, RATE, TIME};
+use crate::run::{Job, RowFilter, RowPlan};
 use crate::s3::case::{Case, KeyShape, ROW, Work, counted, job};
 
 /// Bytes of the large objects.
 pub(super) const LARGE_BYTES: usize = 10 << 20;
-/// The metric of a process at rest, and of one connection to it.
-pub(super) const MEMORY: &str = "memory";
-/// The metric of a process under load.
-pub(super) const MEMORY_PEAK: &str = "memory_peak";
 /// Phases of jobs with several rows.
 pub(super) const RESTART: &str = "restart";
 pub(super) const LIST_KEYS: &str = "list_keys";
@@ -108,26 +105,4 @@ pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
         ..Job::new(uploads, vec![RowPlan::new("Memory", name, ROW, MEMORY_PEAK)])
     });
     filtered(jobs, filter)
-}
-
-/// The metrics of rows and of targets.
-pub(super) fn metrics() -> Vec<Metric> {
-    let rate = Unit::OperationsPerSecond;
-    let mut metrics = vec![
-        Metric::new(RATE, "Operations per second", rate, Better::Higher),
-        Metric::new("bytes_per_second", "Throughput", Unit::BytesPerSecond, Better::Higher),
-    ];
-    metrics.extend(Metric::percentiles());
-    for (id, title, unit) in [
-        (TIME, "Time", Unit::Nanoseconds),
-        (MEMORY, "Memory of its own", Unit::Bytes),
-        ("server_cpu", "Server's processor time per operation", Unit::Nanoseconds),
-        ("memory_idle", "Memory at the start", Unit::Bytes),
-        (MEMORY_PEAK, "Memory at the most", Unit::Bytes),
-        ("cpu", "Processor time", Unit::Seconds),
-        ("disk_written", "Disk written", Unit::Bytes),
-    ] {
-        metrics.push(Metric::new(id, title, unit, Better::Lower));
-    }
-    metrics
 }

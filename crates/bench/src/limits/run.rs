@@ -4,14 +4,18 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::rows::{LARGE_BYTES, Task, jobs, metrics};
+use clap::Args;
+
+use super::rows::{LARGE_BYTES, Task, jobs};
 use super::{bare, fresh};
 use crate::client::PayloadMode;
 use crate::error::BenchError;
 use crate::report::{Durability, Level, Report, Target};
-use crate::run::{Bench, Failure, Job, Outcome, Phase, RowFilter, Subject, block_on, turns};
+use crate::run::{
+    Bench, Failure, Job, Outcome, Phase, RowTime, RunOptions, Subject, block_on, turns,
+};
 use crate::s3::case::ROW;
-use crate::s3::options::{Planned, Source, check_pace};
+use crate::s3::options::Planned;
 use crate::s3::rival::Rival;
 use crate::s3::server::Server;
 use crate::s3::session::Stock;
@@ -21,20 +25,17 @@ use crate::s3::work::{Pace, measure};
 const MACHINE: &str = "machine";
 
 /// The options of a run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The servers. One that runs already is measured in the rows that need no start.
-    pub servers: Vec<Planned>,
-    /// Fewer objects, connections and bytes.
-    pub quick: bool,
-    /// Only rows whose name or group contains one of these; all if it is empty.
-    pub filters: Vec<String>,
-    /// The number of rounds.
-    pub rounds: usize,
-    /// The time of a row at one target in one round.
-    pub time: Duration,
-    /// The directory below which data is kept meanwhile.
-    pub data: PathBuf,
+    /// Servers that run already, instead of LiteIO: they are measured in the rows that need no start.
+    #[arg(long, hide = true)]
+    pub target: Vec<String>,
+    /// The time of a row.
+    #[command(flatten)]
+    pub time: RowTime,
+    /// Those of every benchmark.
+    #[command(flatten)]
+    pub run: RunOptions,
 }
 
 /// Runs the benchmark and returns its report.
@@ -42,31 +43,30 @@ pub struct Options {
 /// # Errors
 /// [`BenchError`] if nothing can be measured. A server that does not work is in the report instead.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
-    check_pace(options.rounds, options.time)?;
     block_on(run_all(options))
 }
 
 async fn run_all(options: &Options) -> Result<Report, BenchError> {
-    let jobs = jobs(options.quick, &RowFilter::new(&options.filters));
-    let turns = turns(&jobs, options.rounds, |_| options.servers.len() + 1);
-    let title = "the limits of the machine";
-    let mut bench = Bench::begin(title, &options.data, metrics(), options.rounds, turns)?;
-    bench.report.setting("time of a row", format!("{:?} at each target", options.time));
+    let servers = Planned::running_or_liteio(&options.target)?;
+    let time = options.run.time(options.time);
+    let jobs = jobs(options.run.quick, &options.run.row_filter());
+    let turns = turns(&jobs, &options.run, |_| servers.len() + 1);
+    let mut bench = Bench::begin("the limits of the machine", &options.run, turns)?;
+    bench.report.setting("time of a row", format!("{time:?} at each target"));
     let stock = Rc::new(Stock::new([1 << 10, 64 << 10, LARGE_BYTES], PayloadMode::Signed));
     let about = Durability::new(Level::ByRow, "no store: a file, a socket, a hash");
     let machine = Target::new(MACHINE, about);
     let data = bench.data().to_owned();
-    let mut subjects =
-        vec![Limited { kind: Kind::Machine(machine), time: options.time, data: data.clone() }];
-    for planned in &options.servers {
+    let subject = |kind| Limited { kind, time, data: data.clone() };
+    let mut subjects = vec![subject(Kind::Machine(machine))];
+    for planned in &servers {
         let mode = PayloadMode::Signed;
         let server = Server::start(planned, &data, mode, &stock, &bench.progress).await;
-        let rival = match planned.0 {
-            Source::Started(rival) => Some(rival),
-            Source::Running { .. } => None,
+        let rival = match planned {
+            Planned::Started(rival) => Some(*rival),
+            Planned::Running { .. } => None,
         };
-        let kind = Kind::Server(Box::new(server), rival);
-        subjects.push(Limited { kind, time: options.time, data: data.clone() });
+        subjects.push(subject(Kind::Server(Box::new(server), rival)));
     }
     bench.baseline(&subjects, &[Some(MACHINE)]);
     for job in &jobs {

@@ -3,11 +3,6 @@
 use super::RowFilter;
 use crate::report::Curve;
 
-/// The metric of rows that count time.
-pub(crate) const TIME: &str = "time";
-/// The metric of rows that count throughput.
-pub(crate) const RATE: &str = "operations_per_second";
-
 /// Work that a subject does in one go, and the rows that it fills.
 #[derive(Clone, Debug)]
 pub(crate) struct Job<W> {
@@ -37,6 +32,18 @@ impl<W> Job<W> {
     /// A job that writes and takes part in every round.
     pub(crate) fn new(work: W, rows: Vec<RowPlan>) -> Job<W> {
         Job { work, rows, rounds_max: usize::MAX, writes: true }
+    }
+
+    /// The phases that measure its rows.
+    pub(crate) fn phases(&self) -> Vec<String> {
+        let mut phases: Vec<String> = self.rows.iter().map(|row| row.phase.clone()).collect();
+        phases.dedup();
+        phases
+    }
+
+    /// True if one of its rows is measured by this phase.
+    pub(crate) fn needs(&self, phase: &str) -> bool {
+        self.rows.iter().any(|row| row.phase == phase)
     }
 }
 

@@ -5,6 +5,8 @@ pub(crate) mod failure;
 pub(crate) mod filter;
 pub(crate) mod interruption;
 pub(crate) mod job;
+pub(crate) mod metrics;
+pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod progress;
 pub(crate) mod workplace;
@@ -16,14 +18,16 @@ use std::time::{Duration, Instant};
 
 pub use failure::{Failure, NoSuchThing};
 pub(crate) use filter::RowFilter;
-pub(crate) use job::{Job, RATE, RowPlan, TIME};
+pub(crate) use job::{Job, RowPlan};
+pub use options::{RowTime, RunOptions};
 pub use outcome::{Outcome, Phase};
 
 use crate::busy::Moment;
 use crate::error::BenchError;
 use crate::machine::Machine;
 use crate::process::usage::own_cpu;
-use crate::report::{Metric, Published, Report, Target};
+use crate::report::{Published, Report, Target};
+use metrics::metrics;
 use progress::Progress;
 use workplace::{Workplace, sync_file_system};
 
@@ -70,19 +74,18 @@ pub(crate) struct Bench {
 /// Turns of all subjects in a job: steps of the progress.
 pub(crate) fn turns<'a, W: 'a>(
     jobs: impl IntoIterator<Item = &'a Job<W>>,
-    rounds: usize,
+    options: &RunOptions,
     subjects: impl Fn(&Job<W>) -> usize,
 ) -> u64 {
+    let rounds = options.rounds.get();
     jobs.into_iter().map(|job| (rounds.min(job.rounds_max) * subjects(job)) as u64).sum()
 }
 
 impl Bench {
-    /// Begins a run whose data lies in a new directory below `data`.
+    /// Begins a run whose data lies in a new directory below that of the options.
     pub(crate) fn begin(
         title: &str,
-        data: &Path,
-        metrics: Vec<Metric>,
-        rounds: usize,
+        options: &RunOptions,
         turns: u64,
     ) -> Result<Bench, BenchError> {
         if turns == 0 {
@@ -91,10 +94,11 @@ impl Bench {
             ));
         }
         interruption::watch()?;
-        let workplace = Workplace::below(data)?;
+        let workplace = Workplace::below(&options.data)?;
         let mut report = Report::new(format!("LiteIO and its rivals: {title}"));
         report.machine = Machine::here(workplace.path());
-        report.metrics = metrics;
+        report.metrics = metrics();
+        let rounds = options.rounds.get();
         report.setting("rounds", rounds);
         report.note_memory_file_system();
         let progress = Progress::new(turns);

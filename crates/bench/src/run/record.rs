@@ -1,6 +1,7 @@
 //! From the outcome of a turn to the numbers of a cell.
 
-use super::{Outcome, Phase, RATE, RowPlan, TIME};
+use super::metrics::{RATE, TIME};
+use super::{Outcome, Phase, RowPlan};
 use crate::report::Cell;
 
 /// Adds one round of a row to its cell. `shows` names the values that stand beside the deciding one.

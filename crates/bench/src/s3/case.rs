@@ -1,8 +1,8 @@
 //! The rows: operations and clients, in the order of the report.
 
-use super::options::Extent;
 use crate::report::Unit;
-use crate::run::{Job, RATE, RowPlan};
+use crate::run::metrics::RATE;
+use crate::run::{Job, RowPlan};
 
 /// Clients that do one operation after the other at the same time, each on its own connection.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +93,8 @@ pub(crate) fn job(group: &str, name: String, clients: usize, work: Work) -> Job<
 /// The phase of every row.
 pub(crate) const ROW: &str = "row";
 
-/// All rows of an extent.
-pub(crate) fn jobs(extent: Extent) -> Vec<Job<Case>> {
+/// All rows: `quick` has fewer clients and objects, `large` 100 MB and 100,000 objects too.
+pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     let mut jobs = Vec::new();
     let mut add = |group, name: &str, clients, work: Work| {
         jobs.push(described(job(group, name.to_owned(), clients, work)));
@@ -102,7 +102,7 @@ pub(crate) fn jobs(extent: Extent) -> Vec<Job<Case>> {
     let plain = |bytes| Work::Put { bytes, key: KeyShape::Plain, metadata: 0 };
     let mut sizes =
         vec![("1 B", 1), ("1 KB", KB), ("64 KB", 64 * KB), ("1 MB", MB), ("10 MB", 10 * MB)];
-    if extent.large {
+    if large {
         sizes.push(("100 MB", 100 * MB));
     }
     for (name, bytes) in &sizes {
@@ -117,7 +117,7 @@ pub(crate) fn jobs(extent: Extent) -> Vec<Job<Case>> {
     add("Range read", "Range 256 KB at the end", 1, range(RANGED_BYTES - 256 * KB, 256 * KB));
     add("Range read", "Range 4 KB", 1, range(RANGED_BYTES / 3, 4 * KB));
 
-    let clients: &[usize] = if extent.quick { &[1, 10, 50] } else { &[1, 10, 25, 50, 100, 200] };
+    let clients: &[usize] = if quick { &[1, 10, 50] } else { &[1, 10, 25, 50, 100, 200] };
     for clients in clients {
         add("Parallel", &format!("Write 1 KB, {}", counted(*clients)), *clients, plain(KB));
     }
@@ -162,7 +162,7 @@ pub(crate) fn jobs(extent: Extent) -> Vec<Job<Case>> {
     add("Edge", "Write 1 KB, Unicode key", 1, odd(KB, KeyShape::Unicode));
     add("Edge", "Write 1 KB, key of 20 folders", 1, odd(KB, KeyShape::Deep));
 
-    let scales: &[usize] = match (extent.quick, extent.large) {
+    let scales: &[usize] = match (quick, large) {
         (true, false) => &[1000],
         (false, false) => &[1000, 10_000],
         (_, true) => &[1000, 10_000, 100_000],
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn every_row_has_a_name_of_its_own() {
         for (quick, large) in [(false, false), (true, false), (false, true), (true, true)] {
-            let jobs = jobs(Extent { quick, large });
+            let jobs = jobs(quick, large);
             let names: BTreeSet<&str> = jobs.iter().map(|job| job.rows[0].name.as_str()).collect();
             assert_eq!(names.len(), jobs.len());
             assert_eq!(names.contains("Read 100 MB"), large);

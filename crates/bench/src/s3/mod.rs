@@ -14,6 +14,3 @@ pub(crate) mod session;
 pub(crate) mod work;
 
 mod api;
-
-#[cfg(test)]
-mod tests;

@@ -1,49 +1,44 @@
 //! The options of a run, checked together before anything starts.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use clap::Args;
 
 use super::rival::{RIVALS, Rival};
 use crate::client::{Endpoint, PayloadMode};
 use crate::error::BenchError;
+use crate::run::{RowTime, RunOptions};
 
-/// A whole run.
-#[derive(Clone, Debug)]
+/// The options of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The targets, in the order of the report.
-    pub targets: Vec<Planned>,
-    /// The name of the target that others are compared with.
+    /// Start this one too: a name of the report, a program's name, or "all". Repeatable.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub rival: Vec<String>,
+    /// Measure a server that runs already; the region may follow after a comma. Repeatable.
+    #[arg(long, value_name = "NAME=URL,ACCESS,SECRET")]
+    pub target: Vec<String>,
+    /// Leave LiteIO out.
+    #[arg(long)]
+    pub without_liteio: bool,
+    /// Compare with this target [default: minio if it is measured, else the first].
+    #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// The extent of the rows.
-    pub extent: Extent,
-    /// Only rows whose name or group contains one of these, whatever the case.
-    pub filters: Vec<String>,
-    /// The number of rounds.
-    pub rounds: usize,
-    /// The time of a row at one target in one round.
-    pub time: Duration,
-    /// The way in which bodies are signed.
-    pub mode: PayloadMode,
-    /// The directory below which data is kept meanwhile.
-    pub data: PathBuf,
-}
-
-/// The extent of the rows.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extent {
-    /// Fewer clients and fewer objects.
-    pub quick: bool,
     /// 100 MB and 100,000 objects too.
+    #[arg(long)]
     pub large: bool,
+    /// The time of a row.
+    #[command(flatten)]
+    pub time: RowTime,
+    /// The way in which bodies are signed.
+    #[arg(long, value_enum, default_value = "signed")]
+    pub payload: PayloadMode,
+    /// Those of every benchmark.
+    #[command(flatten)]
+    pub run: RunOptions,
 }
 
 /// A target that is to be measured.
 #[derive(Clone, Debug)]
-pub struct Planned(pub(crate) Source);
-
-/// The way in which a target is had.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub(crate) enum Planned {
     /// The benchmark starts it.
     Started(&'static Rival),
     /// It runs already.
@@ -52,19 +47,16 @@ pub(crate) enum Source {
 
 impl Planned {
     /// Its name in the report.
-    pub fn name(&self) -> &str {
-        match &self.0 {
-            Source::Started(rival) => rival.name,
-            Source::Running { name, .. } => name,
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Planned::Started(rival) => rival.name,
+            Planned::Running { name, .. } => name,
         }
     }
 
     /// The target of `NAME=URL,ACCESS,SECRET`, with the region after a further comma if it is not
     /// us-east-1.
-    ///
-    /// # Errors
-    /// [`BenchError::Usage`].
-    pub fn running(text: &str) -> Result<Planned, BenchError> {
+    pub(crate) fn running(text: &str) -> Result<Planned, BenchError> {
         let wrong = |reason: &str| BenchError::Usage(format!("--target {text}: {reason}"));
         let form = "expected NAME=URL,ACCESS,SECRET[,REGION]";
         let (name, rest) = text.split_once('=').ok_or_else(|| wrong(form))?;
@@ -86,16 +78,21 @@ impl Planned {
             secret_key: secret_key.to_owned(),
             region: region.to_owned(),
         };
-        Ok(Planned(Source::Running { name: name.to_owned(), endpoint }))
+        Ok(Planned::Running { name: name.to_owned(), endpoint })
+    }
+
+    /// The servers of `--target`, or LiteIO if there are none.
+    pub(crate) fn running_or_liteio(targets: &[String]) -> Result<Vec<Planned>, BenchError> {
+        match targets {
+            [] => Planned::started("liteio"),
+            targets => targets.iter().map(|text| Planned::running(text)).collect(),
+        }
     }
 
     /// The servers of `--rival NAME`: all that belong to a program, or all there are.
-    ///
-    /// # Errors
-    /// [`BenchError::Usage`] for a name that nobody has.
-    pub fn started(name: &str) -> Result<Vec<Planned>, BenchError> {
+    pub(crate) fn started(name: &str) -> Result<Vec<Planned>, BenchError> {
         let wanted = |rival: &&Rival| name == "all" || rival.name == name || rival.family == name;
-        let found = RIVALS.iter().filter(wanted).map(|rival| Planned(Source::Started(rival)));
+        let found = RIVALS.iter().filter(wanted).map(Planned::Started);
         let found: Vec<Planned> = found.collect();
         if found.is_empty() {
             let names: Vec<&str> = RIVALS.iter().map(|rival| rival.name).collect();
@@ -108,12 +105,21 @@ impl Planned {
 }
 
 impl Options {
-    /// Checks that the options belong together.
-    ///
-    /// # Errors
-    /// [`BenchError::Usage`].
-    pub(crate) fn check(&self) -> Result<(), BenchError> {
-        let mut names: Vec<&str> = self.targets.iter().map(Planned::name).collect();
+    /// The targets, in the order of the report.
+    pub(crate) fn targets(&self) -> Result<Vec<Planned>, BenchError> {
+        let liteio = (!self.without_liteio).then_some("liteio");
+        let mut targets: Vec<Planned> = Vec::new();
+        for name in liteio.into_iter().chain(self.rival.iter().map(String::as_str)) {
+            for planned in Planned::started(name)? {
+                if !targets.iter().any(|target| target.name() == planned.name()) {
+                    targets.push(planned);
+                }
+            }
+        }
+        for text in &self.target {
+            targets.push(Planned::running(text)?);
+        }
+        let mut names: Vec<&str> = targets.iter().map(Planned::name).collect();
         if let Some(baseline) = self.baseline.as_deref().filter(|name| !names.contains(name)) {
             let reason = format!("--baseline {baseline}: no target has this name");
             return Err(BenchError::Usage(reason));
@@ -122,15 +128,39 @@ impl Options {
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(BenchError::Usage(format!("two targets are called {}", pair[0])));
         }
-        check_pace(self.rounds, self.time)
+        Ok(targets)
     }
 }
 
-/// Every run has at least one round, and rows that take some time.
-pub(crate) fn check_pace(rounds: usize, time: Duration) -> Result<(), BenchError> {
-    if rounds == 0 || time.is_zero() {
-        let reason = "there must be at least one round and some time";
-        return Err(BenchError::Usage(reason.to_owned()));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_target_has_a_plain_address() {
+        let planned =
+            Planned::running("aws=http://127.0.0.1:9000/,key,secret").expect("it is fine");
+        let Planned::Running { name, endpoint } = planned else { panic!("it runs already") };
+        assert_eq!((name.as_str(), endpoint.host.as_str()), ("aws", "127.0.0.1:9000"));
+        assert_eq!(endpoint.region, "us-east-1");
+        for wrong in ["a", "a=http://h", "a=https://h,k,s", "a=http://h/path,k,s", "=http://h,k,s"]
+        {
+            let error = Planned::running(wrong).expect_err(wrong).to_string();
+            assert!(error.contains(wrong), "{error}");
+        }
     }
-    Ok(())
+
+    #[test]
+    fn rivals_are_found_by_name_family_and_all_together() {
+        let names = |name: &str| -> Vec<String> {
+            let found = Planned::started(name).expect("there is one");
+            found.iter().map(|planned| planned.name().to_owned()).collect()
+        };
+        assert_eq!(names("seaweedfs"), ["seaweedfs", "seaweedfs-fsync"]);
+        assert_eq!(names("liteio"), ["liteio-fsync", "liteio-os", "liteio-memory"]);
+        assert_eq!(names("minio"), ["minio"]);
+        assert_eq!(names("all").len(), RIVALS.len());
+        let error = Planned::started("ceph").expect_err("it is not known").to_string();
+        assert!(error.contains("minio"), "{error}");
+    }
 }

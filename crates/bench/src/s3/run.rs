@@ -7,44 +7,47 @@ use std::time::{Duration, Instant};
 use md5::{Digest as _, Md5};
 
 use super::case::{Case, ROW, jobs};
-use super::options::{Options, Planned};
+use super::options::Options;
 use super::rival::endpoint;
 use super::server::Server;
 use super::session::Stock;
 use super::work::{Pace, measure};
 use crate::client::empty::EmptyServer;
-use crate::client::payload::SEED;
 use crate::client::sign::Service;
 use crate::client::{Connection, Limit, PayloadMode, Pool, drive};
 use crate::error::BenchError;
 use crate::process::usage::WRITTEN_NOTE;
-use crate::report::{Better, Metric, Report, Target, Unit};
+use crate::random::SEED;
+use crate::report::{Report, Target, Unit};
 use crate::run::job::filtered;
-use crate::run::{Bench, Job, Outcome, RATE, RowFilter, Subject, block_on, turns};
+use crate::run::metrics::THROUGHPUT;
+use crate::run::{Bench, Job, Outcome, Subject, block_on, turns};
 
 /// Runs the benchmark on this thread and returns its report.
 ///
 /// # Errors
 /// [`BenchError`] if nothing can be measured. A target that does not work is in the report instead.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
-    options.check()?;
-    let jobs = filtered(jobs(options.extent), &RowFilter::new(&options.filters));
-    block_on(run_all(options, &jobs))
+    block_on(run_all(options))
 }
 
-async fn run_all(options: &Options, jobs: &[Job<Case>]) -> Result<Report, BenchError> {
-    let turns = turns(jobs, options.rounds, |_| options.targets.len());
-    let mut bench = Bench::begin("S3", &options.data, metrics(), options.rounds, turns)?;
+async fn run_all(options: &Options) -> Result<Report, BenchError> {
+    let planned = options.targets()?;
+    let jobs = &filtered(jobs(options.run.quick, options.large), &options.run.row_filter());
+    let (time, mode) = (options.run.time(options.time), options.payload);
+    let turns = turns(jobs, &options.run, |_| planned.len());
+    let mut bench = Bench::begin("S3", &options.run, turns)?;
     let sizes = jobs.iter().map(|job| job.work.work.bytes_max());
-    let stock = Rc::new(Stock::new(sizes, options.mode));
-    notes(&mut bench.report, options);
-    client_cost(&mut bench, options.mode).await?;
-    let pace = Pace { time: options.time, deletions: if options.extent.quick { 200 } else { 600 } };
+    let stock = Rc::new(Stock::new(sizes, mode));
+    notes(&mut bench.report, time, mode);
+    client_cost(&mut bench, mode).await?;
+    let pace = Pace { time, deletions: if options.run.quick { 200 } else { 600 } };
     let mut targets = Vec::new();
-    for planned in &options.targets {
-        targets.push(S3Target::start(planned, &bench, options.mode, &stock, pace).await);
+    for planned in &planned {
+        let server = Server::start(planned, bench.data(), mode, &stock, &bench.progress).await;
+        targets.push(S3Target { server, pace, fixed: (0, 0) });
     }
-    bench.baseline(&targets, &[options.baseline.as_deref()]);
+    bench.baseline(&targets, &[options.baseline.as_deref(), Some("minio")]);
     for target in &mut targets {
         target.prepare(jobs, &bench).await;
     }
@@ -67,17 +70,6 @@ struct S3Target {
 }
 
 impl S3Target {
-    async fn start(
-        planned: &Planned,
-        bench: &Bench,
-        mode: PayloadMode,
-        stock: &Rc<Stock>,
-        pace: Pace,
-    ) -> S3Target {
-        let server = Server::start(planned, bench.data(), mode, stock, &bench.progress).await;
-        S3Target { server, pace, fixed: (0, 0) }
-    }
-
     /// Puts all fixed objects.
     async fn prepare(&mut self, jobs: &[Job<Case>], bench: &Bench) {
         let name = &self.server.target.name;
@@ -133,39 +125,17 @@ impl Subject for S3Target {
         let moved = job.work.work.bytes_moved();
         // Below this, bytes per second say no more than operations.
         if moved >= 64 << 10 {
-            phase.value("bytes_per_second", rate * moved as f64);
+            phase.value(THROUGHPUT, rate * moved as f64);
         }
         Some(phase.into())
     }
 }
 
-/// The metrics of rows and of targets.
-fn metrics() -> Vec<Metric> {
-    let rate = Unit::OperationsPerSecond;
-    let mut metrics = vec![Metric::new(RATE, "Operations per second", rate, Better::Higher)];
-    metrics.extend(Metric::percentiles());
-    for (id, title, unit, better) in [
-        ("bytes_per_second", "Throughput", Unit::BytesPerSecond, Better::Higher),
-        ("server_cpu", "Server's processor time per operation", Unit::Nanoseconds, Better::Lower),
-        ("memory_idle", "Memory at the start", Unit::Bytes, Better::Lower),
-        ("memory_peak", "Memory at the most", Unit::Bytes, Better::Lower),
-        ("memory_end", "Memory at the end", Unit::Bytes, Better::Lower),
-        ("cpu", "Processor time", Unit::Seconds, Better::Lower),
-        ("disk_fixed", "Disk used by the fixed objects", Unit::Bytes, Better::Lower),
-        ("disk_fixed_factor", "… per byte stored", Unit::Factor, Better::Lower),
-        ("disk_written", "Disk written", Unit::Bytes, Better::Lower),
-        ("disk_written_factor", "… per byte put", Unit::Factor, Better::Lower),
-    ] {
-        metrics.push(Metric::new(id, title, unit, better));
-    }
-    metrics
-}
-
-fn notes(report: &mut Report, options: &Options) {
-    report.setting("time of a row", format!("{:?} at each target in each round", options.time));
+fn notes(report: &mut Report, time: Duration, mode: PayloadMode) {
+    report.setting("time of a row", format!("{time:?} at each target in each round"));
     report.setting(
         "bodies",
-        match options.mode {
+        match mode {
             PayloadMode::Signed => "signed by their SHA-256",
             PayloadMode::Unsigned => "not signed",
             PayloadMode::Streaming => "in signed chunks of 64 KiB",

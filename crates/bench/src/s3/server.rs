@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::options::{Planned, Source};
+use super::options::Planned;
 use super::rival::{Rival, Site};
 use super::session::{Session, Stock};
 use crate::client::{Endpoint, PayloadMode};
@@ -41,9 +41,9 @@ impl Server {
         progress: &Progress,
     ) -> Server {
         progress.now(format!("starting {}", planned.name()));
-        let durability = match &planned.0 {
-            Source::Running { .. } => Durability::unknown("not started by the benchmark"),
-            Source::Started(rival) => Durability::new(rival.level, rival.durability),
+        let durability = match planned {
+            Planned::Running { .. } => Durability::unknown("not started by the benchmark"),
+            Planned::Started(rival) => Durability::new(rival.level, rival.durability),
         };
         let mut server = Server {
             target: Target::new(planned.name(), durability),
@@ -52,9 +52,9 @@ impl Server {
             process: None,
             directory: None,
         };
-        let endpoint = match &planned.0 {
-            Source::Running { endpoint, .. } => Ok(endpoint.clone()),
-            Source::Started(rival) => server.launch(rival, data).await,
+        let endpoint = match planned {
+            Planned::Running { endpoint, .. } => Ok(endpoint.clone()),
+            Planned::Started(rival) => server.launch(rival, data).await,
         };
         let ready = match endpoint {
             Ok(endpoint) => {

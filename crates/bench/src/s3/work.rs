@@ -5,9 +5,8 @@ use std::time::Duration;
 use super::api::path;
 use super::case::{Case, KeyShape, SCALE_BYTES, Work};
 use super::session::{BUCKET, Session, fixed_count, fixed_key, listing_bucket, metadata, new_key};
-use crate::client::payload::SEED;
 use crate::client::{Connection, Driven, Limit, Payloads, drive};
-use crate::random::next;
+use crate::random::{SEED, next};
 use crate::run::Failure;
 
 /// The time of a row in one round, if it can be repeated at will, and the objects that are made for a

@@ -6,8 +6,6 @@ use crate::random::next;
 
 /// Elements of a vector.
 pub const DIMENSION: usize = 768;
-/// The seed of a run.
-pub const SEED: u64 = 42;
 
 /// Groups of clustered vectors.
 const CLUSTERS: usize = 200;
@@ -91,6 +89,7 @@ impl Vectors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SEED;
 
     fn dot(a: &[f32], b: &[f32]) -> f32 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()

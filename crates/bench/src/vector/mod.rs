@@ -2,20 +2,20 @@
 //!
 //! Three parts share a report. [`slots`] measures files of vectors: ours and that of Chassis.
 //! [`search`] measures nearest neighbours: ours, an exact scan, and usearch. [`served`] measures S3
-//! Vectors through a server. The first two run in processes ([`task`], [`worker`]), so that rivals can
+//! Vectors through a server. The first two run in processes ([`task`] is their work), so that rivals can
 //! be programs of their own; [`rows`] lists the rows, [`roster`] the engines, and [`run`] puts it
 //! together. [`data`] makes the vectors.
 
 pub mod data;
 pub mod options;
-pub(crate) mod roster;
 pub mod rows;
 pub mod run;
 pub mod search;
-pub(crate) mod served;
 pub mod slots;
 pub mod task;
-pub mod worker;
+
+pub(crate) mod roster;
+pub(crate) mod served;
 
 pub use roster::run_own;
 

@@ -1,58 +1,69 @@
 //! The options of a run.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use super::roster::{CHASSIS, ENGINES, EXACT, Entry, LITEIO};
 use super::rows::Sizes;
 use crate::error::BenchError;
-use crate::s3::options::{Planned, check_pace};
+use crate::run::{RowTime, RunOptions};
+use crate::s3::options::Planned;
 
 /// The options of a run.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The engines beside those that need no building and Chassis, by name or family, or "all".
-    pub engines: Vec<String>,
-    /// The servers of S3 Vectors.
-    pub servers: Vec<Planned>,
-    /// The target that others are compared with; by default Chassis if it is measured, else the exact
-    /// scan.
-    pub baseline: Option<String>,
-    /// A checkout of Chassis.
+    /// A checkout of Chassis, which is in no registry: it is built and measured in the same run.
+    #[arg(long, value_name = "PATH", env = "LITEIO_BENCH_CHASSIS")]
     pub chassis: Option<PathBuf>,
-    /// The amounts of a run.
-    pub sizes: Sizes,
-    /// Only rows whose name or group contains one of these; all if it is empty.
-    pub filters: Vec<String>,
-    /// The number of rounds.
-    pub rounds: usize,
-    /// The time of a row for a target in a round.
-    pub time: Duration,
-    /// The seed of the data.
-    pub seed: u64,
-    /// The directory below which files are meanwhile.
-    pub data: PathBuf,
-    /// That of files in memory; `None` if there is no such place.
-    pub memory: Option<PathBuf>,
-    /// This program: it has our own engines.
-    pub own_program: PathBuf,
-    /// The sources of the rivals.
-    pub rivals: PathBuf,
+    /// Measure this too: plain, the floor under files; usearch, a search, which is built first; or
+    /// "all". Repeatable.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub rival: Vec<String>,
+    /// Servers of S3 Vectors that run already, instead of LiteIO.
+    #[arg(long, hide = true)]
+    pub target: Vec<String>,
+    /// Compare with this target [default: chassis if it is measured, else exact].
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// A directory in memory.
+    #[arg(long, hide = true, default_value = "/dev/shm")]
+    pub memory: PathBuf,
+    /// The time of a row.
+    #[command(flatten)]
+    pub time: RowTime,
+    /// Other amounts.
+    #[arg(skip)]
+    pub sizes: Option<Sizes>,
+    /// Those of every benchmark.
+    #[command(flatten)]
+    pub run: RunOptions,
 }
 
 impl Options {
-    /// Checks all options, and finds the engines.
-    pub(crate) fn entries(&self) -> Result<Vec<&'static Entry>, BenchError> {
-        let entries = entries(&self.engines)?;
+    /// The amounts of the run.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let usual = || if self.run.quick { Sizes::quick() } else { Sizes::full() };
+        self.sizes.clone().unwrap_or_else(usual)
+    }
+
+    /// The directory of files in memory; `None` if there is no such place.
+    pub(crate) fn memory(&self) -> Option<&Path> {
+        Some(self.memory.as_path()).filter(|memory| memory.is_dir())
+    }
+
+    /// The engines and servers that are measured.
+    pub(crate) fn targets(&self) -> Result<(Vec<&'static Entry>, Vec<Planned>), BenchError> {
+        let entries = entries(&self.rival)?;
+        let servers = Planned::running_or_liteio(&self.target)?;
         if let Some(baseline) = &self.baseline
             && !entries.iter().any(|entry| entry.name == baseline)
-            && !self.servers.iter().any(|server| server.name() == baseline)
+            && !servers.iter().any(|server| server.name() == baseline)
         {
             let reason = format!("--baseline {baseline}: nobody has this name");
             return Err(BenchError::Usage(reason));
         }
-        check_pace(self.rounds, self.time)?;
-        Ok(entries)
+        Ok((entries, servers))
     }
 }
 

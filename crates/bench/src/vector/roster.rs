@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::rows::{Kind, Place};
-use super::search::{ExactScan, LiteIoSearch};
-use super::slots::{LiteIoSlots, PlainFile};
-use super::worker::{self, Candidate};
-use super::{search, slots};
+use super::rows::{Kind, Place, SLOT_PHASES};
+use super::search::{self, LiteIoSearch};
+use super::slots::{self, LiteIoSlots, PlainFile};
+use super::task::{Exercise, Work};
 use crate::process::Launch;
 use crate::report::{Durability, Level, Published};
 use crate::run::Job;
-use crate::worker::build::{built_place, cargo_build, cargo_build_written};
+use crate::worker::build::{built_place, cargo_build, rival_build};
+use crate::worker::{self, Candidate, own_version};
 
 /// An engine that can be measured.
 #[derive(Clone, Copy, Debug)]
@@ -112,20 +112,22 @@ const fn entry(
 }
 
 /// The engines that are in this program.
-pub(crate) const OWN: [Candidate; 3] = [
+pub(crate) const OWN: [Candidate<Exercise>; 3] = [
     Candidate {
         name: LITEIO,
-        version,
-        slots: Some(slots::work::run::<LiteIoSlots>),
-        search: Some(search::work::run::<LiteIoSearch>),
+        version: own_version,
+        measure: |task| match task.work.work {
+            Work::Slots { .. } => slots::work::run::<LiteIoSlots>(task),
+            Work::Search { .. } => search::work::run::<LiteIoSearch<false>>(task),
+        },
     },
-    Candidate { name: PLAIN, version, slots: Some(slots::work::run::<PlainFile>), search: None },
-    Candidate { name: EXACT, version, slots: None, search: Some(search::work::run::<ExactScan>) },
+    Candidate { name: PLAIN, version: own_version, measure: slots::work::run::<PlainFile> },
+    Candidate {
+        name: EXACT,
+        version: own_version,
+        measure: search::work::run::<LiteIoSearch<true>>,
+    },
 ];
-
-fn version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
-}
 
 /// Does a task with the engine of this program that it names, and prints the outcome.
 ///
@@ -153,11 +155,10 @@ impl Entry {
     /// The figure that was published for a phase of a job.
     pub(crate) fn published(&self, job: &Job<Kind>, phase: &str) -> Option<Published> {
         let Kind::Slots(place) = job.work else { return None };
-        let (_, disk, memory) =
-            PUBLISHED.iter().find(|(id, ..)| *id == phase && self.name == CHASSIS)?;
+        let phase = SLOT_PHASES.iter().find(|it| it.id == phase && self.name == CHASSIS)?;
         let (value, file_system) = match place {
-            Place::Disk => (*disk, "ext4"),
-            Place::Memory => ((*memory)?, "tmpfs"),
+            Place::Disk => (phase.published.0, "ext4"),
+            Place::Memory => (phase.published.1?, "tmpfs"),
         };
         Some(Published { value, source: format!("{SOURCE}, {file_system}") })
     }
@@ -166,37 +167,17 @@ impl Entry {
     pub(super) fn program(
         &self,
         own: &Launch,
-        sources: &Path,
+        rivals: &Path,
         chassis: Option<&Path>,
     ) -> Result<Launch, String> {
+        let built = built_place(own);
         match self.home {
             Home::Own => Ok(own.clone()),
-            Home::Rust => {
-                let target = built_place(own).join(WORKSPACE);
-                cargo_build(&sources.join(WORKSPACE), "usearch", "vector-usearch", &target)
-            }
-            Home::Chassis => {
-                let checkout = chassis.ok_or(NOT_GIVEN)?;
-                build_chassis(sources, checkout, &built_place(own))
-            }
+            Home::Rust => rival_build(rivals, WORKSPACE, ("usearch", "vector-usearch"), &built),
+            Home::Chassis => build_chassis(rivals, chassis.ok_or(NOT_GIVEN)?, &built),
         }
     }
 }
-
-/// Medians in nanoseconds by phase, on ext4 and on tmpfs.
-const PUBLISHED: [(&str, f64, Option<f64>); 11] = [
-    ("raw_insert", 144e3, Some(12.1e3)),
-    ("insert_commit", 259e3, Some(13.1e3)),
-    ("batch_10", 1.66e6, None),
-    ("batch_100", 13.8e6, None),
-    ("batch_1000", 158e6, None),
-    ("hot_copied", 54.8, None),
-    ("hot_borrowed", 7.5, None),
-    ("cold_read", 25.6e3, None),
-    ("sequential_copied", 67e3, None),
-    ("sequential_borrowed", 3.28e3, None),
-    ("growth", 149e6, Some(12.2e6)),
-];
 
 /// Writes a package that uses the checkout, and builds it. Nothing of it is kept here: Chassis is in no
 /// registry.
@@ -215,7 +196,7 @@ fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Launch
     // The dependencies of the other rivals need no second build; Cargo adds those that are missing.
     let lock = sources.join(WORKSPACE).join("Cargo.lock");
     fs::copy(lock, place.join("Cargo.lock")).map_err(failed)?;
-    cargo_build_written(&place, "vector-chassis", &built.join(WORKSPACE))
+    cargo_build(&place, &[], "vector-chassis", &built.join(WORKSPACE))
 }
 
 /// The package in a checkout: below it, or below a folder of it.

@@ -1,15 +1,11 @@
 //! The jobs, each in a process of its own, and the rows that they fill.
 
 use super::data::Distribution;
-use super::search::phase::SearchPhase;
-use super::search::work::{MEMORY_MAPPED, MEMORY_OWN, RECALL};
-use super::slots::phase::SlotPhase;
-use crate::report::{Better, Metric, Unit};
+use super::search::{BUILD, TOPS};
+use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::{Job, RATE, RowFilter, RowPlan, TIME};
-
-/// The metric of rows that count vectors.
-pub(crate) const VECTORS: &str = "vectors_per_second";
+use crate::run::metrics::{MEMORY_MAPPED, MEMORY_OWN, RATE, RECALL, TIME};
+use crate::run::{Job, RowFilter, RowPlan};
 
 /// The amounts of a run.
 #[derive(Clone, Debug)]
@@ -30,7 +26,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// All there is.
-    pub fn full() -> Sizes {
+    pub(crate) fn full() -> Sizes {
         Sizes {
             file_vectors: 20_000,
             cold_vectors: 10_000,
@@ -42,7 +38,7 @@ impl Sizes {
     }
 
     /// Less, for some minutes.
-    pub fn quick() -> Sizes {
+    pub(crate) fn quick() -> Sizes {
         Sizes { searched: vec![20_000], put_requests: 20, ..Sizes::full() }
     }
 }
@@ -65,18 +61,54 @@ pub(crate) enum Kind {
     Search { distribution: Distribution, vectors: u32 },
 }
 
-/// The phases of files that the rows of a job need.
-pub(crate) fn slot_phases(job: &Job<Kind>) -> Vec<SlotPhase> {
-    SlotPhase::ALL.into_iter().filter(|phase| needs(job, &phase.id())).collect()
+/// A phase of files of vectors.
+pub(crate) struct SlotPhase {
+    /// Its identifier in an outcome.
+    pub(crate) id: &'static str,
+    title: &'static str,
+    /// The meaning of the time.
+    note: &'static str,
+    /// Published medians of Chassis in nanoseconds, on ext4 and on tmpfs.
+    pub(crate) published: (f64, Option<f64>),
 }
 
-/// The phases of searching that the rows of a job need.
-pub(crate) fn search_phases(job: &Job<Kind>) -> Vec<SearchPhase> {
-    SearchPhase::ALL.into_iter().filter(|phase| needs(job, &phase.id())).collect()
-}
+/// All of them, in the order of reports.
+pub(crate) const SLOT_PHASES: [SlotPhase; 11] = [
+    slot(
+        ("raw_insert", "Raw insert"),
+        "per vector; no commit, so nothing of it is durable yet",
+        (144e3, Some(12.1e3)),
+    ),
+    slot(("insert_commit", "Insert with commit"), "one vector, durable", (259e3, Some(13.1e3))),
+    slot(("batch_10", "Batch of 10 with commit"), BATCH, (1.66e6, None)),
+    slot(("batch_100", "Batch of 100 with commit"), BATCH, (13.8e6, None)),
+    slot(("batch_1000", "Batch of 1,000 with commit"), BATCH, (158e6, None)),
+    slot(("hot_copied", "Hot read, copied"), HOT, (54.8, None)),
+    slot(("hot_borrowed", "Hot read, borrowed"), HOT, (7.5, None)),
+    slot(
+        ("cold_read", "Cold read"),
+        "open the file, copy one vector, close; the page cache has the file",
+        (25.6e3, None),
+    ),
+    slot(("sequential_copied", "Sequential read of 1,000, copied"), SEQUENTIAL, (67e3, None)),
+    slot(("sequential_borrowed", "Sequential read of 1,000, borrowed"), SEQUENTIAL, (3.28e3, None)),
+    slot(
+        ("growth", "Growth from empty to 1,000"),
+        "make the file, append 1,000 one by one, one commit",
+        (149e6, Some(12.2e6)),
+    ),
+];
 
-fn needs(job: &Job<Kind>, phase: &str) -> bool {
-    job.rows.iter().any(|row| row.phase == phase)
+const BATCH: &str = "the whole batch, durable";
+const HOT: &str = "the same vector again and again";
+const SEQUENTIAL: &str = "all 1,000 together";
+
+const fn slot(
+    (id, title): (&'static str, &'static str),
+    note: &'static str,
+    published: (f64, Option<f64>),
+) -> SlotPhase {
+    SlotPhase { id, title, note, published }
 }
 
 /// All jobs that fill a row that the filter lets through, with those rows only. Without `memory` there
@@ -99,11 +131,10 @@ fn slots(place: Place) -> Job<Kind> {
         Place::Disk => ("Files of vectors, on the disk", "disk"),
         Place::Memory => ("Files of vectors, on tmpfs", "tmpfs"),
     };
-    let row = |phase: SlotPhase| {
-        let name = format!("{}, {shown}", phase.title());
-        RowPlan::new(group, name, phase.id(), TIME).note(phase.note())
+    let row = |phase: &SlotPhase| {
+        RowPlan::new(group, format!("{}, {shown}", phase.title), phase.id, TIME).note(phase.note)
     };
-    Job::new(Kind::Slots(place), SlotPhase::ALL.into_iter().map(row).collect())
+    Job::new(Kind::Slots(place), SLOT_PHASES.iter().map(row).collect())
 }
 
 fn search(distribution: Distribution, vectors: u32) -> Job<Kind> {
@@ -113,27 +144,18 @@ fn search(distribution: Distribution, vectors: u32) -> Job<Kind> {
         Distribution::Hard => "hard",
     };
     let group = format!("Search, {shown} {word} vectors");
-    let mut rows = Vec::new();
-    for phase in SearchPhase::ALL {
-        let name = |title: &str| format!("{title}, {shown} {word}");
-        let row =
-            |title: &str, metric| RowPlan::new(group.as_str(), name(title), phase.id(), metric);
-        match phase {
-            SearchPhase::Build => {
-                rows.push(row("Build", TIME).note("per vector, until it can be searched"));
-            }
-            SearchPhase::Top { neighbours, threads: 1, every: 1 } => {
-                rows.push(row(&phase.title(), RATE));
-                rows.push(
-                    row(&format!("Recall@{neighbours}"), RECALL)
-                        .note("the share of the exact neighbours that were found"),
-                );
-            }
-            SearchPhase::Top { every, .. } if every > 1 => {
-                let note = "the share of vectors that the filter lets through; one thread";
-                rows.push(row(&phase.title(), RATE).note(note));
-            }
-            SearchPhase::Top { .. } => rows.push(row(&phase.title(), RATE)),
+    let row = |title: &str, phase: &str, metric| {
+        RowPlan::new(group.as_str(), format!("{title}, {shown} {word}"), phase, metric)
+    };
+    let note = "per vector, until it can be searched";
+    let mut rows = vec![row("Build", BUILD, TIME).note(note)];
+    for top in TOPS {
+        let rate = row(&top.title(), &top.id(), RATE);
+        let filtered = "the share of vectors that the filter lets through; one thread";
+        rows.push(if top.every > 1 { rate.note(filtered) } else { rate });
+        if top.threads == 1 && top.every == 1 {
+            let recall = row(&format!("Recall@{}", top.neighbours), &top.id(), RECALL);
+            rows.push(recall.note("the share of the exact neighbours that were found"));
         }
     }
     Job::new(Kind::Search { distribution, vectors }, rows)
@@ -150,32 +172,10 @@ pub(super) fn shows(row: &RowPlan, id: &str) -> bool {
     }
 }
 
-/// The metrics of rows and of targets.
-pub(crate) fn metrics() -> Vec<Metric> {
-    let mut metrics = vec![
-        Metric::new(TIME, "Time", Unit::Nanoseconds, Better::Lower),
-        Metric::new(RATE, "Operations per second", Unit::OperationsPerSecond, Better::Higher),
-        Metric::new(VECTORS, "Vectors per second", Unit::OperationsPerSecond, Better::Higher),
-        Metric::new(RECALL, "Recall", Unit::Share, Better::Higher),
-    ];
-    metrics.extend(Metric::percentiles());
-    for (id, title, unit) in [
-        (MEMORY_OWN, "Memory of its own", Unit::Bytes),
-        (MEMORY_MAPPED, "Mapped pages of files", Unit::Bytes),
-        ("server_cpu", "Server's processor time per request", Unit::Nanoseconds),
-        ("memory_idle", "Memory at the start", Unit::Bytes),
-        ("memory_peak", "Memory at the most", Unit::Bytes),
-        ("cpu", "Processor time", Unit::Seconds),
-        ("disk_written", "Disk written", Unit::Bytes),
-    ] {
-        metrics.push(Metric::new(id, title, unit, Better::Lower));
-    }
-    metrics
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::metrics::metrics;
     use std::collections::BTreeSet;
 
     #[test]
@@ -194,9 +194,8 @@ mod tests {
     fn a_job_does_only_what_its_rows_need() {
         let filter = RowFilter::new(&["cold read".to_owned(), "recall@10,".to_owned()]);
         let jobs = jobs(&Sizes::quick(), &filter, false);
-        assert_eq!(jobs.len(), 3, "one of files, two of searching");
-        assert_eq!(slot_phases(&jobs[0]), [SlotPhase::ColdRead]);
-        let top = SearchPhase::Top { neighbours: 10, threads: 1, every: 1 };
-        assert_eq!(search_phases(&jobs[1]), [top]);
+        let phases: Vec<Vec<String>> = jobs.iter().map(Job::phases).collect();
+        let top = "top_10_threads_1_every_1";
+        assert_eq!(phases, [["cold_read"], [top], [top]], "one of files, two of searching");
     }
 }

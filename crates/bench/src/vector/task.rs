@@ -1,24 +1,14 @@
-//! The task of a process: one JSON object in its last argument. Its answer is an
-//! [`Outcome`](crate::worker::Outcome).
+//! The work of the process of an engine.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::search::phase::SearchPhase;
-use super::slots::phase::SlotPhase;
-
-/// One thing to do in a process of its own.
+/// Some work, and the phases of it that are measured.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Task {
-    /// The engine's name; a program may have several.
-    pub engine: String,
-    /// The directory of its files. It exists, and is empty.
-    pub directory: PathBuf,
-    /// The seed of the data.
-    pub seed: u64,
-    /// The time of each phase.
-    pub milliseconds: u64,
+pub struct Exercise {
+    /// Identifiers of the phases.
+    pub phases: Vec<String>,
     /// The work.
     pub work: Work,
 }
@@ -33,14 +23,10 @@ pub enum Work {
         file_vectors: u32,
         /// Vectors in the file that is opened anew for each cold read.
         cold_vectors: u32,
-        /// The phases to measure.
-        phases: Vec<SlotPhase>,
     },
     /// Search.
     Search {
-        /// Stored vectors, queries and answers.
+        /// The vectors, queries and answers.
         questions: PathBuf,
-        /// The phases to measure.
-        phases: Vec<SearchPhase>,
     },
 }

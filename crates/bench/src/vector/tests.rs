@@ -4,48 +4,51 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::data::{DIMENSION, Distribution, SEED};
-use super::roster::{EXACT, OWN};
-use super::search::engine::SearchEngine;
-use super::search::phase::SearchPhase;
+use super::data::{DIMENSION, Distribution};
+use super::roster::{EXACT, OWN, PLAIN};
+use super::rows::SLOT_PHASES;
 use super::search::questions::{Near, Questions};
-use super::search::work::RECALL;
-use super::search::{self, ExactScan};
-use super::slots;
-use super::slots::engine::{SlotEngine, SlotReader};
-use super::slots::phase::SlotPhase;
-use super::task::{Task, Work};
-use super::worker::Measure;
-use crate::worker::{Failure, Phase};
+use super::search::{self, LiteIoSearch, SearchEngine, TOPS};
+use super::slots::{self, SlotEngine, SlotReader};
+use super::task::{Exercise, Work};
+use crate::random::SEED;
+use crate::run::metrics::RECALL;
+use crate::worker::{Failure, Phase, Task};
 
-fn task(directory: &Path, work: Work) -> Task {
-    let engine = "any".to_owned();
-    Task { engine, directory: directory.to_owned(), seed: SEED, milliseconds: 1, work }
+type Measure = fn(&Task<Exercise>) -> Result<Vec<Phase>, Failure>;
+
+fn done(measure: Measure, directory: &Path, phases: Vec<String>, work: Work) -> Vec<Phase> {
+    let task = Task {
+        engine: "any".to_owned(),
+        directory: directory.to_owned(),
+        seed: SEED,
+        seconds_max: 0.001,
+        work: Exercise { phases, work },
+    };
+    measure(&task).expect("the work goes on")
 }
 
 fn measure_files(measure: Measure) -> Vec<Phase> {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let phases = SlotPhase::ALL.to_vec();
-    let work = Work::Slots { file_vectors: 2_000, cold_vectors: 1_500, phases };
-    measure(&task(directory.path(), work)).expect("the work goes on")
+    let phases = SLOT_PHASES.iter().map(|phase| phase.id.to_owned()).collect();
+    let work = Work::Slots { file_vectors: 2_000, cold_vectors: 1_500 };
+    done(measure, directory.path(), phases, work)
 }
 
 fn measure_search(measure: Measure, distribution: Distribution, vectors: u32) -> Vec<Phase> {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let questions = Questions::make(directory.path(), distribution, SEED, vectors, 10)
-        .expect("the questions can be written");
-    let folder = directory.path().join("engine");
+    let (folder, questions) = (directory.path().join("engine"), directory.path().join("q.json"));
     std::fs::create_dir(&folder).expect("a folder can be made");
-    let work = Work::Search { questions, phases: SearchPhase::ALL.to_vec() };
-    measure(&task(&folder, work)).expect("the work goes on")
+    Questions::new(distribution, vectors, 10).save(&questions).expect("it can be written");
+    let phases = TOPS.iter().map(|top| top.id()).collect();
+    done(measure, &folder, phases, Work::Search { questions })
 }
 
 #[test]
 fn our_files_do_all_work_without_an_error() {
-    for candidate in OWN {
-        let Some(measure) = candidate.slots else { continue };
-        let phases = measure_files(measure);
-        assert_eq!(phases.len(), SlotPhase::ALL.len());
+    for candidate in OWN.into_iter().filter(|candidate| candidate.name != EXACT) {
+        let phases = measure_files(candidate.measure);
+        assert_eq!(phases.len(), SLOT_PHASES.len());
         for phase in phases {
             let about = format!("{}: {phase:?}", candidate.name);
             assert_eq!(phase.errors, 0, "{about}");
@@ -56,11 +59,10 @@ fn our_files_do_all_work_without_an_error() {
 
 #[test]
 fn our_searches_find_the_exact_neighbours() {
-    for candidate in OWN {
-        let Some(measure) = candidate.search else { continue };
+    for candidate in OWN.into_iter().filter(|candidate| candidate.name != PLAIN) {
         for distribution in [Distribution::Clustered, Distribution::Hard] {
-            let phases = measure_search(measure, distribution, 2_500);
-            assert_eq!(phases.len(), SearchPhase::ALL.len());
+            let phases = measure_search(candidate.measure, distribution, 2_500);
+            assert_eq!(phases.len(), TOPS.len() + 1);
             for phase in &phases {
                 let about = format!("{} {distribution:?}: {phase:?}", candidate.name);
                 assert_eq!(phase.errors, 0, "{about}");
@@ -75,7 +77,7 @@ fn our_searches_find_the_exact_neighbours() {
 
 #[test]
 fn fewer_vectors_than_are_wanted_are_all_found() {
-    let phases = measure_search(search::work::run::<ExactScan>, Distribution::Hard, 60);
+    let phases = measure_search(search::work::run::<LiteIoSearch<true>>, Distribution::Hard, 60);
     assert!(phases.iter().all(|phase| phase.errors == 0), "{phases:?}");
 }
 

@@ -6,34 +6,13 @@ use std::process::{Command, Stdio};
 
 use crate::process::{Launch, find_program};
 
-/// The sources of the rivals.
-pub const RIVALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/rivals");
-
 /// The directory beside this program where rivals are built.
 pub(crate) fn built_place(own: &Launch) -> PathBuf {
     own.program.parent().unwrap_or(Path::new(".")).join("rivals")
 }
 
-/// Builds one program of a Cargo workspace. Its lock file is used as it is: a build changes no source.
+/// Builds one program of a Cargo workspace.
 pub(crate) fn cargo_build(
-    sources: &Path,
-    feature: &str,
-    binary: &str,
-    target: &Path,
-) -> Result<Launch, String> {
-    cargo(sources, &["--locked", "--no-default-features", "--features", feature], binary, target)
-}
-
-/// Builds one program of a Cargo workspace that the benchmark has written.
-pub(crate) fn cargo_build_written(
-    sources: &Path,
-    binary: &str,
-    target: &Path,
-) -> Result<Launch, String> {
-    cargo(sources, &[], binary, target)
-}
-
-fn cargo(
     sources: &Path,
     arguments: &[&str],
     binary: &str,
@@ -43,6 +22,18 @@ fn cargo(
     cargo.args(["build", "--release"]).args(arguments);
     cargo.args(["--bin", binary, "--target-dir"]).arg(target);
     build(cargo, sources, target.join("release").join(binary))
+}
+
+/// Builds one program of a workspace of rivals, which is a feature of its own. The lock file is used as
+/// it is: a build changes no source.
+pub(crate) fn rival_build(
+    rivals: &Path,
+    workspace: &str,
+    (feature, binary): (&str, &str),
+    built: &Path,
+) -> Result<Launch, String> {
+    let arguments = ["--locked", "--no-default-features", "--features", feature];
+    cargo_build(&rivals.join(workspace), &arguments, binary, &built.join(workspace))
 }
 
 /// Builds the program in a folder of a Go module.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::Task;
 use crate::process::{Launch, Process};
+use crate::random::SEED;
 use crate::report::{Durability, Target};
-use crate::run::{Job, Outcome, interruption};
+use crate::run::{Bench, Job, Outcome, interruption};
 
 /// Pause between two looks at the number of acknowledged puts, or at a process.
 const GLANCE: Duration = Duration::from_millis(1);
@@ -21,8 +23,26 @@ pub(crate) struct Contestant {
     /// Processor time of its processes that have ended.
     pub(crate) cpu: Duration,
     program: Option<Launch>,
+    pace: Pace,
+    log: PathBuf,
     /// Jobs that failed once would fail again, after as long a time.
     given_up: BTreeSet<String>,
+}
+
+/// The time of a phase, and that of a whole process, which also prepares and checks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    pub(crate) phase: Duration,
+    pub(crate) process: Duration,
+}
+
+/// A contestant in the directory that it has for a job.
+pub(crate) struct Site<'a> {
+    program: &'a Launch,
+    engine: &'a str,
+    directory: &'a Path,
+    pace: Pace,
+    log: &'a Path,
 }
 
 /// The end of a process.
@@ -32,16 +52,29 @@ pub(crate) struct Ended {
 }
 
 impl Contestant {
-    /// An engine whose program is there, or is not for a reason.
+    /// An engine whose program is built now; it is absent if that fails.
     pub(crate) fn new(
+        bench: &Bench,
         name: &str,
         durability: Durability,
-        program: Result<Launch, String>,
+        pace: Pace,
+        program: impl FnOnce() -> Result<Launch, String>,
     ) -> Contestant {
+        bench.progress.now(format!("building {name}"));
+        let program = program();
         let mut target = Target::new(name, durability);
-        target.absent = program.as_ref().err().cloned();
-        let program = program.ok();
-        Contestant { target, cpu: Duration::ZERO, program, given_up: BTreeSet::new() }
+        if let Err(reason) = &program {
+            bench.progress.line(&format!("{name}: {reason}"));
+            target.absent = Some(reason.clone());
+        }
+        Contestant {
+            target,
+            cpu: Duration::ZERO,
+            program: program.ok(),
+            pace,
+            log: bench.data().join(format!("{name}.log")),
+            given_up: BTreeSet::new(),
+        }
     }
 
     /// Lets the program do a job in a directory of its own below `place`.
@@ -49,19 +82,20 @@ impl Contestant {
         &mut self,
         job: &Job<W>,
         place: &Path,
-        work: impl AsyncFnOnce(&Launch, &Path) -> Ended,
+        work: impl AsyncFnOnce(Site<'_>) -> Ended,
     ) -> Option<Outcome> {
         let program = self.program.as_ref()?;
         let name = &job.rows[0].name;
         if self.given_up.contains(name) {
             return None;
         }
-        let directory = place.join(&self.target.name);
-        let ended = match fs::create_dir(&directory) {
-            Ok(()) => work(program, &directory).await,
+        let directory = &place.join(&self.target.name);
+        let (engine, pace, log) = (&self.target.name, self.pace, &self.log);
+        let ended = match fs::create_dir(directory) {
+            Ok(()) => work(Site { program, engine, directory, pace, log }).await,
             Err(error) => Ended::failed(format!("{}: {error}", directory.display())),
         };
-        let _ = fs::remove_dir_all(&directory);
+        let _ = fs::remove_dir_all(directory);
         self.cpu += ended.cpu;
         let outcome = ended.outcome.unwrap_or_else(Outcome::failed);
         if !outcome.version.is_empty() {
@@ -82,63 +116,61 @@ impl Ended {
     }
 }
 
-/// Lets a program do a task, its last argument.
-pub(crate) async fn ask(
-    program: &Launch,
-    task: &impl Serialize,
-    log: &Path,
-    time_max: Duration,
-) -> Ended {
-    let process = match start(program, task, log) {
-        Ok(process) => process,
-        Err(reason) => return Ended::failed(reason),
-    };
-    let begin = Instant::now();
-    let is_done = wait(&process, || begin.elapsed() >= time_max).await;
-    let cpu = process.usage().cpu;
-    let outcome = if is_done {
-        answer(process)
-    } else {
-        Err(format!("it was not done after {} s", begin.elapsed().as_secs()))
-    };
-    Ended { outcome, cpu }
-}
-
-/// Lets a program put until `acknowledged` names at least `puts`, and kills it in the middle of it.
-/// Returns the number of puts that had returned, and the processor time.
-pub(crate) async fn kill_after(
-    program: &Launch,
-    task: &impl Serialize,
-    log: &Path,
-    acknowledged: &Path,
-    puts: u64,
-    time_max: Duration,
-) -> (Result<u64, String>, Duration) {
-    let process = match start(program, task, log) {
-        Ok(process) => process,
-        Err(reason) => return (Err(reason), Duration::ZERO),
-    };
-    let begin = Instant::now();
-    let enough = || count(acknowledged) >= puts || begin.elapsed() > time_max;
-    let has_ended = wait(&process, enough).await;
-    let cpu = process.usage().cpu;
-    if has_ended {
-        let failure = answer(process).map(|outcome| outcome.failure.unwrap_or_default());
-        return (Err(failure.unwrap_or_else(|reason| reason)), cpu);
+impl Site<'_> {
+    /// Lets the program do some work in a process of its own.
+    pub(crate) async fn ask(&self, work: &impl Serialize) -> Ended {
+        let process = match self.start(work) {
+            Ok(process) => process,
+            Err(reason) => return Ended::failed(reason),
+        };
+        let begin = Instant::now();
+        let is_done = wait(&process, || begin.elapsed() >= self.pace.process).await;
+        let cpu = process.usage().cpu;
+        let late = || format!("it was not done after {} s", begin.elapsed().as_secs());
+        Ended { outcome: if is_done { answer(process) } else { Err(late()) }, cpu }
     }
-    drop(process);
-    // Read when it is dead: until then there were more. A slow engine is judged by what it has done.
-    match count(acknowledged) {
-        0 => (Err("it acknowledged nothing".to_owned()), cpu),
-        puts => (Ok(puts), cpu),
-    }
-}
 
-fn start(program: &Launch, task: &impl Serialize, log: &Path) -> Result<Process, String> {
-    let task = serde_json::to_string(task).map_err(|error| error.to_string())?;
-    let directory = log.parent().unwrap_or(Path::new("."));
-    let started = program.clone().arguments([task]).start(directory, log);
-    started.map_err(|error| format!("it cannot be started: {error}"))
+    /// Lets the program put until the file `acknowledged` names at least `puts`, and kills it in the
+    /// middle of it. Returns the number of puts that had returned, and the processor time.
+    pub(crate) async fn kill_after(
+        &self,
+        work: &impl Serialize,
+        acknowledged: &str,
+        puts: u64,
+    ) -> Result<(u64, Duration), Ended> {
+        let acknowledged = self.log.with_file_name(acknowledged);
+        let _ = fs::remove_file(&acknowledged);
+        let process = self.start(work).map_err(Ended::failed)?;
+        let begin = Instant::now();
+        let enough = || count(&acknowledged) >= puts || begin.elapsed() > self.pace.process;
+        let has_ended = wait(&process, enough).await;
+        let cpu = process.usage().cpu;
+        if has_ended {
+            let failure = answer(process).map(|outcome| outcome.failure.unwrap_or_default());
+            return Err(Ended { outcome: Err(failure.unwrap_or_else(|reason| reason)), cpu });
+        }
+        drop(process);
+        // Read when it is dead: until then there were more. A slow engine is judged by what it has done.
+        match count(&acknowledged) {
+            0 => Err(Ended { outcome: Err("it acknowledged nothing".to_owned()), cpu }),
+            puts => Ok((puts, cpu)),
+        }
+    }
+
+    /// Starts a process in the directory of its log.
+    fn start(&self, work: &impl Serialize) -> Result<Process, String> {
+        let task = Task {
+            engine: self.engine.to_owned(),
+            directory: self.directory.to_owned(),
+            seed: SEED,
+            seconds_max: self.pace.phase.as_secs_f64(),
+            work,
+        };
+        let task = serde_json::to_string(&task).map_err(|error| error.to_string())?;
+        let directory = self.log.parent().unwrap_or(Path::new("."));
+        let started = self.program.clone().arguments([task]).start(directory, self.log);
+        started.map_err(|error| format!("it cannot be started: {error}"))
+    }
 }
 
 /// Waits until the process ends (true), or the wait `is_over` or interrupted.

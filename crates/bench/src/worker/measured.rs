@@ -1,14 +1,18 @@
 //! A phase while it is measured.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Failure, Phase};
 use crate::counting_allocator::Allocations;
 use crate::process::usage::of_this_process;
+use crate::samples::Samples;
 
 /// A phase that is going on: operations and what they have used.
 pub(crate) struct Measured {
     pub(crate) phase: Phase,
+    samples: Samples,
     allocations: Allocations,
     written_before: u64,
     stopped: bool,
@@ -18,6 +22,7 @@ impl Measured {
     pub(crate) fn begin(id: &str) -> Measured {
         Measured {
             phase: Phase::new(id),
+            samples: Samples::new(),
             allocations: Allocations::default(),
             written_before: of_this_process().disk_written_bytes,
             stopped: false,
@@ -38,8 +43,51 @@ impl Measured {
         Ok(elapsed)
     }
 
-    /// Adds operations that took `time`, and what was allocated since `before`.
-    pub(crate) fn add(&mut self, operations: u64, time: Duration, before: Allocations) {
+    /// Like [`Measured::time`]; the time of these operations counts in the percentiles.
+    pub(crate) fn sample(
+        &mut self,
+        operations: usize,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let time = self.time(operations, work)?;
+        self.samples.record(time);
+        Ok(())
+    }
+
+    /// Lets threads do operations, numbered over all threads, until one `is_over` that would begin after
+    /// so long. An operation returns the time that counts in the percentiles.
+    pub(crate) fn threads(
+        &mut self,
+        threads: u64,
+        is_over: impl Fn(u64, Duration) -> bool + Sync,
+        operation: impl Fn(u64) -> Result<Duration, Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let next = AtomicU64::new(0);
+        let (allocations, begin) = (Allocations::now(), Instant::now());
+        let work = || {
+            let mut samples = Samples::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if is_over(number, begin.elapsed()) {
+                    return Ok::<Samples, Failure>(samples);
+                }
+                samples.record(operation(number)?);
+            }
+        };
+        let parts: Vec<Result<Samples, Failure>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let panicked = |_| Err("a thread has panicked".into());
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+        });
+        let elapsed = begin.elapsed();
+        for part in parts {
+            self.samples.merge(part?);
+        }
+        self.add(self.samples.len() as u64, elapsed, allocations);
+        Ok(())
+    }
+
+    fn add(&mut self, operations: u64, time: Duration, before: Allocations) {
         let now = Allocations::now();
         self.allocations.count += now.count - before.count;
         self.allocations.bytes += now.bytes - before.bytes;
@@ -68,6 +116,7 @@ impl Measured {
 
     pub(crate) fn end(mut self) -> Phase {
         self.stop();
+        self.phase.percentiles(self.samples);
         self.phase
     }
 }

@@ -1,27 +1,19 @@
 //! A tiny run of the limits, with a server of this process.
 
-use std::time::Duration;
-
 use liteio::Server;
 use liteio_bench::limits::run::{Options, run};
-use liteio_bench::s3::options::Planned;
+
+use crate::setup::{options, with_servers};
 
 #[test]
 fn the_machine_is_measured_beside_a_server() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    let server = runtime.block_on(Server::builder().memory().spawn()).expect("it starts");
-    let target = format!("served=http://{},liteio,liteio123", server.address());
-    let report = run(&Options {
-        servers: vec![Planned::running(&target).expect("it is fine")],
-        quick: true,
-        filters: ["10 MB", "1 KB, 1 client", "stat"].map(str::to_owned).to_vec(),
-        rounds: 2,
-        time: Duration::from_millis(1),
-        data: directory.path().to_owned(),
-    })
-    .expect("the run succeeds");
-    runtime.block_on(server.stop());
+    let report = with_servers(vec![("served", Server::builder().memory())], |targets| {
+        let mut line = vec!["--quick", "--rounds=2", "--time=1", &targets[0]];
+        line.extend(["--filter=10 MB", "--filter=1 KB, 1 client", "--filter=stat"]);
+        let options: Options = options(directory.path(), &line);
+        run(&options).expect("the run succeeds")
+    });
     assert_eq!(report.baseline.as_deref(), Some("machine"));
     let names: Vec<&str> = report.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(

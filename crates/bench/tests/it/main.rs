@@ -4,4 +4,5 @@ mod formats;
 mod kv;
 mod limits;
 mod s3;
+mod setup;
 mod vector;

@@ -1,60 +1,30 @@
 //! A tiny S3 run with two targets and one that is not installed.
 
 use std::path::Path;
-use std::time::Duration;
 
 use liteio::Server;
-use liteio_bench::PayloadMode;
 use liteio_bench::report::{self, Report, summary};
-use liteio_bench::s3::options::{Extent, Options, Planned};
+use liteio_bench::s3::options::Options;
 
 use crate::formats::{Saved, saved};
-
-const KEYS: &str = "bench-key,bench-secret";
+use crate::setup::{nobody, options, with_servers};
 
 /// Runs the benchmark against two servers of this process, one in memory and one on files, and a
 /// target that nobody serves.
-fn run(mode: PayloadMode, filters: &[&str], rounds: usize, data: &Path) -> Report {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    let (access_key, secret_key) = KEYS.split_once(',').expect("there are two keys");
-    let builder = || Server::builder().credentials(access_key, secret_key);
-    let (memory, files) = runtime.block_on(async {
-        let memory = builder().memory().spawn().await.expect("a server starts in memory");
-        let files = builder().data_dir(data.join("files")).spawn().await;
-        (memory, files.expect("a server starts on files"))
-    });
-    let running = |name: &str, address: &str| {
-        Planned::running(&format!("{name}=http://{address},{KEYS}")).expect("the target is fine")
-    };
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = nobody.local_addr().expect("it has an address").to_string();
-    drop(nobody);
-    let options = Options {
-        targets: vec![
-            running("memory", &memory.address().to_string()),
-            running("files", &files.address().to_string()),
-            running("nobody", &address),
-        ],
-        baseline: Some("files".to_owned()),
-        extent: Extent { quick: true, large: false },
-        filters: filters.iter().map(ToString::to_string).collect(),
-        rounds,
-        time: Duration::from_millis(1),
-        mode,
-        data: data.to_owned(),
-    };
-    let report = liteio_bench::s3::run::run(&options).expect("the run succeeds");
-    runtime.block_on(async {
-        memory.stop().await;
-        files.stop().await;
-    });
-    report
+fn run(data: &Path, line: &[&str]) -> Report {
+    let files = Server::builder().data_dir(data.join("files"));
+    with_servers(vec![("memory", Server::builder().memory()), ("files", files)], |targets| {
+        let (nobody, usual) = (nobody(), ["--without-liteio", "--quick", "--time=1"]);
+        let servers = [&targets[0], &targets[1], nobody.as_str(), "--baseline=files"];
+        let options: Options = options(data, &[&usual[..], &servers, line].concat());
+        liteio_bench::s3::run::run(&options).expect("the run succeeds")
+    })
 }
 
 #[test]
 fn every_operation_works_and_every_report_shows_it() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let report = run(PayloadMode::Signed, &[], 1, directory.path());
+    let report = run(directory.path(), &["--rounds=1"]);
 
     assert!(report.rows.len() > 45, "{} rows", report.rows.len());
     for row in &report.rows {
@@ -92,10 +62,11 @@ fn every_operation_works_and_every_report_shows_it() {
 
 #[test]
 fn bodies_may_be_unsigned_or_sent_in_signed_chunks() {
-    for mode in [PayloadMode::Unsigned, PayloadMode::Streaming] {
+    for mode in ["--payload=unsigned", "--payload=streaming"] {
         let directory = tempfile::tempdir().expect("a directory can be made");
-        let filters = ["write 1 ", "write 64", "empty", "multipart 15"];
-        let report = run(mode, &filters, 2, directory.path());
+        let filters = ["--filter=write 1 ", "--filter=write 64", "--filter=empty"];
+        let line = [&filters[..], &[mode, "--filter=multipart 15", "--rounds=2"]].concat();
+        let report = run(directory.path(), &line);
         assert!(report.rows.len() >= 6);
         for row in &report.rows {
             for target in ["memory", "files"] {
@@ -110,29 +81,16 @@ fn bodies_may_be_unsigned_or_sent_in_signed_chunks() {
 #[test]
 fn what_a_server_refuses_is_counted_and_shown() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    let server = runtime.block_on(async { Server::builder().memory().spawn().await });
-    let server = server.expect("a server starts in memory");
-    let address = server.address();
-    let wrong = format!("wrong=http://{address},liteio,not-the-secret");
-    let options = Options {
-        targets: vec![
-            Planned::running(&format!("right=http://{address},liteio,liteio123")).expect("fine"),
-            Planned::running(&wrong).expect("it is fine"),
-        ],
-        baseline: None,
-        extent: Extent::default(),
-        filters: vec!["bucket info".to_owned()],
-        rounds: 1,
-        time: Duration::from_millis(1),
-        mode: PayloadMode::Signed,
-        data: directory.path().to_owned(),
-    };
-    let report = liteio_bench::s3::run::run(&options).expect("the run succeeds");
+    let report = with_servers(vec![("right", Server::builder().memory())], |targets| {
+        let wrong = targets[0].replace("right", "wrong").replace("liteio123", "not-the-secret");
+        let usual = ["--without-liteio", "--rounds=1", "--time=1", "--filter=bucket info"];
+        let line = [&usual[..], &[&targets[0], &wrong]].concat();
+        let options: Options = options(directory.path(), &line);
+        liteio_bench::s3::run::run(&options).expect("the run succeeds")
+    });
     let reason = report.target("wrong").and_then(|target| target.absent.clone());
     let reason = reason.expect("nothing can be measured with the wrong secret");
     assert!(reason.contains("SignatureDoesNotMatch"), "{reason}");
     assert!(report::markdown(&report).contains("SignatureDoesNotMatch"));
     assert_eq!(report.baseline.as_deref(), Some("right"));
-    runtime.block_on(server.stop());
 }

@@ -2,70 +2,41 @@
 //! server that works and one that nobody serves.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 use liteio::Server;
 use liteio_bench::report::{self, Report};
-use liteio_bench::s3::options::Planned;
-use liteio_bench::vector::data::SEED;
 use liteio_bench::vector::options::Options;
 use liteio_bench::vector::rows::Sizes;
 use liteio_bench::vector::run::run;
 
 use crate::formats::{Saved, saved};
+use crate::setup::{bench, nobody, options, with_servers};
 
-const KEYS: &str = "bench-key,bench-secret";
-
-fn options(data: &Path) -> Options {
+fn tiny(data: &Path, line: &[&str]) -> Options {
     let memory = data.join("memory");
-    Options {
-        engines: vec!["usearch-64".to_owned()],
-        servers: Vec::new(),
-        baseline: None,
-        chassis: None,
-        sizes: Sizes {
-            file_vectors: 2_000,
-            cold_vectors: 1_500,
-            searched: vec![1_500],
-            queries: 10,
-            put_requests: 3,
-            put_vectors: 50,
-        },
-        filters: Vec::new(),
-        rounds: 2,
-        time: Duration::from_millis(1),
-        seed: SEED,
-        data: data.join("disk"),
-        memory: Some(memory),
-        own_program: env!("CARGO_BIN_EXE_liteio-bench").into(),
-        // There are no sources of rivals.
-        rivals: data.join("rivals"),
-    }
-}
-
-/// Runs the benchmark with a server of this process, and with one that nobody serves.
-fn run_with_servers(mut options: Options) -> Report {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    let (access_key, secret_key) = KEYS.split_once(',').expect("there are two keys");
-    let builder = Server::builder().credentials(access_key, secret_key).memory();
-    let server = runtime.block_on(builder.spawn()).expect("a server starts in memory");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let free = nobody.local_addr().expect("it has an address").to_string();
-    drop(nobody);
-    for (name, address) in [("served", server.address().to_string()), ("nobody", free)] {
-        let planned = Planned::running(&format!("{name}=http://{address},{KEYS}"));
-        options.servers.push(planned.expect("the target is fine"));
-    }
-    let report = run(&options).expect("the run succeeds");
-    runtime.block_on(server.stop());
-    report
+    std::fs::create_dir(&memory).expect("a folder can be made");
+    // There are no sources of rivals.
+    let usual = ["--rounds=2", "--time=1", "--rival=usearch-64", "--rivals=none"];
+    let sizes = Sizes {
+        file_vectors: 2_000,
+        cold_vectors: 1_500,
+        searched: vec![1_500],
+        queries: 10,
+        put_requests: 3,
+        put_vectors: 50,
+    };
+    let mut options: Options = options(&data.join("disk"), &[&usual[..], line].concat());
+    options.run.own_program.get_or_insert(env!("CARGO_BIN_EXE_liteio-bench").into());
+    Options { sizes: Some(sizes), memory, ..options }
 }
 
 #[test]
 fn files_searches_and_servers_are_measured_and_every_report_shows_them() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let report = run_with_servers(options(directory.path()));
+    let report = with_servers(vec![("served", Server::builder().memory())], |targets| {
+        let options = tiny(directory.path(), &[&targets[0], &nobody()]);
+        run(&options).expect("the run succeeds")
+    });
 
     // 11 rows of files in two places, 9 of searching on two data sets, 5 of servers.
     assert_eq!(report.rows.len(), 2 * 11 + 2 * 9 + 5);
@@ -126,28 +97,22 @@ fn check_formats(report: &Report, directory: &Path) {
 #[test]
 fn a_server_that_refuses_is_in_the_report_with_its_reason() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
-    let server = runtime.block_on(Server::builder().memory().spawn()).expect("it starts");
-    let mut options = options(directory.path());
-    let target = format!("wrong=http://{},liteio,not-the-secret", server.address());
-    options.servers.push(Planned::running(&target).expect("it is fine"));
-    options.filters = vec!["GetVectors".to_owned()];
-    let report = run(&options).expect("the run succeeds");
+    let report = with_servers(vec![("wrong", Server::builder().memory())], |targets| {
+        let wrong = targets[0].replace("liteio123", "not-the-secret");
+        let options = tiny(directory.path(), &[&wrong, "--filter=GetVectors"]);
+        run(&options).expect("the run succeeds")
+    });
     let reason = report.target("wrong").and_then(|target| target.absent.clone());
     assert!(reason.is_some_and(|reason| reason.contains("SignatureDoesNotMatch")));
     assert_eq!(report.rows[0].cells["wrong"].operations, 0);
-    runtime.block_on(server.stop());
 }
 
 #[test]
 fn an_engine_that_breaks_keeps_its_row_with_the_reason() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let mut options = options(directory.path());
-    // It takes any arguments and answers nothing.
-    options.own_program = "/bin/false".into();
-    options.memory = None;
-    options.filters = vec!["raw insert".to_owned()];
-    let report = run(&options).expect("the run succeeds");
+    // The program takes any arguments and answers nothing.
+    let line = ["--own-program=/bin/false", "--memory=none", "--filter=raw insert", "--time=1"];
+    let report = run(&options(directory.path(), &line)).expect("the run succeeds");
     assert_eq!(report.rows.len(), 1, "without a place in memory, there is only the disk");
     let cell = &report.rows[0].cells["liteio"];
     assert_eq!((cell.operations, cell.errors), (0, 1), "one try is enough");
@@ -159,15 +124,9 @@ fn an_engine_that_breaks_keeps_its_row_with_the_reason() {
 #[test]
 fn the_command_line_measures_what_it_is_told() {
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let bench = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_liteio-bench"));
-        command.arg("vector").args(arguments).current_dir(directory.path());
-        command.env_remove("LITEIO_BENCH_CHASSIS");
-        command.output().expect("the program can be started")
-    };
-    let tiny =
-        ["--quick", "--rounds", "1", "--time", "1", "--filter", "read, copied", "--name", "cli"];
-    let output = bench(&tiny);
+    let usual = ["vector", "--quick", "--rounds=1", "--time=1", "--name=cli"];
+    let tiny = [&usual[..], &["--filter=read, copied"]].concat();
+    let output = bench(directory.path(), &tiny);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("Hot read, copied, disk") && !text.contains("Cold read"));
@@ -175,10 +134,10 @@ fn the_command_line_measures_what_it_is_told() {
     assert!(directory.path().join("bench-results/cli.html").is_file());
 
     let empty = directory.path().display().to_string();
-    let output = bench(&[&tiny[..], &["--chassis", &empty]].concat());
+    let output = bench(directory.path(), &[&tiny[..], &["--chassis", &empty]].concat());
     assert!(String::from_utf8_lossy(&output.stdout).contains("not built: no chassis-core in"));
 
-    let wrong = bench(&["--rival", "faiss"]);
+    let wrong = bench(directory.path(), &["vector", "--rival=faiss"]);
     assert!(!wrong.status.success());
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("usearch-64"), "it says what there is");
 }

@@ -4,30 +4,14 @@ use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use liteio_bench::counting_allocator::CountingAllocator;
-use liteio_bench::kv::data::{Key, Value};
-use liteio_bench::kv::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
-use liteio_bench::kv::worker;
+use liteio_bench::kv::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn main() -> std::io::Result<()> {
-    let version = || locked_version(include_str!("../Cargo.lock"), "fjall");
-    let candidate = Candidate { name: "fjall", version, open };
-    worker::run(&[candidate], &std::env::args().nth(1).unwrap_or_default())
-}
+liteio_bench::kv_engine!("fjall", "fjall", Fjall);
 
 struct Fjall {
     database: Database,
     keys: Keyspace,
     sync: Synced,
-}
-
-fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let database = Database::builder(directory).cache_size(CACHE_BYTES as u64).open()?;
-    let keys = database.keyspace("keys", KeyspaceCreateOptions::default)?;
-    Ok(Box::new(Fjall { database, keys, sync }))
 }
 
 impl Fjall {
@@ -40,6 +24,12 @@ impl Fjall {
 }
 
 impl Engine for Fjall {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let database = Database::builder(directory).cache_size(CACHE_BYTES as u64).open()?;
+        let keys = database.keyspace("keys", KeyspaceCreateOptions::default)?;
+        Ok(Fjall { database, keys, sync })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
         self.keys.insert(key, value)?;
         self.persist()
@@ -59,15 +49,10 @@ impl Engine for Fjall {
         Ok(found.map(|found| value.extend_from_slice(&found)).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         for guard in self.keys.range(from.as_slice()..).take(count) {
             let (key, value) = guard.into_inner()?;
-            entry(&key, &value);
+            show(&key, &value);
         }
         Ok(())
     }

@@ -4,32 +4,13 @@ use std::path::Path;
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, WriteBatch, WriteOptions};
 
-use liteio_bench::counting_allocator::CountingAllocator;
-use liteio_bench::kv::data::{Key, Value};
-use liteio_bench::kv::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
-use liteio_bench::kv::worker;
+use liteio_bench::kv::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn main() -> std::io::Result<()> {
-    let version = || locked_version(include_str!("../Cargo.lock"), "rocksdb");
-    let candidate = Candidate { name: "rocksdb", version, open };
-    worker::run(&[candidate], &std::env::args().nth(1).unwrap_or_default())
-}
+liteio_bench::kv_engine!("rocksdb", "rocksdb", Rocks);
 
 struct Rocks {
     database: DB,
     sync: Synced,
-}
-
-fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let mut tables = BlockBasedOptions::default();
-    tables.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    options.set_block_based_table_factory(&tables);
-    Ok(Box::new(Rocks { database: DB::open(&options, directory)?, sync }))
 }
 
 impl Rocks {
@@ -41,6 +22,15 @@ impl Rocks {
 }
 
 impl Engine for Rocks {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let mut tables = BlockBasedOptions::default();
+        tables.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_block_based_table_factory(&tables);
+        Ok(Rocks { database: DB::open(&options, directory)?, sync })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
         Ok(self.database.put_opt(key, value, &self.write_options())?)
     }
@@ -58,17 +48,12 @@ impl Engine for Rocks {
         Ok(found.map(|found| value.extend_from_slice(&found)).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         let mut iterator = self.database.raw_iterator();
         iterator.seek(from);
         for _ in 0..count {
             let Some((key, value)) = iterator.item() else { break };
-            entry(key, value);
+            show(key, value);
             iterator.next();
         }
         Ok(iterator.status()?)

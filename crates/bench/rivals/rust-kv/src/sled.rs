@@ -4,28 +4,13 @@ use std::path::Path;
 
 use sled::{Batch, Config, Db};
 
-use liteio_bench::counting_allocator::CountingAllocator;
-use liteio_bench::kv::data::{Key, Value};
-use liteio_bench::kv::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
-use liteio_bench::kv::worker;
+use liteio_bench::kv::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn main() -> std::io::Result<()> {
-    let version = || locked_version(include_str!("../Cargo.lock"), "sled");
-    let candidate = Candidate { name: "sled", version, open };
-    worker::run(&[candidate], &std::env::args().nth(1).unwrap_or_default())
-}
+liteio_bench::kv_engine!("sled", "sled", Sled);
 
 struct Sled {
     database: Db,
     sync: Synced,
-}
-
-fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let config = Config::new().path(directory).cache_capacity(CACHE_BYTES as u64);
-    Ok(Box::new(Sled { database: config.open()?, sync }))
 }
 
 impl Sled {
@@ -38,6 +23,11 @@ impl Sled {
 }
 
 impl Engine for Sled {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let config = Config::new().path(directory).cache_capacity(CACHE_BYTES as u64);
+        Ok(Sled { database: config.open()?, sync })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
         self.database.insert(key, value.as_slice())?;
         self.persist()
@@ -57,15 +47,10 @@ impl Engine for Sled {
         Ok(found.map(|found| value.extend_from_slice(&found)).is_some())
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         for pair in self.database.range(*from..).take(count) {
             let (key, value) = pair?;
-            entry(&key, &value);
+            show(&key, &value);
         }
         Ok(())
     }

@@ -5,19 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use liteio_bench::counting_allocator::CountingAllocator;
-use liteio_bench::kv::data::{Key, Value};
-use liteio_bench::kv::engine::{CACHE_BYTES, Candidate, Engine, Failure, Synced, locked_version};
-use liteio_bench::kv::worker;
+use liteio_bench::kv::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn main() -> std::io::Result<()> {
-    let version = || locked_version(include_str!("../Cargo.lock"), "rusqlite");
-    let candidate = Candidate { name: "sqlite", version, open };
-    worker::run(&[candidate], &std::env::args().nth(1).unwrap_or_default())
-}
+liteio_bench::kv_engine!("sqlite", "rusqlite", Sqlite);
 
 const PUT: &str = "insert or replace into keys values (?1, ?2)";
 const GET: &str = "select value from keys where key = ?1";
@@ -25,23 +15,6 @@ const SCAN: &str = "select key, value from keys where key >= ?1 order by key lim
 
 struct Sqlite {
     connection: Mutex<Connection>,
-}
-
-fn open(directory: &Path, sync: Synced) -> Result<Box<dyn Engine>, Failure> {
-    let connection = Connection::open(directory.join("keys.db"))?;
-    let level = match sync {
-        Synced::No => "off",
-        Synced::Each => "full",
-    };
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "synchronous", level)?;
-    // Below zero it counts KiB.
-    connection.pragma_update(None, "cache_size", -(CACHE_BYTES as i64 >> 10))?;
-    connection.execute(
-        "create table if not exists keys (key blob primary key, value blob) without rowid",
-        (),
-    )?;
-    Ok(Box::new(Sqlite { connection: Mutex::new(connection) }))
 }
 
 impl Sqlite {
@@ -55,6 +28,23 @@ impl Sqlite {
 }
 
 impl Engine for Sqlite {
+    fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
+        let connection = Connection::open(directory.join("keys.db"))?;
+        let level = match sync {
+            Synced::No => "off",
+            Synced::Each => "full",
+        };
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", level)?;
+        // Below zero it counts KiB.
+        connection.pragma_update(None, "cache_size", -(CACHE_BYTES as i64 >> 10))?;
+        connection.execute(
+            "create table if not exists keys (key blob primary key, value blob) without rowid",
+            (),
+        )?;
+        Ok(Sqlite { connection: Mutex::new(connection) })
+    }
+
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
         self.with(|connection| connection.prepare_cached(PUT)?.execute((key, value)))?;
         Ok(())
@@ -84,17 +74,12 @@ impl Engine for Sqlite {
         })
     }
 
-    fn scan(
-        &self,
-        from: &Key,
-        count: usize,
-        entry: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<(), Failure> {
+    fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure> {
         self.with(|connection| {
             let mut scan = connection.prepare_cached(SCAN)?;
             let mut rows = scan.query((from, count as i64))?;
             while let Some(row) = rows.next()? {
-                entry(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+                show(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
             }
             Ok(())
         })

@@ -6,28 +6,15 @@ use std::thread;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use liteio_bench::vector::data::DIMENSION;
-use liteio_bench::vector::search::engine::SearchEngine;
 use liteio_bench::vector::search::questions::Near;
-use liteio_bench::vector::search::work;
-use liteio_bench::vector::worker::{self, Candidate};
-use liteio_bench::worker::Failure;
+use liteio_bench::vector::search::{SearchEngine, work};
+use liteio_bench::worker::{self, Candidate, Failure};
 
 fn main() -> std::io::Result<()> {
-    let candidates = [
-        Candidate {
-            name: "usearch-64",
-            version,
-            slots: None,
-            search: Some(work::run::<Usearch<64>>),
-        },
-        Candidate {
-            name: "usearch-256",
-            version,
-            slots: None,
-            search: Some(work::run::<Usearch<256>>),
-        },
-    ];
-    worker::run(&candidates, &std::env::args().nth(1).unwrap_or_default())
+    worker::main(&[
+        Candidate { name: "usearch-64", version, measure: work::run::<Usearch<64>> },
+        Candidate { name: "usearch-256", version, measure: work::run::<Usearch<256>> },
+    ])
 }
 
 fn version() -> String {

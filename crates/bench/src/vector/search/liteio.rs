@@ -4,38 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use liteio_disk::RealDisk;
-use liteio_vector::{
-    Durability, Metric, Neighbour, Search, Shape, Slot, SlotSet, VectorIndex, View,
-};
+use liteio_vector::{Durability, Metric, Search, Shape, Slot, SlotSet, VectorIndex, View};
 
-use super::engine::SearchEngine;
+use super::SearchEngine;
 use super::questions::Near;
 use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
-/// A [`VectorIndex`] on a disk.
+/// A [`VectorIndex`] on a disk; `EXACT` compares all of its vectors with every query.
 #[derive(Debug)]
-pub struct LiteIoSearch {
+pub(crate) struct LiteIoSearch<const EXACT: bool> {
     index: VectorIndex,
     view: View,
     vectors: u32,
 }
 
-/// The same vectors, all of them compared with every query.
-#[derive(Debug)]
-pub struct ExactScan {
-    inner: LiteIoSearch,
-}
-
-impl LiteIoSearch {
-    fn commit(&mut self) -> Result<(), Failure> {
-        self.index.slots().commit(Durability::Fsync)?;
-        self.view = self.index.slots().view();
-        Ok(())
-    }
-}
-
-impl SearchEngine for LiteIoSearch {
+impl<const EXACT: bool> SearchEngine for LiteIoSearch<EXACT> {
     type Filter = SlotSet;
     const DISTANCE_TOLERANCE: f32 = 1e-5;
 
@@ -57,8 +41,10 @@ impl SearchEngine for LiteIoSearch {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        self.commit()?;
-        Ok(self.index.prepare()?)
+        self.index.slots().commit(Durability::Fsync)?;
+        self.view = self.index.slots().view();
+        // Comparing with all needs nothing but the vectors.
+        if EXACT { Ok(()) } else { Ok(self.index.prepare()?) }
     }
 
     fn filter(&self, every: u32) -> SlotSet {
@@ -72,43 +58,14 @@ impl SearchEngine for LiteIoSearch {
         filter: Option<&SlotSet>,
     ) -> Result<Vec<Near>, Failure> {
         let search = Search { filter, ..Search::new(query, neighbours) };
-        Ok(near(&self.index.search(&self.view, &search)?))
+        let found = match EXACT {
+            true => self.view.search_exactly(&search)?,
+            false => self.index.search(&self.view, &search)?,
+        };
+        let near = |it: &liteio_vector::Neighbour| Near {
+            number: it.slot.number(),
+            distance: it.distance as f32,
+        };
+        Ok(found.iter().map(near).collect())
     }
-}
-
-impl SearchEngine for ExactScan {
-    type Filter = SlotSet;
-    const DISTANCE_TOLERANCE: f32 = LiteIoSearch::DISTANCE_TOLERANCE;
-
-    fn create(directory: &Path, vectors: u32) -> Result<Self, Failure> {
-        Ok(ExactScan { inner: LiteIoSearch::create(directory, vectors)? })
-    }
-
-    fn add(&mut self, first: u32, vectors: &[f32]) -> Result<(), Failure> {
-        self.inner.add(first, vectors)
-    }
-
-    /// It needs nothing but the vectors.
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.inner.commit()
-    }
-
-    fn filter(&self, every: u32) -> SlotSet {
-        self.inner.filter(every)
-    }
-
-    fn search(
-        &self,
-        query: &[f32],
-        neighbours: usize,
-        filter: Option<&SlotSet>,
-    ) -> Result<Vec<Near>, Failure> {
-        let search = Search { filter, ..Search::new(query, neighbours) };
-        Ok(near(&self.inner.view.search_exactly(&search)?))
-    }
-}
-
-fn near(neighbours: &[Neighbour]) -> Vec<Near> {
-    let near = |it: &Neighbour| Near { number: it.slot.number(), distance: it.distance as f32 };
-    neighbours.iter().map(near).collect()
 }

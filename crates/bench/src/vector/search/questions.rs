@@ -1,15 +1,16 @@
-//! Stored vectors, queries and the right answers, in files that every process reads.
+//! A test of searching: stored vectors, queries and the right answers.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::random::SEED;
 use crate::vector::data::{DIMENSION, Distribution, Vectors};
 
-/// Vectors that are made, written and read together.
-pub const BLOCK: u32 = 1_000;
+/// Vectors that are made together.
+const BLOCK: u32 = 1_000;
 /// Filters whose right answers are known, with how many neighbours.
 const ANSWERED: [(u32, usize); 4] = [(1, 100), (2, 10), (10, 10), (100, 10)];
 /// Neighbours beyond the wanted ones that are looked at again with more digits.
@@ -24,106 +25,71 @@ pub struct Near {
     pub distance: f32,
 }
 
-/// The right answers for all queries and one filter.
+/// A test of searching. Its vectors and queries are computed from the seed, its answers are stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Answers {
-    every: u32,
-    nearest: Vec<Vec<Near>>,
-}
-
-/// A test of searching: its vectors, queries and right answers.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Questions {
-    /// Vectors.
-    pub vectors: u32,
-    /// Queries.
-    pub queries: u32,
-    /// The file of the vectors, elements of four bytes, the lowest first.
-    stored: PathBuf,
-    /// The file of the queries.
-    asked: PathBuf,
-    answers: Vec<Answers>,
+pub(crate) struct Questions {
+    pub(crate) vectors: u32,
+    queries: u32,
+    distribution: Distribution,
+    /// The right answers for each of [`ANSWERED`] and every query.
+    answers: Vec<Vec<Vec<Near>>>,
 }
 
 impl Questions {
-    /// Makes a test in `directory` and returns the path that [`Questions::load`] takes.
-    pub fn make(
-        directory: &Path,
-        distribution: Distribution,
-        seed: u64,
-        vectors: u32,
-        queries: u32,
-    ) -> io::Result<PathBuf> {
-        let name = format!("{distribution:?}-{vectors}").to_lowercase();
-        let place = |kind: &str| directory.join(format!("{name}.{kind}"));
-        let asked = Vectors::asked(distribution, seed).take(queries as usize);
-        std::fs::write(place("asked"), bytes_of(&asked))?;
+    /// Makes a test, finding the answers.
+    pub(crate) fn new(distribution: Distribution, vectors: u32, queries: u32) -> Questions {
+        let mut questions = Questions { vectors, queries, distribution, answers: Vec::new() };
+        let asked = questions.queries();
         let mut search = ExactSearch::new(&asked);
-        let mut stored = Vectors::stored(distribution, seed);
-        let mut file = File::create(place("stored"))?;
-        for first in (0..vectors).step_by(BLOCK as usize) {
-            let block = stored.take(BLOCK.min(vectors - first) as usize);
-            file.write_all(&bytes_of(&block))?;
-            search.look_at(first, &block);
-        }
-        let questions = Questions {
-            vectors,
-            queries,
-            stored: place("stored"),
-            asked: place("asked"),
-            answers: search.answers(),
-        };
-        let path = place("json");
-        std::fs::write(&path, serde_json::to_vec(&questions)?)?;
-        Ok(path)
+        let Ok(()) = questions.for_each_block(|first, vectors| {
+            search.look_at(first, vectors);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let answers =
+            |place: usize| search.queries.iter().map(|query| query.found[place].best()).collect();
+        questions.answers = (0..ANSWERED.len()).map(answers).collect();
+        questions
+    }
+
+    /// Writes a test for other processes.
+    pub(crate) fn save(&self, path: &Path) -> io::Result<()> {
+        std::fs::write(path, serde_json::to_vec(self)?)
     }
 
     /// Reads a test.
-    pub fn load(path: &Path) -> io::Result<Questions> {
+    pub(crate) fn load(path: &Path) -> io::Result<Questions> {
         Ok(serde_json::from_reader(BufReader::new(File::open(path)?))?)
     }
 
-    /// Removes its files.
-    pub fn remove(self, path: &Path) {
-        for path in [&self.stored, &self.asked, path] {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-
     /// Shows all vectors in blocks, with the number of each block's first.
-    pub fn for_each_block<E: From<io::Error>>(
+    pub(crate) fn for_each_block<E>(
         &self,
         mut each: impl FnMut(u32, &[f32]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut file = File::open(&self.stored)?;
-        let mut bytes = vec![0; BLOCK as usize * DIMENSION * 4];
+        let mut stored = Vectors::stored(self.distribution, SEED);
         for first in (0..self.vectors).step_by(BLOCK as usize) {
-            let count = BLOCK.min(self.vectors - first) as usize;
-            let bytes = &mut bytes[..count * DIMENSION * 4];
-            file.read_exact(bytes)?;
-            each(first, &elements_of(bytes))?;
+            each(first, &stored.take(BLOCK.min(self.vectors - first) as usize))?;
         }
         Ok(())
     }
 
     /// All queries, one behind the other.
-    pub fn asked(&self) -> io::Result<Vec<f32>> {
-        Ok(elements_of(&std::fs::read(&self.asked)?))
+    pub(crate) fn queries(&self) -> Vec<f32> {
+        Vectors::asked(self.distribution, SEED).take(self.queries as usize)
     }
 
     /// The right answer to a query, the nearest first; `None` if it is not known for this filter.
-    pub fn nearest(&self, query: usize, every: u32, neighbours: usize) -> Option<&[Near]> {
-        let answers = self.answers.iter().find(|answers| answers.every == every)?;
-        let nearest = answers.nearest.get(query)?;
+    pub(crate) fn nearest(&self, query: usize, every: u32, neighbours: usize) -> Option<&[Near]> {
+        let place = ANSWERED.iter().position(|(known, _)| *known == every)?;
         let matching = self.vectors.div_ceil(every) as usize;
-        nearest.get(..neighbours.min(matching))
+        self.answers.get(place)?.get(query)?.get(..neighbours.min(matching))
     }
 }
 
 /// The exact neighbours of some queries, by comparing them with every vector. It shares no code with
 /// what is measured.
 #[derive(Debug)]
-pub struct ExactSearch<'a> {
+pub(crate) struct ExactSearch<'a> {
     queries: Vec<Query<'a>>,
 }
 
@@ -131,7 +97,7 @@ pub struct ExactSearch<'a> {
 struct Query<'a> {
     vector: &'a [f32],
     length: f64,
-    found: Vec<Found>,
+    found: [Found; ANSWERED.len()],
 }
 
 /// The nearest so far that a filter lets through.
@@ -144,24 +110,17 @@ struct Found {
 
 impl<'a> ExactSearch<'a> {
     /// Of these queries, which stand one behind the other.
-    pub fn new(queries: &'a [f32]) -> ExactSearch<'a> {
+    pub(crate) fn new(queries: &'a [f32]) -> ExactSearch<'a> {
         let query = |vector: &'a [f32]| Query {
             vector,
             length: length(vector),
-            found: ANSWERED
-                .iter()
-                .map(|(every, wanted)| Found {
-                    every: *every,
-                    wanted: *wanted,
-                    nearest: Vec::new(),
-                })
-                .collect(),
+            found: ANSWERED.map(|(every, wanted)| Found { every, wanted, nearest: Vec::new() }),
         };
         ExactSearch { queries: queries.chunks_exact(DIMENSION).map(query).collect() }
     }
 
     /// Compares vectors, the first of which has the number `first`.
-    pub fn look_at(&mut self, first: u32, vectors: &[f32]) {
+    pub(crate) fn look_at(&mut self, first: u32, vectors: &[f32]) {
         for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
             let length = length(vector);
             for query in &mut self.queries {
@@ -181,17 +140,8 @@ impl<'a> ExactSearch<'a> {
     }
 
     /// The exact neighbours of query `query` among all vectors, at most 100.
-    pub fn nearest(&self, query: usize) -> Vec<Near> {
-        let found = self.queries.get(query).and_then(|query| query.found.first());
-        found.map(Found::best).unwrap_or_default()
-    }
-
-    fn answers(&self) -> Vec<Answers> {
-        let of = |place: usize| Answers {
-            every: ANSWERED[place].0,
-            nearest: self.queries.iter().map(|query| query.found[place].best()).collect(),
-        };
-        (0..ANSWERED.len()).map(of).collect()
+    pub(crate) fn nearest(&self, query: usize) -> Vec<Near> {
+        self.queries.get(query).map(|query| query.found[0].best()).unwrap_or_default()
     }
 }
 
@@ -235,12 +185,3 @@ fn rough_dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 const _: () = assert!(DIMENSION.is_multiple_of(16));
-
-fn bytes_of(elements: &[f32]) -> Vec<u8> {
-    elements.iter().flat_map(|element| element.to_le_bytes()).collect()
-}
-
-fn elements_of(bytes: &[u8]) -> Vec<f32> {
-    let element = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
-    bytes.as_chunks::<4>().0.iter().map(element).collect()
-}

@@ -2,151 +2,96 @@
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use super::engine::SearchEngine;
-use super::phase::SearchPhase;
 use super::questions::{Near, Questions};
-use crate::counting_allocator::Allocations;
+use super::{BUILD, SearchEngine, TOPS, Top};
 use crate::process::usage::of_this_process;
-use crate::samples::Samples;
+use crate::run::metrics::{MEMORY_MAPPED, MEMORY_OWN, RECALL};
 use crate::vector::data::DIMENSION;
-use crate::vector::task::{Task, Work};
+use crate::vector::task::{Exercise, Work};
 use crate::worker::measured::Measured;
-use crate::worker::{Failure, Phase};
-
-/// The value with the share of the exact neighbours that were found.
-pub const RECALL: &str = "recall";
-/// The value with the memory that an engine has for itself.
-pub const MEMORY_OWN: &str = "memory_own";
-/// The value with the pages of files that it has mapped.
-pub const MEMORY_MAPPED: &str = "memory_mapped";
+use crate::worker::{Failure, Phase, Task};
 
 /// Searches at the least, however long they take.
-const SEARCHES_MIN: usize = 10;
+const SEARCHES_MIN: u64 = 10;
 
 /// Does a task. A failure keeps the rest of it from being done.
 ///
 /// # Errors
 /// The failure of the engine.
-pub fn run<E: SearchEngine>(task: &Task) -> Result<Vec<Phase>, Failure> {
-    let Work::Search { questions, phases } = &task.work else {
-        return Err("this is no task about searching".into());
+pub fn run<E: SearchEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
+    let Exercise { work: Work::Search { questions }, phases } = &task.work else {
+        return Err("it does not search".into());
     };
     let questions = Questions::load(questions)?;
-    let asked = questions.asked()?;
-    let mut built = Measured::begin(&SearchPhase::Build.id());
-    let engine = build::<E>(task, &questions, &mut built)?;
+    let queries = questions.queries();
+    let mut built = Measured::begin(BUILD);
+    // Making the vectors is not measured.
+    let mut engine = E::create(&task.directory, questions.vectors)?;
+    questions.for_each_block(|first, vectors| {
+        let count = vectors.len() / DIMENSION;
+        built.time(count, || engine.add(first, vectors)).map(drop)
+    })?;
+    built.time(0, || engine.finish())?;
+    built.stop();
     let site = Site {
-        engine: &engine,
+        engine,
         questions: &questions,
-        queries: asked.chunks_exact(DIMENSION).collect(),
-        time: Duration::from_millis(task.milliseconds),
+        queries: queries.chunks_exact(DIMENSION).collect(),
+        time: Duration::from_secs_f64(task.seconds_max),
     };
     let mut outcome = Vec::new();
-    for phase in phases {
-        if let SearchPhase::Top { neighbours, threads, every } = *phase {
-            let mut measured = Measured::begin(&phase.id());
-            site.top(neighbours as usize, threads.max(1), every.max(1), &mut measured)?;
-            outcome.push(measured.end());
-        }
+    for top in TOPS.into_iter().filter(|top| phases.contains(&top.id())) {
+        outcome.push(site.measure(top)?);
     }
     // Searching may bring in more, so memory is that after all searches.
     let memory = of_this_process();
+    let mapped = memory.memory_bytes.saturating_sub(memory.memory_own_bytes);
     built.phase.value(MEMORY_OWN, memory.memory_own_bytes as f64);
-    built
-        .phase
-        .value(MEMORY_MAPPED, memory.memory_bytes.saturating_sub(memory.memory_own_bytes) as f64);
+    built.phase.value(MEMORY_MAPPED, mapped as f64);
     outcome.push(built.end());
     Ok(outcome)
 }
 
-/// Adds all vectors. Reading them is not measured.
-fn build<E: SearchEngine>(
-    task: &Task,
-    questions: &Questions,
-    measured: &mut Measured,
-) -> Result<E, Failure> {
-    let mut engine = E::create(&task.directory, questions.vectors)?;
-    questions.for_each_block(|first, vectors| {
-        let count = vectors.len() / DIMENSION;
-        measured.time(count, || engine.add(first, vectors)).map(drop)
-    })?;
-    measured.time(0, || engine.finish())?;
-    measured.stop();
-    Ok(engine)
-}
-
 struct Site<'a, E> {
-    engine: &'a E,
+    engine: E,
     questions: &'a Questions,
     queries: Vec<&'a [f32]>,
     time: Duration,
 }
 
 impl<E: SearchEngine> Site<'_, E> {
-    fn top(
-        &self,
-        neighbours: usize,
-        threads: u32,
-        every: u32,
-        measured: &mut Measured,
-    ) -> Result<(), Failure> {
-        let filter = (every > 1).then(|| self.engine.filter(every));
+    fn measure(&self, top: Top) -> Result<Phase, Failure> {
+        let mut measured = Measured::begin(&top.id());
+        let filter = (top.every > 1).then(|| self.engine.filter(top.every));
         let filter = filter.as_ref();
-        self.check(neighbours, every, filter, measured)?;
-        let next = AtomicUsize::new(0);
-        let allocations = Allocations::now();
-        let begin = Instant::now();
-        let work = || {
-            let mut samples = Samples::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= SEARCHES_MIN && begin.elapsed() >= self.time {
-                    return Ok::<Samples, Failure>(samples);
-                }
-                let query = self.queries[number % self.queries.len()];
-                let before = Instant::now();
-                black_box(self.engine.search(black_box(query), neighbours, filter)?);
-                samples.record(before.elapsed());
-            }
-        };
-        let parts: Vec<Result<Samples, Failure>> = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            let join = |other: thread::ScopedJoinHandle<'_, _>| {
-                other.join().unwrap_or_else(|_| Err("a thread has panicked".into()))
-            };
-            std::iter::once(own).chain(others.into_iter().map(join)).collect()
-        });
-        let elapsed = begin.elapsed();
-        let mut all = Samples::new();
-        for part in parts {
-            all.merge(part?);
-        }
-        measured.add(all.len() as u64, elapsed, allocations);
-        measured.phase.percentiles(all);
-        Ok(())
+        self.check(top, filter, &mut measured)?;
+        let is_over = |number, elapsed| number >= SEARCHES_MIN && elapsed >= self.time;
+        measured.threads(top.threads, is_over, |number| {
+            let query = self.queries[number as usize % self.queries.len()];
+            let begin = Instant::now();
+            black_box(self.engine.search(black_box(query), top.neighbours, filter)?);
+            Ok(begin.elapsed())
+        })?;
+        Ok(measured.end())
     }
 
     /// Asks every query once and compares the answers. It also warms up.
     fn check(
         &self,
-        neighbours: usize,
-        every: u32,
+        top: Top,
         filter: Option<&E::Filter>,
         measured: &mut Measured,
     ) -> Result<(), Failure> {
         let (mut found, mut wanted) = (0, 0);
         for (number, query) in self.queries.iter().enumerate() {
-            let nearest = self.questions.nearest(number, every, neighbours);
+            let nearest = self.questions.nearest(number, top.every, top.neighbours);
             let nearest = nearest.ok_or("the right answer is not known")?;
-            let answer = self.engine.search(query, neighbours, filter)?;
+            let answer = self.engine.search(query, top.neighbours, filter)?;
             wanted += nearest.len();
             found += hits(&answer, nearest);
-            if let Err(wrong) = judge(&answer, nearest, every, E::DISTANCE_TOLERANCE) {
+            if let Err(wrong) = judge(&answer, nearest, top.every, E::DISTANCE_TOLERANCE) {
                 measured.phase.fail(format!("query {number}: {wrong}"));
             }
         }

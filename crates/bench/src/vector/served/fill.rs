@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::body;
 use super::rows::TOP_K;
 use crate::client::Payload;
+use crate::random::SEED;
 use crate::vector::data::{DIMENSION, Distribution, Vectors};
 use crate::vector::search::questions::{ExactSearch, Near};
 
@@ -37,13 +38,13 @@ pub(super) struct Filling {
 
 impl Filling {
     /// `count` vectors, `each` in a request.
-    pub(super) fn new(seed: u64, count: u32, each: u32) -> Filling {
+    pub(super) fn new(count: u32, each: u32) -> Filling {
         let get = |first| {
             let (body, numbers) = body::get(first, count);
             Get { body, expected: numbers.into_iter().map(|it| (it, Vec::new())).collect() }
         };
         Filling {
-            vectors: Vectors::stored(Distribution::Clustered, seed),
+            vectors: Vectors::stored(Distribution::Clustered, SEED),
             count,
             made: 0,
             each: each.max(1),

@@ -2,8 +2,9 @@
 
 use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::{Job, RATE, RowFilter, RowPlan};
-use crate::vector::rows::{Sizes, VECTORS};
+use crate::run::metrics::{RATE, VECTORS};
+use crate::run::{Job, RowFilter, RowPlan};
+use crate::vector::rows::Sizes;
 
 /// Neighbours that a query asks for.
 pub(crate) const TOP_K: usize = 10;

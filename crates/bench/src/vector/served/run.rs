@@ -10,27 +10,34 @@ use super::rows::{Case, ROW, Work};
 use super::work::{self, Bodies};
 use crate::client::sign::Service;
 use crate::client::{Payload, PayloadMode};
+use crate::random::SEED;
 use crate::report::{Target, Unit};
+use crate::run::metrics::{RECALL, VECTORS};
 use crate::run::workplace::sync_file_system;
 use crate::run::{Bench, Failure, Job, Outcome, Subject, interruption};
+use crate::s3::options::Planned;
 use crate::s3::server::Server;
 use crate::s3::session::{Session, Stock};
 use crate::vector::data::{Distribution, Vectors};
-use crate::vector::options::Options;
-use crate::vector::rows::VECTORS;
+use crate::vector::rows::Sizes;
 use crate::vector::search::questions::ExactSearch;
-use crate::vector::search::work::RECALL;
 
 /// Measures all servers, adds their rows to the report, and returns them. A server that does not work is
 /// in the report, too.
-pub(crate) async fn run(bench: &mut Bench, options: &Options, jobs: &[Job<Case>]) -> Vec<Target> {
+pub(crate) async fn run(
+    bench: &mut Bench,
+    servers: &[Planned],
+    sizes: &Sizes,
+    time: Duration,
+    jobs: &[Job<Case>],
+) -> Vec<Target> {
     // Enough to see that a server is ready.
     let stock = Rc::new(Stock::new([], PayloadMode::Signed));
     let mut targets = Vec::new();
-    for planned in &options.servers {
+    for planned in servers {
         let mode = PayloadMode::Signed;
         let server = Server::start(planned, bench.data(), mode, &stock, &bench.progress).await;
-        let mut target = VectorTarget { server, bodies: Rc::default(), time: options.time };
+        let mut target = VectorTarget { server, bodies: Rc::default(), time };
         if let Some(session) = &mut target.server.session {
             session.speak(Service::S3Vectors);
         }
@@ -38,15 +45,15 @@ pub(crate) async fn run(bench: &mut Bench, options: &Options, jobs: &[Job<Case>]
         targets.push(target);
     }
     for job in jobs.iter().filter(|job| job.work.work.indexed().is_none()) {
-        put_row(bench, options, &mut targets, job).await;
+        put_row(bench, &mut targets, job).await;
     }
-    for indexed in options.sizes.searched.iter().copied() {
+    for indexed in sizes.searched.iter().copied() {
         let jobs = jobs.iter().filter(|job| job.work.work.indexed() == Some(indexed));
         let jobs: Vec<&Job<Case>> = jobs.collect();
         if jobs.is_empty() || interruption::came() {
             continue;
         }
-        fill(bench, options, &mut targets, indexed).await;
+        fill(bench, sizes, &mut targets, indexed).await;
         for job in jobs {
             bench.job(&mut targets, job).await;
         }
@@ -72,19 +79,14 @@ pub(crate) async fn run(bench: &mut Bench, options: &Options, jobs: &[Job<Case>]
     stopped
 }
 
-async fn put_row(
-    bench: &mut Bench,
-    options: &Options,
-    targets: &mut [VectorTarget],
-    job: &Job<Case>,
-) {
+async fn put_row(bench: &mut Bench, targets: &mut [VectorTarget], job: &Job<Case>) {
     let Work::Put { requests, vectors } = job.work.work else { return };
     if interruption::came() {
         return;
     }
     let name = &job.rows[0].name;
     bench.progress.now(format!("making the bodies, {name}"));
-    let mut filling = Filling::new(options.seed, requests * vectors, vectors);
+    let mut filling = Filling::new(requests * vectors, vectors);
     let puts: Vec<Payload> = std::iter::from_fn(|| filling.next(|_, _| ())).collect();
     let bytes = puts.first().map_or(0, |body| body.bytes.len());
     if let Ok(driven) = work::put_to_nobody(job.work.clients, &puts).await {
@@ -100,11 +102,10 @@ async fn put_row(
 }
 
 /// Fills an index at every target, and makes the questions to it.
-async fn fill(bench: &Bench, options: &Options, targets: &mut [VectorTarget], indexed: u32) {
-    let Options { seed, sizes, .. } = options;
-    let asked = Vectors::asked(Distribution::Clustered, *seed).take(sizes.queries as usize);
+async fn fill(bench: &Bench, sizes: &Sizes, targets: &mut [VectorTarget], indexed: u32) {
+    let asked = Vectors::asked(Distribution::Clustered, SEED).take(sizes.queries as usize);
     let mut exact = ExactSearch::new(&asked);
-    let mut filling = Filling::new(*seed, indexed, sizes.put_vectors);
+    let mut filling = Filling::new(indexed, sizes.put_vectors);
     for target in &mut *targets {
         target.tell("CreateIndex", &body::create_index()).await;
     }

@@ -5,13 +5,13 @@ use std::path::Path;
 use liteio_disk::RealDisk;
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotFile, View};
 
-use super::engine::{SlotEngine, SlotReader};
+use super::{SlotEngine, SlotReader};
 use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
 /// A [`SlotFile`].
 #[derive(Debug)]
-pub struct LiteIoSlots {
+pub(crate) struct LiteIoSlots {
     file: SlotFile,
 }
 

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::engine::{SlotEngine, SlotReader};
+use super::{SlotEngine, SlotReader};
 use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
@@ -15,7 +15,7 @@ const VECTOR_BYTES: usize = DIMENSION * size_of::<f32>();
 /// Vectors one behind the other in a file. Nothing is checked, nothing is told apart after a crash, and
 /// there is no room for anything but vectors: no store, but the floor under every store.
 #[derive(Debug)]
-pub struct PlainFile {
+pub(crate) struct PlainFile {
     file: File,
     /// The offset of the next write.
     end: u64,
@@ -97,7 +97,7 @@ impl SlotEngine for PlainFile {
 
 /// The whole file in memory, read before the time counts.
 #[derive(Debug)]
-pub struct Loaded(Vec<f32>);
+pub(crate) struct Loaded(Vec<f32>);
 
 impl SlotReader for Loaded {
     fn copy(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure> {

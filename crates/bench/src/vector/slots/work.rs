@@ -3,17 +3,15 @@
 
 use std::fs;
 use std::hint::black_box;
+use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::engine::{SlotEngine, SlotReader};
-use super::phase::SlotPhase;
-use crate::counting_allocator::Allocations;
-use crate::samples::Samples;
+use super::{SlotEngine, SlotReader};
 use crate::vector::data::{DIMENSION, Distribution, Vectors};
-use crate::vector::task::{Task, Work};
+use crate::vector::task::{Exercise, Work};
 use crate::worker::measured::Measured;
-use crate::worker::{Failure, Phase};
+use crate::worker::{Failure, Phase, Task};
 
 /// Different vectors that are written, again and again: those of the largest batch.
 const POOL: u32 = 1_000;
@@ -32,20 +30,20 @@ const CHECKS: u32 = 500;
 ///
 /// # Errors
 /// The failure of the engine.
-pub fn run<E: SlotEngine>(task: &Task) -> Result<Vec<Phase>, Failure> {
-    let Work::Slots { file_vectors, cold_vectors, phases } = &task.work else {
-        return Err("this is no task about files".into());
+pub fn run<E: SlotEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
+    let Work::Slots { file_vectors, cold_vectors } = task.work.work else {
+        return Err("it has no files".into());
     };
     let mut site = Site::<E> {
         home: E::home(&task.directory)?,
         directory: &task.directory,
         pool: Vectors::stored(Distribution::Hard, task.seed).take(POOL as usize),
-        time: Duration::from_millis(task.milliseconds),
-        file_vectors: *file_vectors,
-        cold_vectors: *cold_vectors,
+        time: Duration::from_secs_f64(task.seconds_max),
+        file_vectors,
+        cold_vectors,
         files: 0,
     };
-    phases.iter().map(|phase| site.measure(*phase)).collect()
+    task.work.phases.iter().map(|phase| site.measure(phase)).collect()
 }
 
 struct Site<'a, E: SlotEngine> {
@@ -67,18 +65,21 @@ struct Writing<E> {
 }
 
 impl<E: SlotEngine> Site<'_, E> {
-    fn measure(&mut self, phase: SlotPhase) -> Result<Phase, Failure> {
-        let mut measured = Measured::begin(&phase.id());
+    fn measure(&mut self, phase: &str) -> Result<Phase, Failure> {
+        let mut measured = Measured::begin(phase);
         match phase {
-            SlotPhase::RawInsert => self.raw_insert(&mut measured)?,
-            SlotPhase::InsertCommit => self.batches(1, &mut measured)?,
-            SlotPhase::Batch(vectors) => self.batches(vectors.max(1), &mut measured)?,
-            SlotPhase::HotCopied => self.hot_copied(&mut measured)?,
-            SlotPhase::HotBorrowed => self.hot_borrowed(&mut measured)?,
-            SlotPhase::ColdRead => self.cold_read(&mut measured)?,
-            SlotPhase::SequentialCopied => self.sequential_copied(&mut measured)?,
-            SlotPhase::SequentialBorrowed => self.sequential_borrowed(&mut measured)?,
-            SlotPhase::Growth => self.growth(&mut measured)?,
+            "raw_insert" => self.raw_insert(&mut measured)?,
+            "insert_commit" => self.batches(1, &mut measured)?,
+            "batch_10" => self.batches(10, &mut measured)?,
+            "batch_100" => self.batches(100, &mut measured)?,
+            "batch_1000" => self.batches(1_000, &mut measured)?,
+            "hot_copied" => self.hot_copied(&mut measured)?,
+            "hot_borrowed" => self.hot_borrowed(&mut measured)?,
+            "cold_read" => self.cold_read(&mut measured)?,
+            "sequential_copied" => self.sequential_copied(&mut measured)?,
+            "sequential_borrowed" => self.sequential_borrowed(&mut measured)?,
+            "growth" => self.growth(&mut measured)?,
+            _ => return Err(format!("there is no phase {phase}").into()),
         }
         Ok(measured.end())
     }
@@ -137,11 +138,7 @@ impl<E: SlotEngine> Site<'_, E> {
     }
 
     fn batches(&mut self, vectors: u32, measured: &mut Measured) -> Result<(), Failure> {
-        if !POOL.is_multiple_of(vectors) {
-            return Err(format!("batches of {vectors} do not divide {POOL}").into());
-        }
         let mut file = self.create()?;
-        let mut samples = Samples::new();
         while self.goes_on(measured) {
             if file.vectors + vectors > self.file_vectors.max(vectors) {
                 file = self.next_file(file, measured)?;
@@ -149,7 +146,7 @@ impl<E: SlotEngine> Site<'_, E> {
             let first = file.vectors % POOL;
             let batch = &self.pool[first as usize * DIMENSION..][..vectors as usize * DIMENSION];
             let engine = &mut file.engine;
-            let time = measured.time(1, || {
+            measured.sample(1, || {
                 if vectors == 1 {
                     engine.append(black_box(batch))?;
                 } else {
@@ -157,10 +154,8 @@ impl<E: SlotEngine> Site<'_, E> {
                 }
                 engine.commit()
             })?;
-            samples.record(time);
             file.vectors += vectors;
         }
-        measured.phase.percentiles(samples);
         self.end_file(file, measured)
     }
 
@@ -196,46 +191,75 @@ impl<E: SlotEngine> Site<'_, E> {
     }
 
     fn hot_copied(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        self.read(measured, |site, reader, measured| {
-            let mut buffer = Vec::new();
-            while site.goes_on(measured) {
-                measured.time(READS as usize, || {
-                    for _ in 0..READS {
-                        reader.copy(black_box(HOT), &mut buffer)?;
-                        black_box(&mut buffer);
-                    }
-                    Ok(())
-                })?;
-                site.compare(HOT, &buffer, measured);
-            }
+        let mut buffer = Vec::new();
+        let copy = |reader: &E::Reader<'_>| {
+            reader.copy(black_box(HOT), &mut buffer)?;
+            black_box(&mut buffer);
             Ok(())
-        })
+        };
+        self.read(measured, READS, HOT..HOT + 1, copy, |reader, found| reader.copy(HOT, found))
     }
 
     fn hot_borrowed(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        self.read(measured, |site, reader, measured| {
-            while site.goes_on(measured) {
-                measured.time(READS as usize, || {
-                    for _ in 0..READS {
-                        black_box(reader.borrow(black_box(HOT)));
-                    }
-                    Ok(())
-                })?;
-                site.compare(HOT, reader.borrow(HOT).unwrap_or_default(), measured);
-            }
+        let borrow = |reader: &E::Reader<'_>| {
+            black_box(reader.borrow(black_box(HOT)));
+            Ok(())
+        };
+        self.read(measured, READS, HOT..HOT + 1, borrow, |reader, found| {
+            found.extend_from_slice(reader.borrow(HOT).unwrap_or_default());
             Ok(())
         })
     }
 
-    /// Reads a file of [`POOL`] vectors.
+    fn sequential_copied(&mut self, measured: &mut Measured) -> Result<(), Failure> {
+        let mut buffer = Vec::new();
+        let copy = |reader: &E::Reader<'_>| {
+            reader.copy_all(black_box(POOL), &mut buffer, |vector| {
+                black_box(vector);
+            })
+        };
+        self.read(measured, 1, 0..POOL, copy, |reader, found| {
+            reader.copy_all(POOL, &mut Vec::new(), |vector| found.extend_from_slice(vector))
+        })
+    }
+
+    fn sequential_borrowed(&mut self, measured: &mut Measured) -> Result<(), Failure> {
+        let borrow = |reader: &E::Reader<'_>| {
+            reader.borrow_all(black_box(POOL), |vector| {
+                black_box(vector);
+            });
+            Ok(())
+        };
+        // Some microseconds: reading the clock each time would show.
+        self.read(measured, 10, 0..POOL, borrow, |reader, found| {
+            reader.borrow_all(POOL, |vector| found.extend_from_slice(vector));
+            Ok(())
+        })
+    }
+
+    /// Reads a file of [`POOL`] vectors, so many `times` between two looks at the clock. What is `found`
+    /// at the end must be the vectors with these numbers.
     fn read(
         &mut self,
         measured: &mut Measured,
-        work: impl FnOnce(&Self, &E::Reader<'_>, &mut Measured) -> Result<(), Failure>,
+        times: u32,
+        numbers: Range<u32>,
+        mut once: impl FnMut(&E::Reader<'_>) -> Result<(), Failure>,
+        find: impl FnOnce(&E::Reader<'_>, &mut Vec<f32>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let file = self.written(POOL)?;
-        work(self, &file.engine.reader()?, measured)?;
+        let reader = file.engine.reader()?;
+        while self.goes_on(measured) {
+            measured.time(times as usize, || (0..times).try_for_each(|_| once(&reader)))?;
+        }
+        let mut found = Vec::new();
+        find(&reader, &mut found)?;
+        drop(reader);
         self.remove(file);
+        if found != self.pool[numbers.start as usize * DIMENSION..numbers.end as usize * DIMENSION]
+        {
+            measured.phase.fail("vectors are not those that were written");
+        }
         Ok(())
     }
 
@@ -243,93 +267,37 @@ impl<E: SlotEngine> Site<'_, E> {
         let vectors = self.cold_vectors.max(1);
         let Writing { engine, name, .. } = self.written(vectors)?;
         drop(engine);
-        let mut samples = Samples::new();
         let mut buffer = Vec::new();
         while self.goes_on(measured) {
             let number = vectors / 2;
-            let time = measured.time(1, || {
+            measured.sample(1, || {
                 let engine = E::open(&self.home, &name)?;
                 engine.read_one(black_box(number), &mut buffer)?;
                 black_box(&mut buffer);
                 drop(engine);
                 Ok(())
             })?;
-            samples.record(time);
             self.compare(number, &buffer, measured);
             buffer.fill(0.0);
         }
-        measured.phase.percentiles(samples);
         let engine = E::open(&self.home, &name)?;
         self.remove(Writing { engine, name, vectors });
         Ok(())
     }
 
-    fn sequential_copied(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        self.read(measured, |site, reader, measured| {
-            let mut buffer = Vec::new();
-            while site.goes_on(measured) {
-                measured.time(1, || {
-                    reader.copy_all(black_box(POOL), &mut buffer, |vector| {
-                        black_box(vector);
-                    })
-                })?;
-            }
-            let mut number = 0;
-            reader.copy_all(POOL, &mut buffer, |vector| {
-                site.compare(number, vector, measured);
-                number += 1;
-            })?;
-            site.count(number, measured);
-            Ok(())
-        })
-    }
-
-    fn sequential_borrowed(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        self.read(measured, |site, reader, measured| {
-            while site.goes_on(measured) {
-                // Some microseconds: reading the clock each time would show.
-                measured.time(10, || {
-                    for _ in 0..10 {
-                        reader.borrow_all(black_box(POOL), |vector| {
-                            black_box(vector);
-                        });
-                    }
-                    Ok(())
-                })?;
-            }
-            let mut number = 0;
-            reader.borrow_all(POOL, |vector| {
-                site.compare(number, vector, measured);
-                number += 1;
-            });
-            site.count(number, measured);
-            Ok(())
-        })
-    }
-
-    fn count(&self, number: u32, measured: &mut Measured) {
-        if number != POOL {
-            measured.phase.fail(format!("{number} vectors were read instead of {POOL}"));
-        }
-    }
-
     fn growth(&mut self, measured: &mut Measured) -> Result<(), Failure> {
-        let mut samples = Samples::new();
         while self.goes_on(measured) {
-            let before = Allocations::now();
-            let begin = Instant::now();
-            let mut file = self.create()?;
-            for vector in self.pool.chunks_exact(DIMENSION) {
-                file.engine.append(black_box(vector))?;
-            }
-            file.engine.commit()?;
-            let time = begin.elapsed();
-            file.vectors = POOL;
-            measured.add(1, time, before);
-            samples.record(time);
-            self.end_file(file, measured)?;
+            let mut made = None;
+            measured.sample(1, || {
+                let file = made.insert(self.create()?);
+                for vector in self.pool.chunks_exact(DIMENSION) {
+                    file.engine.append(black_box(vector))?;
+                }
+                file.vectors = POOL;
+                file.engine.commit()
+            })?;
+            made.map_or(Ok(()), |file| self.end_file(file, measured))?;
         }
-        measured.phase.percentiles(samples);
         Ok(())
     }
 }

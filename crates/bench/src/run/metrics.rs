@@ -1,0 +1,62 @@
+//! The metrics of all rows and targets.
+
+use crate::report::{Better, Metric, Unit};
+
+/// The metric of rows that count time.
+pub(crate) const TIME: &str = "time";
+/// The metric of rows that count throughput.
+pub(crate) const RATE: &str = "operations_per_second";
+/// The metric of rows that count vectors.
+pub(crate) const VECTORS: &str = "vectors_per_second";
+/// The share of the exact neighbours that were found.
+pub(crate) const RECALL: &str = "recall";
+/// The metric of rows that count acknowledged puts that are gone.
+pub(crate) const LOST: &str = "lost";
+/// Bytes of bodies per second.
+pub(crate) const THROUGHPUT: &str = "bytes_per_second";
+/// Memory of a process at rest, and of one connection to it.
+pub(crate) const MEMORY: &str = "memory";
+/// Memory of a process under load.
+pub(crate) const MEMORY_PEAK: &str = "memory_peak";
+/// Memory that an engine has for itself.
+pub(crate) const MEMORY_OWN: &str = "memory_own";
+/// Pages of files that it has mapped.
+pub(crate) const MEMORY_MAPPED: &str = "memory_mapped";
+
+const HIGHER: [(&str, &str, Unit); 4] = [
+    (RATE, "Operations per second", Unit::OperationsPerSecond),
+    (VECTORS, "Vectors per second", Unit::OperationsPerSecond),
+    (RECALL, "Recall", Unit::Share),
+    (THROUGHPUT, "Throughput", Unit::BytesPerSecond),
+];
+
+const LOWER: [(&str, &str, Unit); 19] = [
+    (TIME, "Time per operation", Unit::Nanoseconds),
+    (LOST, "Acknowledged puts that are gone", Unit::Count),
+    ("allocations", "allocations per operation", Unit::Count),
+    ("allocated_bytes", "bytes allocated per operation", Unit::Bytes),
+    ("written_bytes", "bytes written per operation", Unit::Bytes),
+    ("server_cpu", "Server's processor time per operation", Unit::Nanoseconds),
+    (MEMORY, "Memory of its own", Unit::Bytes),
+    (MEMORY_OWN, "Memory of its own", Unit::Bytes),
+    (MEMORY_MAPPED, "Mapped pages of files", Unit::Bytes),
+    ("memory_idle", "Memory at the start", Unit::Bytes),
+    (MEMORY_PEAK, "Memory at the most", Unit::Bytes),
+    ("memory_end", "Memory at the end", Unit::Bytes),
+    ("cpu", "Processor time", Unit::Seconds),
+    ("disk", "Disk used", Unit::Bytes),
+    ("disk_factor", "… per byte put", Unit::Factor),
+    ("disk_fixed", "Disk used by the fixed objects", Unit::Bytes),
+    ("disk_fixed_factor", "… per byte stored", Unit::Factor),
+    ("disk_written", "Disk written", Unit::Bytes),
+    ("disk_written_factor", "… per byte put", Unit::Factor),
+];
+
+/// All of them, in the order of tables.
+pub(crate) fn metrics() -> Vec<Metric> {
+    let of = |better| move |(id, title, unit)| Metric::new(id, title, unit, better);
+    let mut metrics: Vec<Metric> = HIGHER.map(of(Better::Higher)).into();
+    metrics.extend(Metric::percentiles());
+    metrics.extend(LOWER.map(of(Better::Lower)));
+    metrics
+}
