@@ -2,9 +2,9 @@
 
 use http::Request;
 use http::request::Parts;
-use sha2::{Digest, Sha256};
 
-use super::exchange::{DATE, NO_SIGNATURE, authenticate, credential, element, hex, read, sign};
+use super::exchange::{DATE, NO_SIGNATURE, SIGNER, authenticate, read};
+use super::signer::Covered;
 use crate::auth::TrailerHandle;
 
 const TRAILER: &str = "x-amz-checksum-crc32c";
@@ -43,29 +43,25 @@ fn head(signed: bool, with_trailer: bool, length: usize) -> (Parts, String) {
         .header("host", "localhost")
         .header("x-amz-content-sha256", mode)
         .header("x-amz-decoded-content-length", length);
-    let mut names = "host;x-amz-content-sha256;x-amz-date;x-amz-decoded-content-length".to_owned();
     if with_trailer {
         builder = builder.header("x-amz-trailer", TRAILER);
-        names.push_str(";x-amz-trailer");
     }
     if !signed {
         let (head, ()) = builder.body(()).expect("valid").into_parts();
         return (head, NO_SIGNATURE.to_owned());
     }
-    let authorization = |signature: &str| {
-        let credential = credential();
-        format!(
-            "AWS4-HMAC-SHA256 Credential={credential},SignedHeaders={names},Signature={signature}"
-        )
-    };
     let request = builder.header("x-amz-date", DATE).body(()).expect("valid");
     let (mut head, ()) = request.into_parts();
-    let unsigned = authorization(NO_SIGNATURE);
-    head.headers.insert("authorization", unsigned.parse().expect("ASCII"));
-    let error = authenticate(&head, b"", 0).expect_err("not signed yet");
-    let to_sign = element(&error, "StringToSign").expect("only the signature is wrong");
-    let signature = sign(&DATE[..8], "s3", to_sign);
-    head.headers.insert("authorization", authorization(&signature).parse().expect("ASCII"));
+    let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let covered = Covered {
+        method: "PUT",
+        path: "/bucket/key",
+        query: "",
+        headers: headers.collect(),
+        payload_hash: mode,
+    };
+    let (authorization, signature) = (SIGNER.authorization(&covered), SIGNER.signature(&covered));
+    head.headers.insert("authorization", authorization.parse().expect("ASCII"));
     (head, signature)
 }
 
@@ -141,22 +137,13 @@ const VALUE: &str = "sOO8/Q==";
 
 /// A body as clients send it, signed if there is a signature to begin with.
 fn frame(data: &[u8], sizes: &[usize], seed: Option<String>, with_trailer: bool) -> Vec<u8> {
-    let scope = credential().split_once('/').expect("slashes").1.to_owned();
-    let mut previous = seed;
-    let mut sign_next = |algorithm: &str, rest: &str| {
-        let before = previous.as_ref()?;
-        let text = format!("{algorithm}\n{DATE}\n{scope}\n{before}\n{rest}");
-        previous = Some(sign(&DATE[..8], "s3", &text));
-        previous.clone()
-    };
-    let empty = hex(&Sha256::digest(b""));
-    let (mut body, mut rest) = (Vec::new(), data);
+    let (mut body, mut rest, mut previous) = (Vec::new(), data, seed);
     for size in sizes.iter().chain([&0]) {
         let (chunk, after) = rest.split_at(*size);
         rest = after;
-        let hashes = format!("{empty}\n{}", hex(&Sha256::digest(chunk)));
-        let extension = sign_next("AWS4-HMAC-SHA256-PAYLOAD", &hashes)
-            .map_or_else(String::new, |signature| format!(";chunk-signature={signature}"));
+        previous = previous.map(|previous| SIGNER.chunk_signature(&previous, chunk));
+        let extension = previous.as_ref().map(|signature| format!(";chunk-signature={signature}"));
+        let extension = extension.unwrap_or_default();
         body.extend_from_slice(format!("{size:x}{extension}\r\n").as_bytes());
         if *size > 0 {
             body.extend_from_slice(chunk);
@@ -165,8 +152,8 @@ fn frame(data: &[u8], sizes: &[usize], seed: Option<String>, with_trailer: bool)
     }
     if with_trailer {
         body.extend_from_slice(format!("{TRAILER}:{VALUE}\r\n").as_bytes());
-        let hash = hex(&Sha256::digest(format!("{TRAILER}:{VALUE}\n")));
-        if let Some(signature) = sign_next("AWS4-HMAC-SHA256-TRAILER", &hash) {
+        if let Some(previous) = &previous {
+            let signature = SIGNER.trailer_signature(previous, &format!("{TRAILER}:{VALUE}\n"));
             body.extend_from_slice(format!("x-amz-trailer-signature:{signature}\r\n").as_bytes());
         }
     }

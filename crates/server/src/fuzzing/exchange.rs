@@ -15,12 +15,12 @@ use http::request::Parts;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Empty};
 use sha1::Sha1;
-use sha2::Sha256;
 
+use super::signer::Signer;
 use crate::auth::{AuthBody, Authenticator, Credentials, User};
 use crate::reply::ApiError;
 
-pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
+const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
 const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 pub(super) const DATE: &str = "20130524T000000Z";
 pub(super) const DATE_UNIX_SECONDS: i64 = 1_369_353_600;
@@ -36,33 +36,20 @@ static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
     Authenticator::new(credentials, "us-east-1".to_owned(), Arc::new(move || now))
 });
 
-/// A credential of the one user, with its scope.
-pub(super) fn credential() -> String {
-    format!("{ACCESS_KEY}/{}/us-east-1/s3/aws4_request", &DATE[..8])
-}
-
-fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
-    let mac = Hmac::<Sha256>::new_from_slice(key).expect("any length");
-    mac.chain_update(data).finalize().into_bytes().into()
-}
-
-/// The user's signature, for a day and a service.
-pub(super) fn sign(day: &str, service: &str, text: &str) -> String {
-    let key = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), day.as_bytes());
-    let key = hmac(&hmac(&key, b"us-east-1"), service.as_bytes());
-    let key = hmac(&key, b"aws4_request");
-    hex(&hmac(&key, text.as_bytes()))
-}
+/// The one user, at the time at which the clock stands.
+pub(super) const SIGNER: Signer<'static> = Signer {
+    access_key: ACCESS_KEY,
+    secret_key: SECRET_KEY,
+    time: DATE,
+    region: "us-east-1",
+    service: "s3",
+};
 
 /// The user's signature in Version 2.
 pub(super) fn sign_version_2(text: &str) -> String {
     let mac = Hmac::<Sha1>::new_from_slice(SECRET_KEY.as_bytes()).expect("any length");
     let code = mac.chain_update(text).finalize().into_bytes();
     base64_simd::STANDARD.encode_to_string(code.as_slice())
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    hex_simd::encode_to_string(bytes, hex_simd::AsciiCase::Lower)
 }
 
 /// A body that has come already, in pieces.

@@ -2,12 +2,13 @@
 //!
 //! The functions panic when it does not. They know the secret of a user, so that they get past the
 //! signature and see what it protects. The tests of this module run them over the corpus of every
-//! target, and over variations of it.
+//! target, and over variations of it. The [`signer`] serves all tests of signatures.
 
 mod aws_chunked;
 mod exchange;
 mod post_form;
 mod post_policy;
+pub mod signer;
 mod sigv4;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{Method, Request};
 use memchr::memmem;
 
-use super::exchange::{DATE, authenticate, element, read, sign, sign_version_2};
+use super::exchange::{SIGNER, authenticate, element, read, sign_version_2};
 use crate::auth::{Identity, PostForm};
 use crate::reply::ApiError;
 
@@ -98,7 +98,7 @@ fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
     };
     let [place] = places[..] else { return };
     // The date of the scope must be that of the clock, for this to be worth while.
-    let version_4 = sign(&DATE[..8], "s3", string_to_sign);
+    let version_4 = SIGNER.sign(string_to_sign);
     let rest = &body[place + provided.len()..];
     for signature in [version_4, sign_version_2(string_to_sign)] {
         let signed = [&body[..place], signature.as_bytes(), rest].concat();

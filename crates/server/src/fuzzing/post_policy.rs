@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::exchange::{DATE, DATE_UNIX_SECONDS, authenticate, credential, read, sign};
+use super::exchange::{DATE, DATE_UNIX_SECONDS, SIGNER, authenticate, read};
 use super::post_form::{long_form_head, push_field, push_file};
 use crate::auth::{Identity, PostForm};
 
@@ -17,8 +17,8 @@ pub fn post_policy(data: &[u8]) {
     // A quote would end the name of a field.
     let given = given.filter(|(name, _)| name.bytes().all(|b| b.is_ascii_graphic() && b != b'"'));
     let encoded = base64_simd::STANDARD.encode_to_string(policy);
-    let signature = sign(&DATE[..8], "s3", &encoded);
-    let credential = credential();
+    let signature = SIGNER.sign(&encoded);
+    let credential = SIGNER.credential();
     let mut fields: Vec<(&str, &str)> = vec![
         ("policy", &encoded),
         ("x-amz-algorithm", "AWS4-HMAC-SHA256"),

@@ -3,9 +3,9 @@
 use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Uri};
-use sha2::{Digest, Sha256};
 
-use super::exchange::{authenticate, element, hex, read, sign, sign_version_2};
+use super::exchange::{SIGNER, authenticate, element, read, sign_version_2};
+use super::signer::{Signer, sha256_hex};
 use crate::auth::{Identity, PostForm};
 use crate::reply::ApiError;
 
@@ -73,7 +73,8 @@ fn signed(head: &Parts, error: &ApiError) -> Option<Parts> {
     }
     let scope = text.split('\n').nth(2).expect("the scope");
     let (day, service) = (scope.split('/').next(), scope.split('/').nth(2));
-    let signature = sign(day.expect("day"), service.expect("service"), text);
+    let (day, service) = (day.expect("day"), service.expect("service"));
+    let signature = Signer { time: day, service, ..SIGNER }.sign(text);
     with_signature(head, |_| signature)
 }
 
@@ -140,7 +141,7 @@ fn accepted(head: &Parts, body: &[u8], request: Request<crate::auth::AuthBody>) 
     if let Some(hash) = declared("x-amz-content-sha256")
         && hash.trim().len() == 64
     {
-        assert_eq!(hash.trim().to_ascii_lowercase(), hex(&Sha256::digest(&read_data)));
+        assert_eq!(hash.trim().to_ascii_lowercase(), sha256_hex(&read_data));
     }
     let length = parts.headers.get("content-length").and_then(|value| value.to_str().ok());
     if let Some(length) = length {

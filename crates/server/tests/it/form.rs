@@ -2,39 +2,17 @@
 
 use crate::checksum::checksums;
 use crate::harness::{self, ALICE, TestServer, base64, etag};
+use crate::raw::{FORM_TYPE, Keys, form_body, form_fields};
+use crate::reply::Reply;
 
 /// A form upload by Alice with these fields beside those of the signature.
-async fn upload(server: &TestServer, fields: &[(&str, &str)], file: &[u8]) -> harness::RawResponse {
-    let (date, signature, policy) = server.sign_policy(
-        &fields
-            .iter()
-            .map(|(name, value)| format!("{{\"{name}\": \"{value}\"}}"))
-            .collect::<Vec<_>>()
-            .join(", "),
-    );
-    let credential = format!("{}/{}/us-east-1/s3/aws4_request", ALICE.access_key, &date[..8]);
-    let signed = [
-        ("x-amz-algorithm", "AWS4-HMAC-SHA256"),
-        ("x-amz-credential", &credential),
-        ("x-amz-date", &date),
-        ("policy", &policy),
-        ("x-amz-signature", &signature),
-    ];
-    let mut body = Vec::new();
-    for (name, value) in fields.iter().chain(&signed) {
-        let part = format!(
-            "--boundary\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
-        );
-        body.extend_from_slice(part.as_bytes());
-    }
-    body.extend_from_slice(
-        b"--boundary\r\ncontent-disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n",
-    );
-    body.extend_from_slice(file);
-    body.extend_from_slice(b"\r\n--boundary--\r\n");
+async fn upload(server: &TestServer, fields: &[(&str, &str)], file: &[u8]) -> Reply {
+    let conditions = fields.iter().map(|(name, value)| format!("{{\"{name}\": \"{value}\"}}, "));
+    let conditions: String = conditions.chain(["{\"bucket\": \"mine\"}, ".to_owned()]).collect();
+    let keys = Keys { access: ALICE.access_key, secret: ALICE.secret_key };
+    let body = form_body(&form_fields(keys, 60, &conditions, fields), file);
     let request = server.request("POST", "/mine").anonymous();
-    let request = request.header("content-type", "multipart/form-data; boundary=boundary");
-    request.body(body).send().await
+    request.header("content-type", FORM_TYPE).body(body).send().await
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ mod object;
 mod object_store;
 mod range;
 mod raw;
+mod reply;
 mod sources;
 mod vector_values;
 mod vectors;

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use liteio::fuzzing::signer::hex;
+
 use crate::checksum::checksums;
-use crate::harness::{self, TestServer, base64, etag, hex, md5};
+use crate::harness::{self, TestServer, base64, etag, md5};
 
 const MIB: usize = 1 << 20;
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{RawResponse, TestServer, both};
+use crate::harness::{TestServer, both};
+use crate::reply::Reply;
 use crate::vectors::{expect_exception, make_index, put_body, query_body};
 
 async fn call(server: &TestServer, operation: &str, body: impl AsRef<[u8]>) -> Value {
@@ -11,7 +12,7 @@ async fn call(server: &TestServer, operation: &str, body: impl AsRef<[u8]>) -> V
 }
 
 #[track_caller]
-fn expect_invalid(response: &RawResponse, path: &str, part: &str) {
+fn expect_invalid(response: &Reply, path: &str, part: &str) {
     expect_exception(response, 400, "ValidationException", (path, part));
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::command::Running;
-use crate::harness::{ALICE, RawRequest, RawResponse, TestServer, both};
+use crate::harness::{ALICE, RawRequest, TestServer, both};
+use crate::reply::Reply;
 
 const REGION: &str = "us-east-1";
 
@@ -41,12 +42,7 @@ pub(crate) fn query_body(fields: &str) -> String {
 pub(crate) type Wrong<'a> = (&'a str, &'a str);
 
 #[track_caller]
-pub(crate) fn expect_exception(
-    response: &RawResponse,
-    status: u16,
-    exception: &str,
-    wrong: Wrong<'_>,
-) {
+pub(crate) fn expect_exception(response: &Reply, status: u16, exception: &str, wrong: Wrong<'_>) {
     let text = response.text();
     let (path, part) = wrong;
     assert_eq!(response.status, status, "{part}: {text}");

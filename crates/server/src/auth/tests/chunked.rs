@@ -21,21 +21,6 @@ fn put(mode: &str, decoded_length: u64) -> Signer {
     }
 }
 
-/// The chunks, each signed, up to and with the final one; then the signature of that.
-fn signed_chunks(signer: &Signer, chunks: &[&[u8]]) -> (Vec<u8>, String) {
-    let (mut framed, mut previous) = (Vec::new(), signer.signature());
-    for chunk in chunks.iter().chain([&&b""[..]]) {
-        previous = signer.chunk_signature(&previous, chunk);
-        let header = format!("{:x};chunk-signature={previous}\r\n", chunk.len());
-        framed.extend_from_slice(header.as_bytes());
-        framed.extend_from_slice(chunk);
-        if !chunk.is_empty() {
-            framed.extend_from_slice(b"\r\n");
-        }
-    }
-    (framed, previous)
-}
-
 fn send(signer: &Signer, framed: impl Into<Bytes>) -> Request<AuthBody> {
     let body = TestBody::new([framed.into()]);
     authenticate(&authenticator(), signer.request_with(body)).expect("the head is right")
@@ -53,7 +38,7 @@ fn refused(code: &str) -> Result<Vec<u8>, String> {
 
 /// A signed body of a large and a small chunk, complete.
 fn two_chunks(signer: &Signer) -> Vec<u8> {
-    let (mut framed, _) = signed_chunks(signer, &[&[b'a'; 8192], b"bc"]);
+    let (mut framed, _) = signer.chunks(&[&[b'a'; 8192], b"bc"]);
     framed.extend_from_slice(b"\r\n");
     framed
 }
@@ -64,7 +49,7 @@ fn signed_chunks_are_unwrapped() {
     let expected = [&[b'a'; 8192][..], b"bc"].concat();
     assert_eq!(outcome(&signer, two_chunks(&signer)), Ok(expected));
     let empty = put(SIGNED, 0);
-    let (mut framed, _) = signed_chunks(&empty, &[]);
+    let (mut framed, _) = empty.chunks(&[]);
     framed.extend_from_slice(b"\r\n");
     assert_eq!(outcome(&empty, framed), Ok(Vec::new()));
 }
@@ -109,7 +94,7 @@ fn a_bad_chunk_never_leaves_whole() {
 fn chunks_cannot_be_swapped_repeated_or_left_out() {
     let signer = put(SIGNED, 3 * 8192);
     let chunks = [[b'a'; 8192], [b'b'; 8192], [b'c'; 8192]];
-    let (framed, _) = signed_chunks(&signer, &[&chunks[0], &chunks[1], &chunks[2]]);
+    let (framed, _) = signer.chunks(&[&chunks[0], &chunks[1], &chunks[2]]);
     let one = (framed.len() - 84) / 3;
     let part = |index: usize| &framed[index * one..(index + 1) * one];
     let end = [&framed[3 * one..], b"\r\n"].concat();
@@ -130,7 +115,7 @@ fn lengths_must_agree_with_the_declared_one() {
     let chunks: [&[u8]; 2] = [&[b'a'; 8192], b"bc"];
     for (declared, code) in [(8195, "IncompleteBody"), (8193, "InvalidRequest")] {
         let signer = put(SIGNED, declared);
-        let (mut framed, _) = signed_chunks(&signer, &chunks);
+        let (mut framed, _) = signer.chunks(&chunks);
         framed.extend_from_slice(b"\r\n");
         assert_eq!(outcome(&signer, framed), refused(code));
     }
@@ -150,7 +135,7 @@ fn only_the_last_signed_chunk_may_be_small() {
     ] {
         let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         let signer = put(SIGNED, length);
-        let (mut framed, _) = signed_chunks(&signer, chunks);
+        let (mut framed, _) = signer.chunks(chunks);
         framed.extend_from_slice(b"\r\n");
         let outcome = outcome(&signer, framed);
         if accepted {
@@ -269,7 +254,7 @@ fn trailers_must_be_those_that_were_announced() {
 #[test]
 fn the_trailer_signature_covers_the_trailer() {
     let signer = put(SIGNED_TRAILER, 3);
-    let (chunks, previous) = signed_chunks(&signer, &[b"abc"]);
+    let (chunks, previous) = signer.chunks(&[b"abc"]);
     let line = "x-amz-checksum-crc32:NSRBwg==";
     let signature = signer.trailer_signature(&previous, &format!("{line}\n"));
     let with = |trailer: String| outcome(&signer, [&chunks[..], trailer.as_bytes()].concat());
@@ -308,7 +293,7 @@ fn anonymous_uploads_may_be_framed_but_not_signed() {
 #[test]
 fn data_is_passed_on_while_it_streams() {
     let signer = put(SIGNED, 2 * 65_536);
-    let (framed, _) = signed_chunks(&signer, &[&[b'a'; 65_536], &[b'b'; 65_536]]);
+    let (framed, _) = signer.chunks(&[&[b'a'; 65_536], &[b'b'; 65_536]]);
     let whole = Bytes::from([&framed[..], b"\r\n"].concat());
     let frames: Vec<Bytes> = whole.chunks(10_000).map(|c| whole.slice_ref(c)).collect();
     let request = signer.request_with(TestBody::new(frames));
@@ -337,7 +322,7 @@ proptest! {
         flip in prop::option::weighted(0.5, (any::<usize>(), 1_u8..)),
     ) {
         let signer = put(SIGNED_TRAILER, 8194);
-        let (mut framed, previous) = signed_chunks(&signer, &[&[b'a'; 8192], b"bc"]);
+        let (mut framed, previous) = signer.chunks(&[&[b'a'; 8192], b"bc"]);
         let line = "x-amz-checksum-crc32:NSRBwg==";
         let signature = signer.trailer_signature(&previous, &format!("{line}\n"));
         let trailer = format!("{line}\r\nx-amz-trailer-signature:{signature}\r\n\r\n");

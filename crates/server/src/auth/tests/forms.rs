@@ -192,10 +192,9 @@ fn signed(conditions: &str, extra: &[(&str, &str)]) -> Fields {
 }
 
 fn signed_document(document: &str, extra: &[(&str, &str)]) -> Fields {
-    let mut signer = Signer::new("POST", "/", "").date(FORM_DATE);
-    signer.headers.clear();
+    let signer = Signer::new("POST", "/", "").date(FORM_DATE);
     let policy = base64_simd::STANDARD.encode_to_string(document);
-    let credential = format!("{ACCESS_KEY}/{}", signer.scope());
+    let credential = signer.credential();
     let signature = signer.sign(&policy);
     let mut all = fields(&[
         ("key", "k"),

@@ -4,6 +4,7 @@ use http::Request;
 
 use super::*;
 use crate::auth::TrailerHandle;
+use crate::fuzzing::signer::{Covered, Signer, encoded_path};
 
 fn request(
     head: &str,
@@ -21,7 +22,29 @@ fn request(
         "AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/20130524/us-east-1/s3/aws4_request,\
          SignedHeaders={signed_headers},Signature={signature}"
     );
+    assert_eq!(signed_by_tests(head, headers, signed_headers), authorization);
     builder.header("authorization", authorization).body(body).expect("valid request")
+}
+
+/// The signer that all tests use, which must come to what AWS has published.
+const SIGNER: Signer<'static> = Signer {
+    access_key: ACCESS_KEY,
+    secret_key: SECRET_KEY,
+    time: DATE,
+    region: "us-east-1",
+    service: "s3",
+};
+
+fn signed_by_tests(head: &str, headers: &[(&str, &str)], signed_headers: &str) -> String {
+    let (method, uri) = head.split_once(' ').expect("method and path");
+    let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let is_signed = |name: &str| signed_headers.split(';').any(|signed| signed == name);
+    let headers = headers.iter().filter(|(name, _)| is_signed(name));
+    let headers: Vec<_> = headers.map(|(name, value)| (*name, value.as_bytes())).collect();
+    let hash = headers.iter().find(|(name, _)| *name == "x-amz-content-sha256").expect("a hash").1;
+    let payload_hash = std::str::from_utf8(hash).expect("text");
+    let path = &encoded_path(path);
+    SIGNER.authorization(&Covered { method, path, query, headers, payload_hash })
 }
 
 const HOST: (&str, &str) = ("host", "examplebucket.s3.amazonaws.com");
@@ -100,6 +123,14 @@ fn presigned() -> Request<TestBody> {
         20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&\
         X-Amz-SignedHeaders=host&X-Amz-Signature=\
         aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404";
+    let covered = Covered {
+        method: "GET",
+        path: "/test.txt",
+        query: "",
+        headers: vec![(HOST.0, HOST.1.as_bytes())],
+        payload_hash: "UNSIGNED-PAYLOAD",
+    };
+    assert_eq!(SIGNER.presigned_query(&covered, "86400"), query);
     let builder = Request::get(format!("/test.txt?{query}")).header(HOST.0, HOST.1);
     builder.body(TestBody::default()).expect("valid")
 }
@@ -138,6 +169,12 @@ fn signed_chunks() {
         "a".repeat(1024)
     );
     assert_eq!(framed.len(), 66_824);
+    let mut signature =
+        "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9".to_owned();
+    for chunk in [&[b'a'; 65_536][..], &[b'a'; 1024], b""] {
+        signature = SIGNER.chunk_signature(&signature, chunk);
+        assert!(framed.contains(&format!("chunk-signature={signature}\r\n")));
+    }
     let signed = request(
         "PUT /examplebucket/chunkObject.txt",
         &headers,
@@ -176,6 +213,9 @@ fn signed_chunks_with_trailer() {
         "a".repeat(65_536),
         "a".repeat(1024)
     );
+    let last = "2ca2aba2005185cf7159c6277faf83795951dd77a3a99e6e65d5c9f85863f992";
+    let signature = SIGNER.trailer_signature(last, "x-amz-checksum-crc32c:sOO8/Q==\n");
+    assert!(framed.contains(&format!("x-amz-trailer-signature:{signature}\r\n")));
     let signed = request(
         "PUT /examplebucket/chunkObject.txt",
         &headers,

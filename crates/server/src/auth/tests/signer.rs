@@ -1,25 +1,12 @@
-//! A signer of its own, so that tests do not check the layer against itself.
+//! Requests signed by the signer of all tests.
 
 use std::collections::BTreeMap;
 
-use hmac::{Hmac, KeyInit, Mac};
 use http::Request;
-use sha2::{Digest, Sha256};
 
 use super::{ACCESS_KEY, DATE, SECRET_KEY, TestBody};
-
-pub(super) fn sha256_hex(data: impl AsRef<[u8]>) -> String {
-    hex(&Sha256::digest(data))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn hmac(key: &[u8], data: &str) -> Vec<u8> {
-    let mac = Hmac::<Sha256>::new_from_slice(key).expect("any length");
-    mac.chain_update(data).finalize().into_bytes().to_vec()
-}
+pub(super) use crate::fuzzing::signer::sha256_hex;
+use crate::fuzzing::signer::{self, Covered, framed_chunk};
 
 /// A request being signed. Path and query must be given in canonical form.
 #[derive(Clone)]
@@ -77,42 +64,40 @@ impl Signer {
         self
     }
 
-    pub(super) fn scope(&self) -> String {
-        format!("{}/{}/{}/aws4_request", &self.date[..8], self.region, self.service)
+    fn signer(&self) -> signer::Signer<'_> {
+        signer::Signer {
+            access_key: &self.access_key,
+            secret_key: &self.secret_key,
+            time: &self.date,
+            region: &self.region,
+            service: &self.service,
+        }
     }
 
-    pub(super) fn signed_headers(&self) -> String {
-        self.headers.keys().cloned().collect::<Vec<_>>().join(";")
+    fn covered(&self) -> Covered<'_> {
+        Covered {
+            method: self.method,
+            path: &self.path,
+            query: &self.query,
+            headers: self.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect(),
+            payload_hash: &self.payload_hash,
+        }
+    }
+
+    pub(super) fn credential(&self) -> String {
+        self.signer().credential()
     }
 
     pub(super) fn sign(&self, text: &str) -> String {
-        let key = hmac(format!("AWS4{}", self.secret_key).as_bytes(), &self.date[..8]);
-        let key = hmac(&hmac(&key, &self.region), &self.service);
-        hex(&hmac(&hmac(&key, "aws4_request"), text))
+        self.signer().sign(text)
     }
 
     pub(super) fn signature(&self) -> String {
-        let headers: String = self.headers.iter().map(|(n, v)| format!("{n}:{v}\n")).collect();
-        let canonical = format!(
-            "{}\n{}\n{}\n{headers}\n{}\n{}",
-            self.method,
-            self.path,
-            self.query,
-            self.signed_headers(),
-            self.payload_hash
-        );
-        let hash = sha256_hex(canonical);
-        self.sign(&format!("AWS4-HMAC-SHA256\n{}\n{}\n{hash}", self.date, self.scope()))
+        self.signer().signature(&self.covered())
     }
 
     pub(super) fn authorization(&self) -> String {
-        format!(
-            "AWS4-HMAC-SHA256 Credential={}/{},SignedHeaders={},Signature={}",
-            self.access_key,
-            self.scope(),
-            self.signed_headers(),
-            self.signature()
-        )
+        self.signer().authorization(&self.covered())
     }
 
     pub(super) fn request(&self) -> Request<TestBody> {
@@ -139,30 +124,21 @@ impl Signer {
         for name in ["x-amz-date", "x-amz-content-sha256"] {
             self.headers.remove(name);
         }
-        let credential = format!("{}/{}", self.access_key, self.scope()).replace('/', "%2F");
-        self.query = format!(
-            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={}&\
-             X-Amz-Expires={expires}&X-Amz-SignedHeaders={}{}{}",
-            self.date,
-            self.signed_headers().replace(';', "%3B"),
-            if self.query.is_empty() { "" } else { "&" },
-            self.query,
-        );
-        let query = format!("{}&X-Amz-Signature={}", self.query, self.signature());
+        let query = self.signer().presigned_query(&self.covered(), expires);
         self.build(&query).body(TestBody::default()).expect("valid")
     }
 
-    pub(super) fn chunk_signature(&self, previous: &str, data: &[u8]) -> String {
-        let (scope, empty) = (self.scope(), sha256_hex(b""));
-        self.sign(&format!(
-            "AWS4-HMAC-SHA256-PAYLOAD\n{}\n{scope}\n{previous}\n{empty}\n{}",
-            self.date,
-            sha256_hex(data)
-        ))
+    /// The chunks, each signed, up to and with the final one; then the signature of that.
+    pub(super) fn chunks(&self, chunks: &[&[u8]]) -> (Vec<u8>, String) {
+        let (mut framed, mut previous) = (Vec::new(), self.signature());
+        for chunk in chunks.iter().chain([&&b""[..]]) {
+            previous = self.signer().chunk_signature(&previous, chunk);
+            framed.extend(framed_chunk(&previous, chunk));
+        }
+        (framed, previous)
     }
 
     pub(super) fn trailer_signature(&self, previous: &str, lines: &str) -> String {
-        let (date, scope, hash) = (&self.date, self.scope(), sha256_hex(lines));
-        self.sign(&format!("AWS4-HMAC-SHA256-TRAILER\n{date}\n{scope}\n{previous}\n{hash}"))
+        self.signer().trailer_signature(previous, lines)
     }
 }

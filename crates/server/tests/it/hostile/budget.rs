@@ -7,13 +7,14 @@ use std::time::Duration;
 use liteio::Limits;
 
 use super::*;
-use crate::raw::{Keys, UNSIGNED, connect, form_fields, form_request, read_head, read_reply};
+use crate::raw::{Keys, UNSIGNED, connect, form_fields, form_request};
+use crate::reply::{Reply, read_head};
 
 #[test]
 fn a_body_that_stalls_is_a_request_timeout() {
     let limits = Limits { body_stall_timeout: Duration::from_millis(50), ..Limits::default() };
     let server = RawServer::with_limits(limits);
-    let upload = server.ask("POST", "/bucket/stalled?uploads").element("UploadId").expect("an id");
+    let upload = server.ask("POST", "/bucket/stalled?uploads").element("UploadId");
     let part = Request::new("PUT", &format!("/bucket/stalled?partNumber=1&uploadId={upload}"));
     let conditions = r#"{"bucket": "bucket"}, {"key": "stalled"},"#;
     let fields = form_fields(OWNER, 60, conditions, &[("key", "stalled")]);
@@ -39,7 +40,7 @@ fn a_body_that_stalls_is_a_request_timeout() {
         let bytes = request.bytes();
         let mut stream = connect(server.address);
         stream.write_all(&bytes[..bytes.len() - 8]).expect("sent");
-        let reply = read_reply(&mut BufReader::new(stream), false).expect("an answer");
+        let reply = Reply::read(&mut BufReader::new(stream), false).expect("an answer");
         assert_eq!((reply.status, &*reply.code()), (400, "RequestTimeout"), "{name}: {reply:?}");
     }
     assert_empty(&server);
@@ -51,7 +52,7 @@ fn a_body_that_stalls_is_a_request_timeout() {
 fn documents_are_charged_for_all_that_they_hold_and_streams_are_not() {
     let server = RawServer::with_limits(Limits { body_bytes_max: 4 << 20, ..Limits::default() });
     let large = " ".repeat(3 << 20);
-    let upload = server.ask("POST", "/bucket/large?uploads").element("UploadId").expect("an id");
+    let upload = server.ask("POST", "/bucket/large?uploads").element("UploadId");
     let delete = |document: &str| {
         let md5 = {
             use md5::Digest as _;

@@ -3,7 +3,8 @@
 use std::io::{BufReader, Write as _};
 
 use super::*;
-use crate::raw::{UNSIGNED, connect, read_head, read_reply};
+use crate::raw::{UNSIGNED, connect};
+use crate::reply::{Reply, read_head};
 
 /// A PUT whose headers of length are the test's own business.
 fn put_with(headers: &[(&str, &str)], body: &str) -> Request {
@@ -73,7 +74,7 @@ fn a_body_that_ends_early_is_not_stored() {
         }
         assert_absent(&server, "length");
     }
-    let part = server.ask("POST", "/bucket/length?uploads").element("UploadId").expect("an id");
+    let part = server.ask("POST", "/bucket/length?uploads").element("UploadId");
     let target = format!("/bucket/length?partNumber=1&uploadId={part}");
     let request = Request::new("PUT", &target).header("x-amz-content-sha256", UNSIGNED).sign(OWNER);
     let request = request.no_length().header("content-length", "10").body("data");
@@ -127,7 +128,7 @@ fn a_refusal_comes_before_100_continue() {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     assert_eq!(read_head(&mut reader).expect("an answer").0, 100);
     stream.write_all(&body).expect("sent");
-    assert_eq!(read_reply(&mut reader, false).expect("an answer").status, 200);
+    assert_eq!(Reply::read(&mut reader, false).expect("an answer").status, 200);
     assert_eq!(server.ask("GET", "/bucket/continue").body, body);
     let other = good().without("expect").header("expect", "200-maybe").sign(OWNER);
     let reply = server.send(&other.bytes());
