@@ -1,13 +1,12 @@
-//! Rules about dependencies, as in `ARCHITECTURE.md`, held against the dependency trees and the
-//! paths that the sources name.
+//! Rules about dependencies, as in `ARCHITECTURE.md`, held against the dependency trees and the code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::process::Command;
+use std::sync::LazyLock;
 
-use crate::sources::{Module, crates, is_below, modules, uses};
+use crate::sources::{Module, circles, crates, is_below, modules, modules_of};
 
-/// Modules, and what they must not name.
+/// Modules, and what must not stand in them.
 struct Rule {
     /// The directory below `crates/`.
     package: &'static str,
@@ -16,73 +15,75 @@ struct Rule {
     /// Modules among those that it does not bind, because they need what is banned; with `::` between
     /// the names of a path.
     except: &'static [&'static str],
-    banned: &'static [&'static str],
+    ban: Ban,
 }
 
-const RULES: [Rule; 29] = [
+/// The ban of a rule.
+enum Ban {
+    /// These paths and what they lead to.
+    Paths(&'static [&'static str]),
+    /// These pieces of code, without white space.
+    Code(&'static [&'static str]),
+    /// All uses of this value but a call of one of these methods.
+    AllBut(&'static str, &'static [&'static str]),
+}
+
+use Ban::{AllBut, Code, Paths};
+
+/// A rule for a whole crate.
+const fn in_all(package: &'static str, ban: Ban) -> Rule {
+    Rule { package, within: &[], except: &[], ban }
+}
+
+/// A rule for a crate but these modules.
+const fn except(package: &'static str, except: &'static [&'static str], ban: Ban) -> Rule {
+    Rule { package, within: &[], except, ban }
+}
+
+/// A rule for these modules of a crate.
+const fn within(package: &'static str, within: &'static [&'static str], ban: Ban) -> Rule {
+    Rule { package, within, except: &[], ban }
+}
+
+const RULES: [Rule; 32] = [
     // Only one module of the key space knows this engine.
-    Rule { package: "store", within: &[], except: &["kv::engine::on_redb"], banned: &["redb"] },
+    except("store", &["kv::engine::on_redb"], Paths(&["redb"])),
     // Only `disk` knows files; time, chance and settings come from outside.
-    Rule { package: "store", within: &[], except: &[], banned: &["std::fs"] },
-    Rule { package: "store", within: &[], except: &[], banned: &["std::env"] },
-    Rule { package: "store", within: &[], except: &["clock"], banned: &["std::time::SystemTime"] },
-    Rule { package: "store", within: &[], except: &["random", "kv"], banned: &["getrandom"] },
+    in_all("store", Paths(&["std::fs", "std::env"])),
+    except("store", &["clock"], Paths(&["std::time::SystemTime"])),
+    except("store", &["random", "kv"], Paths(&["getrandom"])),
     // Records and blobs never see each other, and nothing below sees what is above.
-    Rule {
-        package: "store",
-        within: &["meta"],
-        except: &[],
-        banned: &[
-            "crate::blob",
-            "crate::bucket",
-            "crate::object",
-            "crate::multipart",
-            "crate::store",
-            "crate::vectors",
-        ],
-    },
-    Rule {
-        package: "store",
-        within: &["blob", "kv"],
-        except: &[],
-        banned: &[
-            "crate::meta",
-            "crate::bucket",
-            "crate::object",
-            "crate::multipart",
-            "crate::store",
-        ],
-    },
+    within("store", &["meta"], Paths(&["crate::blob", "crate::vectors"])),
+    within("store", &["blob", "kv"], Paths(&["crate::meta"])),
+    within("store", &["blob"], Paths(&["crate::kv"])),
+    within("store", &["kv"], Paths(&["crate::blob"])),
+    within(
+        "store",
+        &["meta", "blob", "kv"],
+        Paths(&["crate::bucket", "crate::object", "crate::multipart", "crate::store"]),
+    ),
     // State in memory knows no operation.
-    Rule {
-        package: "store",
-        within: &["process", "indexes"],
-        except: &[],
-        banned: &[
+    within(
+        "store",
+        &["process", "indexes"],
+        Paths(&[
             "crate::store",
             "crate::bucket",
             "crate::object",
             "crate::multipart",
             "crate::vectors",
-        ],
-    },
-    Rule { package: "store", within: &["blob"], except: &[], banned: &["crate::kv"] },
-    Rule { package: "store", within: &["kv"], except: &[], banned: &["crate::blob"] },
+        ]),
+    ),
     // The server reaches the store through its front door.
-    Rule {
-        package: "server",
-        within: &[],
-        except: &[],
-        banned: &["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"],
-    },
+    in_all("server", Paths(&["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"])),
     // The typed layer is an inside of `s3`.
-    Rule { package: "server", within: &[], except: &["s3"], banned: &["s3s"] },
+    except("server", &["s3"], Paths(&["s3s"])),
+    except("server", &["operational"], Paths(&["axum"])),
     // The bottom: what everything shares knows nothing of those who use it.
-    Rule {
-        package: "server",
-        within: &["reply", "connection", "origin", "offload", "state"],
-        except: &[],
-        banned: &[
+    within(
+        "server",
+        &["reply", "connection", "origin", "offload", "state"],
+        Paths(&[
             "crate::auth",
             "crate::config",
             "crate::dispatch",
@@ -91,49 +92,31 @@ const RULES: [Rule; 29] = [
             "crate::s3",
             "crate::serve",
             "crate::vectors",
-        ],
-    },
+        ]),
+    ),
     // Handlers reach blocking threads through `state`; a lane outlives the call that starts it.
-    Rule {
-        package: "server",
-        within: &[],
-        except: &["open", "state", "s3::lane"],
-        banned: &["crate::offload"],
-    },
+    except("server", &["offload"], Code(&["spawn_blocking"])),
+    except("server", &["open", "state", "s3::lane"], Paths(&["crate::offload"])),
     // Only the top knows that there are several services.
-    Rule {
-        package: "server",
-        within: &[],
-        except: &["server"],
-        banned: &["crate::dispatch", "crate::open"],
-    },
-    Rule {
-        package: "server",
-        within: &[],
-        except: &["dispatch", "health"],
-        banned: &["crate::operational"],
-    },
-    Rule { package: "server", within: &[], except: &["operational"], banned: &["axum"] },
+    except("server", &["server"], Paths(&["crate::dispatch", "crate::open"])),
+    except("server", &["dispatch", "health"], Paths(&["crate::operational"])),
     // What stands before the services does not know them.
-    Rule {
-        package: "server",
-        within: &["front", "serve"],
-        except: &[],
-        banned: &["crate::auth", "crate::s3", "crate::state", "crate::vectors", "liteio_store"],
-    },
-    Rule { package: "server", within: &["front"], except: &[], banned: &["crate::serve"] },
-    Rule {
-        package: "server",
-        within: &["auth"],
-        except: &[],
-        banned: &["crate::front", "crate::s3", "crate::state", "crate::config", "liteio_store"],
-    },
+    within(
+        "server",
+        &["front", "serve"],
+        Paths(&["crate::auth", "crate::s3", "crate::state", "crate::vectors", "liteio_store"]),
+    ),
+    within("server", &["front"], Paths(&["crate::serve"])),
+    within(
+        "server",
+        &["auth"],
+        Paths(&["crate::front", "crate::s3", "crate::state", "crate::config", "liteio_store"]),
+    ),
     // Decisions know neither protocols nor the services that ask for them.
-    Rule {
-        package: "server",
-        within: &["access"],
-        except: &[],
-        banned: &[
+    within(
+        "server",
+        &["access"],
+        Paths(&[
             "crate::config",
             "crate::dispatch",
             "crate::front",
@@ -144,206 +127,215 @@ const RULES: [Rule; 29] = [
             "http",
             "hyper",
             "s3s",
-        ],
-    },
-    // A name is resolved once, with the decision about it; the rest works on what was granted.
-    Rule {
-        package: "server",
-        within: &[],
-        except: &["access"],
-        banned: &["liteio_store::BucketName"],
-    },
+        ]),
+    ),
+    // A name is resolved once, with the decision about it; the rest works on what was granted: all other
+    // methods of the store take what these return.
+    except("server", &["access"], Paths(&["liteio_store::BucketName"])),
+    except(
+        "server",
+        &["access::granted"],
+        Code(&["store.bucket(", "store.vector_bucket(", "store.index("]),
+    ),
+    // S3's handlers run on the threads of connections. What they do with the store there by themselves is
+    // writing, which waits elsewhere; they read through `App::look`, `App::blocking` and
+    // `App::next_piece`. The handlers of S3 Vectors run on a blocking thread as a whole.
+    within(
+        "server",
+        &["s3"],
+        AllBut(
+            "app.store",
+            &[
+                "abort_upload",
+                "begin_body",
+                "complete_upload",
+                "create_bucket",
+                "create_upload",
+                "delete_bucket",
+                "delete_object",
+                "delete_objects",
+                "put_object",
+                "put_part",
+                // For a lane, which has the store on its threads.
+                "clone",
+            ],
+        ),
+    ),
     // The operations know neither sockets nor settings.
-    Rule {
-        package: "server",
-        within: &["s3"],
-        except: &[],
-        banned: &["crate::serve", "crate::server", "crate::config", "crate::cli"],
-    },
-    Rule {
-        package: "server",
-        within: &["vectors"],
-        except: &[],
-        banned: &[
-            "crate::s3",
-            "crate::front",
-            "crate::serve",
-            "crate::server",
-            "crate::config",
-            "crate::cli",
-        ],
-    },
-    Rule { package: "server", within: &["s3"], except: &[], banned: &["crate::vectors"] },
-    Rule { package: "server", within: &[], except: &[], banned: &["crate::s3::dispatch"] },
+    within(
+        "server",
+        &["s3", "vectors"],
+        Paths(&["crate::serve", "crate::server", "crate::config", "crate::cli"]),
+    ),
+    within("server", &["s3"], Paths(&["crate::vectors"])),
+    within("server", &["vectors"], Paths(&["crate::s3", "crate::front"])),
+    in_all("server", Paths(&["crate::s3::dispatch"])),
     // Vectors know files through `disk`, and the finer parts know nothing of the whole.
-    Rule {
-        package: "vector",
-        within: &[],
-        except: &[],
-        banned: &["std::fs", "std::env", "std::time"],
-    },
-    Rule {
-        package: "vector",
-        within: &["slots", "distance", "codes"],
-        except: &[],
-        banned: &["crate::index", "crate::search"],
-    },
-    Rule {
-        package: "disk",
-        within: &[],
-        except: &["real", "lock", "memory"],
-        banned: &["std::fs"],
-    },
+    in_all("vector", Paths(&["std::fs", "std::env", "std::time"])),
+    within("vector", &["slots", "distance", "codes"], Paths(&["crate::index", "crate::search"])),
+    except("disk", &["real", "lock", "memory"], Paths(&["std::fs"])),
 ];
 
-#[test]
-fn modules_name_only_what_they_may() {
-    let mut broken = Vec::new();
-    let mut packages = BTreeMap::new();
-    for rule in &RULES {
-        let modules = packages.entry(rule.package).or_insert_with(|| modules(rule.package));
-        let bound = |module: &&Module| {
-            (rule.within.is_empty() || module.is_within(rule.within))
-                && !module.is_within(rule.except)
-        };
-        let bound: Vec<&Module> = modules.iter().filter(bound).collect();
-        for name in rule.within.iter().chain(rule.except) {
-            let there = modules.iter().any(|module| module.is_within(&[name]));
-            assert!(there, "{} has no module {name}: mend this rule", rule.package);
-        }
-        let banned = |module: &Module| {
-            let paths = module.paths(modules).into_iter();
-            paths
-                .filter(|path| rule.banned.iter().any(|banned| is_below(path, banned)))
-                .collect::<Vec<String>>()
-        };
-        for module in bound {
-            for path in banned(module) {
-                broken.push(format!("{} names {path}", module.file.display()));
+impl Rule {
+    fn binds(&self, module: &Module) -> bool {
+        let is_within = self.within.is_empty() || module.is_within(self.within);
+        is_within && !module.is_within(self.except)
+    }
+
+    /// The banned that stands in a module, bound or not.
+    fn banned_in(&self, module: &Module) -> Vec<String> {
+        match self.ban {
+            Paths(banned) => {
+                let is_banned = |path: &&String| banned.iter().any(|it| is_below(path, it));
+                module.paths.iter().filter(is_banned).cloned().collect()
+            }
+            Code(banned) => {
+                let found = banned.iter().filter(|code| module.code.contains(**code));
+                found.map(|code| (*code).to_owned()).collect()
+            }
+            AllBut(value, methods) => {
+                let uses = module.code.split(value).skip(1);
+                let called =
+                    |rest: &str| rest.strip_prefix('.')?.split_once('(').map(|it| it.0.to_owned());
+                let methods = |method: &String| methods.contains(&&**method);
+                let banned =
+                    uses.map(called).filter(|method| !method.as_ref().is_some_and(methods));
+                banned.map(|method| format!("{value} {method:?}")).collect()
             }
         }
-        for name in rule.except {
-            let mut excepted = modules.iter().filter(|module| module.is_within(&[name]));
-            let is_needed = excepted.any(|module| !banned(module).is_empty());
-            assert!(
-                is_needed,
-                "{}: {name} needs no exception from {:?}",
-                rule.package, rule.banned
-            );
+    }
+
+    /// A line for each break of the rule.
+    fn broken(&self, modules: &[Module]) -> Vec<String> {
+        let bound = modules.iter().filter(|module| self.binds(module));
+        let banned = bound.flat_map(|module| {
+            let file = module.file.display();
+            self.banned_in(module).into_iter().map(move |it| format!("{file} names {it}"))
+        });
+        banned.collect()
+    }
+
+    /// Code that breaks the rule, a piece for each thing that it bans.
+    fn breaking(&self) -> Vec<String> {
+        let code = |code: &&str| match code.strip_suffix('(') {
+            Some(call) => format!("fn f(store: Store) {{ {call}(name) }}"),
+            None => format!("fn f() {{ {code}(work) }}"),
+        };
+        match self.ban {
+            Paths(banned) => banned.iter().map(|path| format!("use {path}::Thing;")).collect(),
+            Code(banned) => banned.iter().map(code).collect(),
+            AllBut(value, _) => ["", ".object(name)", ".put_objects(name)"]
+                .map(|used| format!("fn f() {{ g({value}{used}) }}"))
+                .to_vec(),
         }
     }
+}
+
+/// Crates without circles between the modules of their root. That a circle would be found is tested
+/// beside `circles`.
+const WITHOUT_CIRCLES: [&str; 5] = ["bench", "disk", "server", "store", "vector"];
+
+/// The modules of every crate, read once for all tests.
+static MODULES: LazyLock<BTreeMap<&str, Vec<Module>>> =
+    LazyLock::new(|| WITHOUT_CIRCLES.map(|package| (package, modules(package))).into());
+
+#[test]
+fn code_keeps_to_the_rules() {
+    let broken: Vec<String> =
+        RULES.iter().flat_map(|rule| rule.broken(&MODULES[rule.package])).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// Crates without circles between the modules of their root.
-const WITHOUT_CIRCLES: [&str; 5] = ["bench", "disk", "server", "store", "vector"];
+/// A rule about what is not there binds nobody.
+#[test]
+fn rules_speak_of_what_is_there() {
+    for rule in &RULES {
+        let (package, modules) = (rule.package, &MODULES[rule.package]);
+        let is_module = |name: &str| modules.iter().any(|module| module.is_within(&[name]));
+        for name in rule.within.iter().chain(rule.except) {
+            assert!(is_module(name), "{package} has no module {name}: mend this rule");
+        }
+        for name in rule.except {
+            let mut excepted = modules.iter().filter(|module| module.is_within(&[name]));
+            let is_needed = excepted.any(|module| !rule.banned_in(module).is_empty());
+            assert!(is_needed, "{package}: {name} needs no exception: mend this rule");
+        }
+        match rule.ban {
+            Paths(banned) => {
+                for name in banned.iter().filter_map(|path| path.strip_prefix("crate::")) {
+                    assert!(is_module(name), "{package} has no module {name}: mend this rule");
+                }
+            }
+            // There is an exception that needs it.
+            Code(_) => assert!(!rule.except.is_empty()),
+            AllBut(value, methods) => {
+                let code: Vec<&str> = modules.iter().map(|module| &*module.code).collect();
+                for method in methods {
+                    let call = format!("{value}.{method}(");
+                    assert!(code.iter().any(|code| code.contains(&call)), "nobody calls {call})");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rule_can_be_broken() {
+    for rule in &RULES {
+        let within = if rule.within.is_empty() { &[""] } else { rule.within };
+        for code in rule.breaking() {
+            for parent in within {
+                let broken = rule.broken(&modules_of(&[(&format!("{parent}::intruder"), &code)]));
+                assert_eq!(broken.len(), 1, "{} {parent}: {code} {broken:?}", rule.package);
+            }
+            for name in rule.except {
+                assert_eq!(rule.broken(&modules_of(&[(name, &code)])), [""; 0], "{name}: {code}");
+            }
+        }
+        let modules = &MODULES[rule.package];
+        assert!(modules.iter().any(|module| rule.binds(module)), "nobody is bound");
+    }
+}
 
 #[test]
 fn modules_use_each_other_in_one_direction() {
-    let mut circles = Vec::new();
     for package in WITHOUT_CIRCLES {
-        let uses = uses(&modules(package));
-        assert!(!uses.is_empty(), "{package} has modules that use each other");
-        for ((from, to), files) in &uses {
-            // Everything that leads back from `to`.
-            let mut reached = BTreeSet::from([to]);
-            while uses.keys().any(|(a, b)| reached.contains(a) && reached.insert(b)) {}
-            if reached.contains(from) {
-                circles.push(format!("{package}: {from} uses {to} in a circle: {files:?}"));
-            }
-        }
+        let circles = circles(&MODULES[package]);
+        assert!(circles.is_empty(), "{package}:\n{}", circles.join("\n"));
     }
-    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
-#[test]
-fn only_offload_hands_work_to_blocking_threads() {
-    let users: Vec<String> = modules("server")
-        .iter()
-        .filter(|module| module.names("spawn_blocking"))
-        .map(|module| module.path())
-        .collect();
-    assert_eq!(users, ["offload"]);
-}
+/// Packages, what must be nowhere in their tree, and what they must not name in their manifest.
+const PACKAGES: [(&str, &[&str], &[&str]); 4] = [
+    ("liteio-disk", &["liteio-store", "liteio", "redb", "serde", "bytes"], &[]),
+    ("liteio-store", &["liteio", "clap", "tracing"], &["rustix"]),
+    ("liteio-vector", &["liteio-store", "liteio", "redb", "serde", "bytes", "tracing"], &[]),
+    ("liteio", &["openssl", "native-tls", "async-std"], &["liteio-disk", "redb"]),
+];
 
-/// S3's handlers run on the threads of connections. What they do with the store there by themselves is
-/// writing, which waits elsewhere; they read through `App::look`, `App::blocking` and
-/// `App::next_piece`. The handlers of S3 Vectors run on a blocking thread as a whole.
-#[test]
-fn handlers_of_s3_read_through_the_state() {
-    const WRITES: [&str; 11] = [
-        "abort_upload",
-        "begin_body",
-        "complete_upload",
-        "create_bucket",
-        "create_upload",
-        "delete_bucket",
-        "delete_object",
-        "delete_objects",
-        "put_object",
-        "put_part",
-        // For a lane, which has the store on its threads.
-        "clone",
-    ];
-    let (mut reads, mut writes) = (BTreeSet::new(), 0);
-    for module in modules("server").iter().filter(|module| module.is_within(&["s3"])) {
-        let source = fs::read_to_string(&module.file).expect("sources are readable");
-        let source: String = source.split_whitespace().collect();
-        for rest in source.split("app.store").skip(1) {
-            let method = rest.strip_prefix('.').and_then(|rest| rest.split_once('('));
-            match method {
-                Some((method, _)) if WRITES.contains(&method) => writes += 1,
-                _ => _ = reads.insert(module.path()),
-            }
-        }
-    }
-    assert!(writes > 0, "the store is called in another way: mend this test");
-    assert_eq!(reads, BTreeSet::new());
-}
-
-/// The methods of the store that turn a name into a bucket, vector bucket or index. All others of its
-/// methods for requests take what these return.
-#[test]
-fn only_access_resolves_names() {
-    const RESOLVERS: [&str; 3] = ["store.bucket(", "store.vector_bucket(", "store.index("];
-    let mut resolving = BTreeSet::new();
-    for module in modules("server") {
-        let source = fs::read_to_string(&module.file).expect("sources are readable");
-        let source: String = source.split_whitespace().collect();
-        if RESOLVERS.iter().any(|resolver| source.contains(resolver)) {
-            resolving.insert(module.path());
-        }
-    }
-    assert_eq!(resolving, BTreeSet::from(["access::granted".to_owned()]));
-}
+/// Packages that must be nowhere in the tree of any of them but the server.
+const OF_THE_SERVER: [&str; 8] =
+    ["async-std", "axum", "http", "hyper", "s3s", "serde_json", "quick-xml", "tokio"];
 
 #[test]
 fn packages_depend_only_on_what_they_may() {
-    let below = ["async-std", "axum", "http", "hyper", "s3s", "serde_json", "quick-xml", "tokio"];
-    let rows: [(&str, &[&str], &[&str]); 4] = [
-        // Package, what must be nowhere in its tree, what it must not name in its manifest.
-        ("liteio-disk", &["liteio-store", "liteio", "redb", "serde", "bytes"], &[]),
-        ("liteio-store", &["liteio", "clap", "tracing"], &["rustix"]),
-        ("liteio-vector", &["liteio-store", "liteio", "redb", "serde", "bytes", "tracing"], &[]),
-        ("liteio", &["openssl", "native-tls", "async-std"], &["liteio-disk", "redb"]),
-    ];
-    for (package, nowhere, not_direct) in rows {
-        let (all, direct) = dependencies(package);
-        // An empty answer would allow everything.
-        assert!(all.len() > direct.len() && direct.len() > 1, "{package}: {all:?}");
-        let library = if package == "liteio" { &[][..] } else { &below };
-        for banned in nowhere.iter().chain(library) {
-            assert!(!all.contains(*banned), "{package} depends on {banned}");
+    for (package, nowhere, not_direct) in PACKAGES {
+        let of_server = if package == "liteio" { &[][..] } else { &OF_THE_SERVER };
+        let tree = tree(package);
+        let check = |tree: &str| wrong_in(tree, &[nowhere, of_server].concat(), not_direct);
+        assert_eq!(check(&tree), [""; 0], "{package}");
+        for banned in nowhere.iter().chain(of_server) {
+            assert_eq!(check(&format!("{tree}\n7{banned} v1.0.0")), [*banned], "{package}");
         }
         for banned in not_direct {
-            assert!(!direct.contains(*banned), "{package} depends on {banned} itself");
+            assert_eq!(check(&format!("{tree}\n1{banned} v1.0.0")), [*banned], "{package}");
         }
     }
 }
 
-/// The names of everything that `package` depends on outside of tests, and those that its manifest
-/// names.
-fn dependencies(package: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+/// Everything that `package` depends on outside of tests. A line is the depth, the name right behind it,
+/// the version.
+fn tree(package: &str) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "depth", "--format", "{p}"])
@@ -353,18 +345,19 @@ fn dependencies(package: &str) -> (BTreeSet<String>, BTreeSet<String>) {
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("names are text");
-    let (mut all, mut direct) = (BTreeSet::new(), BTreeSet::new());
-    // A line is the depth, the name right behind it, the version.
-    for line in text.lines() {
+    // An empty tree would allow everything.
+    assert!(text.contains("\n1") && text.contains("\n2"), "{package}: {text}");
+    text
+}
+
+/// The packages of a tree that are banned, everywhere or right below its root.
+fn wrong_in(tree: &str, nowhere: &[&str], not_direct: &[&str]) -> Vec<String> {
+    let wrong = tree.lines().filter_map(|line| {
         let name = line.trim_start_matches(|character: char| character.is_ascii_digit());
         let depth = &line[..line.len() - name.len()];
-        let name = name.split(' ').next().unwrap_or_default().to_owned();
-        if depth == "1" {
-            direct.insert(name.clone());
-        }
-        if depth != "0" {
-            all.insert(name);
-        }
-    }
-    (all, direct)
+        let name = name.split(' ').next().unwrap_or_default();
+        let is_banned = nowhere.contains(&name) || depth == "1" && not_direct.contains(&name);
+        (depth != "0" && is_banned).then(|| name.to_owned())
+    });
+    wrong.collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -1,25 +1,27 @@
-//! The modules of a crate and the paths that they name, read with `syn`.
+//! The modules of a crate and what their code names, without what is compiled for tests only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::punctuated::Punctuated;
-use syn::visit::{self, Visit};
-use syn::{Attribute, Ident, ImplItemFn, Item, ItemMod, ItemUse, Macro, Meta, MetaList, UseTree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 /// The directory of all crates.
 pub(crate) fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory").to_owned()
 }
 
-/// A module and its source, without what is compiled for tests only.
+/// A module and the code in it.
 pub(crate) struct Module {
     pub(crate) file: PathBuf,
     /// Names of the modules from below the crate's root to this one.
     name: Vec<String>,
-    found: Found,
+    /// Its words and signs, without white space.
+    pub(crate) code: String,
+    /// Every path of more than one segment that it names, and all that it imports; those of its own
+    /// crate begin with `crate::`.
+    pub(crate) paths: BTreeSet<String>,
 }
 
 impl Module {
@@ -32,38 +34,6 @@ impl Module {
     pub(crate) fn is_within(&self, names: &[&str]) -> bool {
         names.iter().any(|name| is_below(&self.path(), name))
     }
-
-    /// True when `word` stands anywhere in its code.
-    pub(crate) fn names(&self, word: &str) -> bool {
-        self.found.words.contains(word)
-    }
-
-    /// Every path that the module names, those of its own crate beginning with `crate::`.
-    pub(crate) fn paths(&self, modules: &[Module]) -> BTreeSet<String> {
-        self.found.paths.iter().map(|path| self.resolve(path, modules).join("::")).collect()
-    }
-
-    fn resolve(&self, path: &[String], modules: &[Module]) -> Vec<String> {
-        let parents = path.iter().take_while(|segment| *segment == "super").count();
-        let (base, rest) = match &*path[0] {
-            "crate" => (&[][..], &path[1..]),
-            "self" => (&self.name[..], &path[1..]),
-            "super" => (&self.name[..self.name.len().saturating_sub(parents)], &path[parents..]),
-            first => {
-                let is_child = |module: &Module| {
-                    module.name.split_last().is_some_and(|(last, parent)| {
-                        last == first && parent == self.name.as_slice()
-                    })
-                };
-                match modules.iter().any(is_child) {
-                    true => (&self.name[..], path),
-                    false => return path.to_vec(),
-                }
-            }
-        };
-        let root = ["crate".to_owned()];
-        root.iter().chain(base).chain(rest).cloned().collect()
-    }
 }
 
 /// True when `path` is `banned` or leads on from it.
@@ -71,208 +41,203 @@ pub(crate) fn is_below(path: &str, banned: &str) -> bool {
     path.strip_prefix(banned).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
+/// A file with the name of the module in it, and its words and signs.
+type Source = (PathBuf, Vec<String>, Vec<String>);
+
 /// All modules of a crate that are compiled without tests, the library's and the program's.
 pub(crate) fn modules(package: &str) -> Vec<Module> {
     let source = crates().join(package).join("src");
-    let mut modules = Vec::new();
-    for root in ["lib.rs", "main.rs"].map(|name| source.join(name)) {
-        if root.exists() {
-            load(&root, Vec::new(), &mut modules);
-        }
-    }
-    assert!(modules.len() > 5, "{package} has sources");
-    modules
-}
-
-/// Reads the module in `file` and those in files below it.
-fn load(file: &Path, name: Vec<String>, modules: &mut Vec<Module>) {
-    let text = fs::read_to_string(file).expect("sources are readable");
-    let code = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file:?}: {error}"));
-    let directory = file.parent().expect("a file is in a directory");
-    for module in modules_in(file, name, Found::of(&code.items)) {
-        for child in &module.found.files {
+    let roots = ["lib.rs", "main.rs"].map(|name| (source.join(name), Vec::new())).into_iter();
+    let mut left: Vec<_> = roots.filter(|(root, _)| root.exists()).collect();
+    let mut sources = Vec::new();
+    while let Some((file, name)) = left.pop() {
+        let words = words(&fs::read_to_string(&file).expect("sources are readable"));
+        for child in words.windows(3).filter(|words| words[0] == "mod") {
+            assert_eq!(child[2], ";", "{file:?}: a module that is not a test stands in a file");
+            let child = &child[1];
             let places = [format!("{child}.rs"), format!("{child}/mod.rs")];
-            let mut places = places.iter().map(|place| directory.join(place));
-            let place = places.find(|place| place.exists());
+            let place =
+                places.iter().map(|place| file.with_file_name(place)).find(|it| it.exists());
             let place = place.unwrap_or_else(|| panic!("{file:?}: no file of {child}"));
-            load(&place, [&module.name[..], std::slice::from_ref(child)].concat(), modules);
+            left.push((place, [&name[..], slice::from_ref(child)].concat()));
         }
-        modules.push(module);
+        sources.push((file, name, words));
     }
+    assert!(sources.len() > 5, "{package} has sources");
+    resolved(sources)
 }
 
-/// The module with what was found in it, and those within braces in it.
-fn modules_in(file: &Path, name: Vec<String>, mut found: Found) -> Vec<Module> {
-    let inner = std::mem::take(&mut found.inner).into_iter();
-    let inner =
-        inner.flat_map(|(child, found)| modules_in(file, [&name[..], &[child]].concat(), found));
-    let inner: Vec<Module> = inner.collect();
-    [Module { file: file.to_owned(), name, found }].into_iter().chain(inner).collect()
+/// The modules that stand at these paths below a crate's root.
+pub(crate) fn modules_of(pieces: &[(&str, &str)]) -> Vec<Module> {
+    let name =
+        |path: &str| path.split("::").filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let source = |(path, code): &(&str, &str)| (PathBuf::from(path), name(path), words(code));
+    resolved(pieces.iter().map(source).collect())
 }
 
-/// Names in the code of one module.
-#[derive(Default)]
-struct Found {
-    words: BTreeSet<String>,
-    /// Paths of more than one segment, and all that are imported, as they are written.
-    paths: Vec<Vec<String>>,
-    /// Modules that stand in files of their own.
-    files: Vec<String>,
-    /// Modules that stand within braces.
-    inner: Vec<(String, Found)>,
+/// Finds out what the paths in the modules lead to.
+fn resolved(sources: Vec<Source>) -> Vec<Module> {
+    let names: BTreeSet<_> = sources.iter().map(|(_, name, _)| name.clone()).collect();
+    let module = |(file, name, words): Source| {
+        let paths = paths(&words).iter().map(|path| resolve(path, &name, &names)).collect();
+        Module { file, name, code: words.concat(), paths }
+    };
+    sources.into_iter().map(module).collect()
 }
 
-impl Found {
-    fn of(items: &[Item]) -> Self {
-        let mut found = Self::default();
-        items.iter().for_each(|item| found.visit_item(item));
-        found
-    }
+fn resolve(path: &[String], module: &[String], names: &BTreeSet<Vec<String>>) -> String {
+    let parents = path.iter().take_while(|segment| *segment == "super").count();
+    let (base, rest) = match &*path[0] {
+        "crate" => (&[][..], &path[1..]),
+        "self" => (module, &path[1..]),
+        "super" => (&module[..module.len().saturating_sub(parents)], &path[parents..]),
+        _ if names.contains(&[module, &path[..1]].concat()) => (module, path),
+        _ => return path.join("::"),
+    };
+    [&["crate".to_owned()], base, rest].concat().join("::")
+}
 
-    fn path(&mut self, path: &mut Vec<String>) {
-        if path.len() > 1 {
-            self.paths.push(std::mem::take(path));
+/// The words and signs of code that is not for tests only, one after the other; `::` is one.
+fn words(code: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    flatten(code.parse().unwrap_or_else(|error| panic!("{error}: {code}")), &mut words);
+    words
+}
+
+fn flatten(tokens: TokenStream, words: &mut Vec<String>) {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Punct(sign)
+                if sign.as_char() == '#' && tokens.peek().is_some_and(is_test) =>
+            {
+                skip_item(&mut tokens);
+            }
+            TokenTree::Punct(sign) if sign.as_char() == ':' && sign.spacing() == Spacing::Joint => {
+                tokens.next();
+                words.push("::".to_owned());
+            }
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis | Delimiter::None => ("(", ")"),
+                };
+                words.push(open.to_owned());
+                flatten(group.stream(), words);
+                words.push(close.to_owned());
+            }
+            TokenTree::Literal(_) => words.push("\"\"".to_owned()),
+            TokenTree::Ident(_) | TokenTree::Punct(_) => words.push(token.to_string()),
         }
-        path.clear();
     }
+}
 
-    /// The paths in the tokens of a macro or an attribute, which nobody but the macro can parse.
-    fn tokens(&mut self, tokens: TokenStream) {
-        let mut path = Vec::new();
-        let mut colons = 0;
-        for token in tokens {
-            match token {
-                TokenTree::Ident(ident) => {
-                    self.words.insert(ident.to_string());
-                    if colons != 2 {
-                        self.path(&mut path);
-                    }
-                    path.push(ident.to_string());
-                    colons = 0;
+/// True for the brackets of `#[cfg(test)]`, and of conditions that tests and something else fulfil.
+fn is_test(attribute: &TokenTree) -> bool {
+    let words = words(&attribute.to_string());
+    let has = |word: &str| words.iter().any(|it| it == word);
+    words.starts_with(&["[", "cfg", "("].map(str::to_owned)) && has("test") && !has("not")
+}
+
+/// Passes over attributes and the item, field or statement behind them.
+fn skip_item(tokens: &mut impl Iterator<Item = TokenTree>) {
+    let (mut angles, mut last) = (0_usize, ' ');
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return,
+            TokenTree::Punct(sign) => {
+                match sign.as_char() {
+                    ';' => return,
+                    // Not one between the parameters of a type.
+                    ',' if angles == 0 => return,
+                    '<' => angles += 1,
+                    '>' if last != '-' => angles = angles.saturating_sub(1),
+                    _ => {}
                 }
-                TokenTree::Punct(point) if point.as_char() == ':' => colons += 1,
-                TokenTree::Group(group) => self.tokens(group.stream()),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => self.path(&mut path),
+                last = sign.as_char();
             }
-        }
-        self.path(&mut path);
-    }
-
-    fn tree(&mut self, mut prefix: Vec<String>, tree: &UseTree) {
-        match tree {
-            UseTree::Path(path) => {
-                prefix.push(path.ident.to_string());
-                self.tree(prefix, &path.tree);
-            }
-            UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.tree(prefix.clone(), tree));
-            }
-            UseTree::Name(name) => {
-                prefix.push(name.ident.to_string());
-                self.paths.push(prefix);
-            }
-            UseTree::Rename(rename) => {
-                prefix.push(rename.ident.to_string());
-                self.paths.push(prefix);
-            }
-            UseTree::Glob(_) => self.paths.push(prefix),
+            _ => {}
         }
     }
 }
 
-impl<'ast> Visit<'ast> for Found {
-    fn visit_item(&mut self, item: &'ast Item) {
-        let attributes = match item {
-            Item::Const(item) => &item.attrs,
-            Item::Enum(item) => &item.attrs,
-            Item::Fn(item) => &item.attrs,
-            Item::Impl(item) => &item.attrs,
-            Item::Macro(item) => &item.attrs,
-            Item::Mod(item) => &item.attrs,
-            Item::Static(item) => &item.attrs,
-            Item::Struct(item) => &item.attrs,
-            Item::Trait(item) => &item.attrs,
-            Item::Type(item) => &item.attrs,
-            Item::Use(item) => &item.attrs,
-            _ => &Vec::new(),
+/// The paths of more than one segment, and all that are imported, as they are written.
+fn paths(mut words: &[String]) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    while let [word, rest @ ..] = words {
+        words = match &**word {
+            "use" => tree(rest, &[], true, &mut paths),
+            word if is_word(word) => tree(words, &[], false, &mut paths),
+            _ => rest,
         };
-        if !attributes.iter().any(is_test_only) {
-            visit::visit_item(self, item);
-        }
     }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
-        if !function.attrs.iter().any(is_test_only) {
-            visit::visit_impl_item_fn(self, function);
-        }
-    }
-
-    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        let name = module.ident.to_string();
-        match &module.content {
-            Some((_, items)) => self.inner.push((name, Found::of(items))),
-            None => self.files.push(name),
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        self.tree(Vec::new(), &item.tree);
-        visit::visit_item_use(self, item);
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let mut segments = path.segments.iter().map(|it| it.ident.to_string()).collect();
-        self.path(&mut segments);
-        visit::visit_path(self, path);
-    }
-
-    fn visit_macro(&mut self, call: &'ast Macro) {
-        self.visit_path(&call.path);
-        self.tokens(call.tokens.clone());
-    }
-
-    fn visit_meta_list(&mut self, list: &'ast MetaList) {
-        self.visit_path(&list.path);
-        self.tokens(list.tokens.clone());
-    }
-
-    fn visit_ident(&mut self, ident: &'ast Ident) {
-        self.words.insert(ident.to_string());
-    }
+    paths
 }
 
-/// True for `#[cfg(test)]`, and for conditions that tests and something else fulfil.
-fn is_test_only(attribute: &Attribute) -> bool {
-    fn is_test(condition: &Meta) -> bool {
-        let conditions = Punctuated::<Meta, syn::Token![,]>::parse_terminated;
-        match condition {
-            Meta::Path(path) => path.is_ident("test"),
-            Meta::List(list) if list.path.is_ident("any") || list.path.is_ident("all") => {
-                list.parse_args_with(conditions).is_ok_and(|all| all.iter().any(is_test))
+/// Reads a path, or a tree of imported ones, behind `prefix`. What is left of the words.
+fn tree<'a>(
+    mut words: &'a [String],
+    prefix: &[String],
+    is_import: bool,
+    paths: &mut Vec<Vec<String>>,
+) -> &'a [String] {
+    let mut path = prefix.to_vec();
+    while let [word, rest @ ..] = words {
+        words = rest;
+        match &**word {
+            "::" if path.is_empty() => continue,
+            "{" if is_import => {
+                while let [word, rest @ ..] = words {
+                    words = match &**word {
+                        "}" => return rest,
+                        "," => rest,
+                        "as" => &rest[1..],
+                        _ => tree(words, &path, true, paths),
+                    };
+                }
             }
-            _ => false,
+            word if is_word(word) => path.push(word.to_owned()),
+            // The end of the path: `*`, or `<` after `::`.
+            _ => break,
+        }
+        match words {
+            [word, rest @ ..] if word == "::" => words = rest,
+            _ => break,
         }
     }
-    attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|it| is_test(&it))
+    // Nothing is read of `impl Trait + use<'_>`.
+    if path.len() > 1 || is_import && !path.is_empty() {
+        paths.push(path);
+    }
+    words
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
 /// The uses between the modules of a crate's root, with the files of each. A name that the root
 /// re-exports counts as one of the module that it comes from; the re-export itself is not a use.
 pub(crate) fn uses(modules: &[Module]) -> BTreeMap<(String, String), BTreeSet<PathBuf>> {
     let mut uses: BTreeMap<(String, String), BTreeSet<PathBuf>> = BTreeMap::new();
+    let is_module =
+        |name: &str| modules.iter().any(|it| it.name.first().is_some_and(|it| it == name));
+    // From the crate's root on.
+    let paths = |module: &'_ Module| -> Vec<Vec<String>> {
+        let paths = module.paths.iter().filter_map(|path| path.strip_prefix("crate::"));
+        paths.map(|path| path.split("::").map(str::to_owned).collect()).collect()
+    };
     let root = modules.iter().filter(|module| module.name.is_empty());
-    let handed_on: Vec<Vec<String>> = root
-        .flat_map(|root| root.found.paths.iter().map(|path| root.resolve(path, modules)))
-        .collect();
+    let handed_on: Vec<Vec<String>> = root.flat_map(paths).filter(|it| it.len() > 1).collect();
     for module in modules {
         let Some(from) = module.name.first() else { continue };
-        for path in module.found.paths.iter().map(|path| module.resolve(path, modules)) {
-            let [first, name, ..] = &path[..] else { continue };
-            let is_module = |name: &String| modules.iter().any(|it| it.name.first() == Some(name));
+        for path in paths(module) {
+            let name = &path[0];
             // A module of that name comes first.
-            let mut names = handed_on.iter().filter(|it| it.len() > 2 && it.last() == Some(name));
-            let to = if is_module(name) { name } else { names.next().map_or(name, |it| &it[1]) };
-            if first == "crate" && is_module(to) && to != from {
+            let mut origins = handed_on.iter().filter(|it| it.last() == Some(name));
+            let to = if is_module(name) { name } else { origins.next().map_or(name, |it| &it[0]) };
+            if is_module(to) && to != from {
                 uses.entry((from.clone(), to.clone())).or_default().insert(module.file.clone());
             }
         }
@@ -280,48 +245,61 @@ pub(crate) fn uses(modules: &[Module]) -> BTreeMap<(String, String), BTreeSet<Pa
     uses
 }
 
+/// The uses that lead back to where they come from.
+pub(crate) fn circles(modules: &[Module]) -> Vec<String> {
+    let uses = uses(modules);
+    let leads_back = |(from, to): &(String, String)| {
+        let mut reached = BTreeSet::from([to]);
+        while uses.keys().any(|(a, b)| reached.contains(a) && reached.insert(b)) {}
+        reached.contains(from)
+    };
+    let circles = uses.iter().filter(|(edge, _)| leads_back(edge));
+    circles.map(|((from, to), files)| format!("{from} uses {to}: {files:?}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn module(name: &[&str], text: &str) -> Vec<Module> {
-        let code = syn::parse_file(text).expect("code");
-        let name = name.iter().map(|part| (*part).to_owned()).collect();
-        modules_in(Path::new("f"), name, Found::of(&code.items))
-    }
-
     #[test]
     fn paths_are_found_and_nothing_else() {
-        let modules = module(
-            &["a", "b"],
-            r##"
+        let modules = modules_of(&[
+            (
+                "a::b",
+                r##"
             // use commented::out;
             /* and::this */ use std::{fs as files, io::{self, Read}, net::*};
             pub(crate) use super::{engine::Engine, log};
+            use alone;
             const A: &str = "in::text \" still::text";
             const B: &str = r#"raw " text::too"#;
             const C: (char, &[u8]) = ('"', b"bytes::too");
             #[derive(serde::Serialize)]
-            struct S(u8);
+            struct S { #[cfg(test)] only: tests::Only<A, B>, kept: kept::Field }
             fn f<'a>(it: &'a crate::kv::Kv) -> std::fmt::Result { child::g::<redb::Error>(it) }
             fn g(it: bool) { assert!(matches!(it, self::Some::A { b: super::C }), "{}", D::E) }
-            mod child { use super::super::log::Other; }
-            impl S { #[cfg(test)] fn only(&self) -> tests::Only {} }
+            mod child;
+            impl S { #[cfg(test)] fn only(&self) -> Result<tests::Only, ()> { tests::only() } }
             #[cfg(any(test, feature = "fuzzing"))]
             pub mod fuzzing;
             #[cfg(test)]
             mod tests { use tests::only; }
+            #[cfg(not(test))]
+            use without::tests;
             "##,
-        );
-        assert_eq!(modules.len(), 2);
+            ),
+            ("a::b::child", "use super::super::log::Other;"),
+        ]);
         let expected = [
             "D::E",
+            "alone",
             "crate::a::C",
             "crate::a::b::Some::A",
             "crate::a::b::child::g",
             "crate::a::engine::Engine",
             "crate::a::log",
             "crate::kv::Kv",
+            "kept::Field",
             "redb::Error",
             "serde::Serialize",
             "std::fmt::Result",
@@ -329,25 +307,29 @@ mod tests {
             "std::io::Read",
             "std::io::self",
             "std::net",
+            "without::tests",
         ];
-        assert_eq!(Vec::from_iter(modules[0].paths(&modules)), expected);
-        assert_eq!(Vec::from_iter(modules[1].paths(&modules)), ["crate::a::log::Other"]);
-        assert!(modules[0].names("matches") && !modules[0].names("only"));
+        assert_eq!(Vec::from_iter(&modules[0].paths), expected);
+        assert_eq!(Vec::from_iter(&modules[1].paths), ["crate::a::log::Other"]);
+        let code = &modules[0].code;
+        assert!(code.contains("assert!(matches!(it,self::Some::A{"), "{code}");
+        assert!(!code.contains("only") && !code.contains("text"), "{code}");
         assert!(is_below("std::fs::read", "std::fs") && !is_below("std::fs_extra", "std::fs"));
     }
 
     #[test]
     fn names_that_the_root_hands_on_are_uses_of_their_modules() {
-        let modules: Vec<Module> = [
-            module(&[], "pub use store::{Store, limits}; fn f() { store::name(name::Key) }"),
-            module(&["name"], "use crate::Store; use std::name::Key;"),
-            module(&["store"], "use crate::store::limits; fn f() { super::name::g() }"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let modules = modules_of(&[
+            ("", "pub use store::{Store, limits}; fn f() { store::name(name::Key) }"),
+            ("name", "use crate::Store; use std::name::Key;"),
+            ("other", "use crate::name::Key;"),
+            ("store", "use crate::store::limits; fn f() { super::name::g() }"),
+        ]);
         let uses: Vec<_> = uses(&modules).into_keys().collect();
-        let expected = [("name", "store"), ("store", "name")];
+        let expected = [("name", "store"), ("other", "name"), ("store", "name")];
         assert_eq!(uses, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
+        let circles = circles(&modules);
+        assert_eq!(circles.len(), 2, "{circles:?}");
+        assert!(circles[0].starts_with("name uses store") && circles[1].starts_with("store uses"));
     }
 }
