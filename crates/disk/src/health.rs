@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 /// The poison flag of a disk. Clones share one flag.
 ///
-/// The kernel reports a lost page once and marks it clean, so a sync that is repeated after a
-/// failure succeeds without the bytes being anywhere. Hence the flag cannot be taken back: only
-/// opening the disk again, which reads what really is there, gives a healthy one.
+/// The kernel reports a lost page once and marks it clean, so a sync that is repeated after a failure
+/// succeeds although the device does not have the bytes. Hence the flag cannot be cleared: only opening the
+/// disk again, which reads from the device what was lost in memory, gives a healthy one.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     reason: Arc<OnceLock<Arc<str>>>,
@@ -36,7 +36,7 @@ impl Health {
 
     /// Poisons the flag for good. The first reason is kept.
     pub fn poison(&self, reason: impl Into<String>) {
-        // A later failure is a consequence of the first, which is the one worth telling.
+        // Later failures are consequences of the first, which is the one to report.
         let _ = self.reason.set(Arc::from(reason.into()));
     }
 
@@ -61,7 +61,7 @@ pub fn is_poisoned(error: &io::Error) -> bool {
         if current.is::<Refusal>() {
             return true;
         }
-        // `source` of an `io::Error` skips the error it carries, so that one is asked by hand.
+        // `source` of an `io::Error` skips the error that it wraps, so that one is visited explicitly.
         cause = match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(carried) => Some(carried),
             None => current.source(),

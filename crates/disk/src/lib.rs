@@ -2,10 +2,10 @@
 //!
 //! [`Disk`] has files that are read and written at an offset, syncs, a hard link into place, and syncs
 //! of directories. [`RealDisk`] is the file system. `SimulatedDisk` (feature `test-util`) is its twin
-//! in memory, which forgets what was not synced, fails, or crashes on demand, so that crash tests are
-//! ordinary fast tests. [`DirectoryLock`] keeps a second process away.
+//! in memory, which loses unsynced writes, fails, or crashes on demand, so that crash tests are
+//! ordinary fast tests. [`DirectoryLock`] excludes a second process.
 //!
-//! A file that is complete or not there, whenever the power is cut:
+//! Creating a file that after a power cut is complete or does not exist:
 //!
 //! ```
 //! use liteio_disk::{Disk, DiskFile, OpenMode, RealDisk};
@@ -36,8 +36,8 @@
 //!   Reads go on.
 //!
 //! # Systems
-//! Linux is tested. Elsewhere temporary files have names in `tmp/`, no read can tell that it would not
-//! wait, and nothing bypasses the page cache; the promise is the same. On macOS a sync is
+//! Linux is tested. Elsewhere temporary files have names in `tmp/`, there are no non-waiting reads, and no
+//! write bypasses the page cache; the promise is the same. On macOS a sync is
 //! `F_FULLFSYNC`. That code is type-checked and has not run there. The feature `portable` selects it on
 //! Linux too, for tests: it changes no interface and no promise, only speed.
 
@@ -69,15 +69,15 @@ pub const UNCACHED_ALIGNMENT: usize = 4096;
 /// The directory, below the root of a disk, of temporary files that have a name.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
-/// The failures that an acknowledged write survives. No disk looks at it: it is the choice of those who
-/// write through one, and all of them offer the same.
+/// The failures that an acknowledged write survives. Disks do not use it: it is a setting of the layers that
+/// write through one, which all offer the same levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// A power cut: everything that the write needs was synced before the acknowledgement.
     #[default]
     Fsync,
-    /// The end of the process, however it ends, `kill -9` included: the operating system has the write.
-    /// A power cut takes what was not synced since.
+    /// The end of the process, `kill -9` included: the write is in the page cache. A power cut loses
+    /// writes that were not synced since.
     Os,
 }
 
@@ -102,8 +102,8 @@ pub trait Disk: Debug + Send + Sync + 'static {
 
     /// Creates a temporary file: one without a name (`O_TMPFILE`), or, where the system or the file
     /// system has none, one with a unique name in `tmp/`, a directory that is created when it is
-    /// missing. It vanishes when it is dropped without [`Disk::link`]. A crash leaves the names in
-    /// `tmp/`: whoever owns the directory removes them all at start, before its first temporary file.
+    /// missing. It is removed when it is dropped without [`Disk::link`]. A crash leaves the names in
+    /// `tmp/`: the owner of the directory removes them all at start.
     fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Gives a temporary file the name `path`. Fails with `AlreadyExists` when the name is taken;
@@ -141,22 +141,23 @@ pub struct DirEntry {
     pub is_dir: bool,
 }
 
-/// An open file. Reads and writes name their offset, so one handle serves many threads.
+/// An open file. Reads and writes are positional, so one handle serves many threads.
 pub trait DiskFile: Debug + Send + Sync + 'static {
-    /// Reads into `buf` from `offset`, as much as there is: short only at the end of the file.
+    /// Reads into `buf` from `offset`. Returns the number of bytes, which is smaller only at the end of the
+    /// file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Like [`DiskFile::read_at`], but from the page cache only: `None` when the call might have to wait
-    /// for the device, if only for a part of `buf`. Always `None` where the system cannot tell.
+    /// Like [`DiskFile::read_at`], but from the page cache only: `None` if the call might have to wait
+    /// for the device, if only for a part of `buf`. Always `None` on systems without such a call.
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
 
     /// Writes all of `buf` at `offset`. After an error any part of it may have been written.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Like [`DiskFile::write_at`], but past the page cache if the file system can: for many bytes
-    /// that are not read again soon. That spares copying them and finding memory for them, but waits
-    /// for the device. An ordinary write unless the address of `buf`, its length and `offset` are
-    /// multiples of [`UNCACHED_ALIGNMENT`]. Not durable before [`DiskFile::sync_data`] either.
+    /// Like [`DiskFile::write_at`], but past the page cache (`O_DIRECT`) if the file system can: for many
+    /// bytes that are not read again soon. This avoids a copy and the allocation of pages, but waits for
+    /// the device. An ordinary write unless the address of `buf`, its length and `offset` are multiples of
+    /// [`UNCACHED_ALIGNMENT`]. Not durable before [`DiskFile::sync_data`] either.
     fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.write_at(buf, offset)
     }
@@ -169,7 +170,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         Ok(self.len()? == 0)
     }
 
-    /// Cuts the file, or extends it with zeros, to `bytes`.
+    /// Truncates the file, or extends it with zeros, to `bytes`.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
     /// Makes everything written so far, and the length, durable (`fdatasync`; on macOS
@@ -177,11 +178,11 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     fn sync_data(&self) -> io::Result<()>;
 
     /// A hint to start writing dirty pages back without waiting (`sync_file_range`), so that a later
-    /// [`DiskFile::sync_data`] has less to do. Promises nothing.
+    /// [`DiskFile::sync_data`] has less to do. Only a hint: it guarantees nothing.
     fn start_writeback(&self, offset: u64, bytes: u64);
 
-    /// Takes the sole right to use this file, until the handle is dropped; `ResourceBusy` while
-    /// another handle of the same file has it, also one of this process.
+    /// Locks the file exclusively, until the handle is dropped; `ResourceBusy` while another handle of the
+    /// same file has the lock, also one of this process.
     fn try_lock(&self) -> io::Result<()>;
 
     /// The descriptor of this file, for mapping it for reading; `None` when there is none, as on the
@@ -194,7 +195,7 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     }
 
     /// A hint to allocate the space for `bytes` from `offset` at once, before many small writes there.
-    /// The length stays. Promises nothing.
+    /// The length does not change. Only a hint: it guarantees nothing.
     fn reserve(&self, offset: u64, bytes: u64) {
         let _ = (offset, bytes);
     }

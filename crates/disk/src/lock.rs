@@ -1,4 +1,4 @@
-//! The lock that keeps a second process away from a data directory.
+//! The lock that excludes a second process from a data directory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -25,8 +25,8 @@ impl DirectoryLock {
     /// Takes the lock of the existing directory `root`.
     ///
     /// # Errors
-    /// `ResourceBusy` with a message that names directory and holder when the directory is in use,
-    /// also by this very process; otherwise why the lock file cannot be made or written.
+    /// `ResourceBusy`, with directory and holder in the message, if the directory is in use, also by this
+    /// process; otherwise the error of creating or writing the lock file.
     pub fn acquire(root: &Path) -> io::Result<Self> {
         let explain = |action: &str, error: io::Error| {
             let kind = error.kind();
@@ -46,8 +46,8 @@ impl DirectoryLock {
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(root, &mut file)),
             Err(error) => return Err(explain("cannot lock", error.into())),
         }
-        // Written over the old content before the cut, so that a full disk does not stand in the way
-        // of a directory that was used before. A reader in between sees the new id on the first line.
+        // Overwrites the old content before truncating, which needs no space, so a used directory can be
+        // opened on a full disk. A reader in between sees the new id on the first line.
         let holder = format!("{}\n", std::process::id());
         file.write_all_at(holder.as_bytes(), 0)
             .and_then(|()| file.set_len(holder.len() as u64))
@@ -63,7 +63,7 @@ pub(crate) fn file_in_use(name: &str) -> io::Error {
 
 fn in_use(root: &Path, file: &mut File) -> io::Error {
     let mut content = String::new();
-    // The holder may be about to write its id; then the message does without it.
+    // The holder may not have written its id yet; then the message is without it.
     let holder = match file.take(32).read_to_string(&mut content) {
         Ok(_) => content.lines().next().and_then(|line| line.parse::<u32>().ok()),
         Err(_) => None,

@@ -5,16 +5,16 @@ use std::io;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Keeps the process off transparent huge pages. The buffers of connections come and go in small
-/// pieces: on huge pages the allocator could give almost none of them back. Where the system refuses,
-/// more memory stays in use, and that is all. Only Linux has such pages.
+/// Disables transparent huge pages for the process. Buffers of connections are small and short-lived: with
+/// huge pages the allocator could return almost none of their memory to the system. If the system refuses,
+/// more memory stays in use. Only Linux has such pages.
 pub(crate) fn disable_huge_pages() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
-/// Raises the limit on open files as far as it goes. Every connection and every open blob is a file:
-/// 1,024, the usual limit, would be spent long before our own limits are.
+/// Raises the limit on open files to its maximum. Every connection and every open blob is a file: the usual
+/// limit of 1,024 would be reached long before our own limits.
 pub(crate) fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -4,7 +4,7 @@ use crate::error::VectorError;
 use crate::limits::DIMENSION_MAX;
 use crate::metric::Metric;
 
-/// The two numbers that a file is made with and cannot change.
+/// Dimension and metric of a file, fixed at its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     dimension: u32,

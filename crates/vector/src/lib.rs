@@ -16,7 +16,7 @@
 //! let many = index.slots().append_many(&[0.0, 1.0, 0.1, 0.1, 0.0, 0.8])?;
 //! index.slots().commit(Durability::Fsync)?;
 //!
-//! // A view shows what was there when it was made, without copying, while others go on writing.
+//! // A view is a snapshot: it stays the same while others go on writing, and copies nothing.
 //! let view = index.slots().view();
 //! assert_eq!(*view.vector(red)?, [0.9, 0.1, 0.0]);
 //!
@@ -28,38 +28,38 @@
 //! let nearest = index.search(&view, &Search::new(&query, 1).within(&others))?;
 //! assert_eq!(nearest[0].slot, many[0].slot);
 //!
-//! // A freed slot is found no more, and is used again later.
+//! // The vector of a freed slot is not found any more; the slot is reused later.
 //! index.slots().free(&[red])?;
 //! assert!(!view.contains(red));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # What a commit promises
-//! - [`SlotFile::append`] takes a vector into memory and tells its slot. Readers do not see it.
+//! - [`SlotFile::append`] stages a vector in memory and returns its slot. Readers do not see it.
 //! - [`SlotFile::commit`] makes everything that was appended before visible at once. With
 //!   [`Durability::Fsync`] it survives a power cut when the call returns; with [`Durability::Os`]
 //!   the end of the process. Commits of several threads share one sync.
-//! - After a crash the file holds what was committed, and perhaps a commit that was under way: whole
-//!   or not at all. Each commit carries a checksum of its new slots, so a torn one is not taken for a
-//!   whole one. Slots that were freed and used again are not in it: whether one holds its new vector
-//!   after a crash, its [`vector_crc`] tells.
+//! - After a crash the file holds all committed vectors, and perhaps the commit in progress, which is
+//!   atomic. Each commit carries a checksum of its new slots, so a torn one does not verify. The checksum
+//!   does not cover slots that were freed and rewritten: compare their [`vector_crc`] to find out if one
+//!   holds its new vector after a crash.
 //! - After a failed sync nothing is written until the file is opened again
-//!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: what waits
-//!   is committed when there is space again.
-//! - The caller keeps account of the slots *in use*: after opening every slot is, until
-//!   [`SlotFile::retain`]. A slot that was freed is written again only when no [`View`] can still see
-//!   its old vector. The [`vector_crc`] that appending returns, kept beside the slot, proves that a
-//!   vector is the one that was written.
+//!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: staged vectors
+//!   can be committed when there is space again.
+//! - The caller records which slots are *in use*: after opening all are, until
+//!   [`SlotFile::retain`]. A freed slot is written again only when no [`View`] can still see its old
+//!   vector. The [`vector_crc`] that appending returns, stored beside the slot, detects a slot with other
+//!   elements.
 //!
 //! # Reading and writing at once
 //! Everything takes `&self` and may be called from many threads. Readers never wait for writers.
-//! Slices borrowed from a [`View`] stay as they are while the view lives; they cannot outlive it.
+//! Slices borrowed from a [`View`] do not change while the view lives, and cannot outlive it.
 //!
 //! # Searching
 //! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, or
 //! [`EXACT_CANDIDATES_PER_NEIGHBOUR`] for each neighbour wanted, and vectors below
-//! [`CODES_DIMENSION_MIN`] elements, exactly. Of more it scans codes of one bit an element, looks closer
-//! at those that may be near with codes of four bits, and compares the rest exactly: distances are always
+//! [`CODES_DIMENSION_MIN`] elements, exactly. With more it scans codes of one bit an element, refines the
+//! bounds of possible neighbours with codes of four bits, and compares the rest exactly: distances are always
 //! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
 //! is missed. A filter is applied first, so it never costs results. Codes take 108 bytes of memory for a
 //! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file, so in the page cache. They are made when vectors are committed and then searched for ([`VectorIndex::prepare`]

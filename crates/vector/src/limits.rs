@@ -9,23 +9,23 @@ pub const SLOTS_MAX: u32 = u32::MAX - 1;
 /// Bytes of the staging buffer of appended vectors: 85 of 768 elements are written with one call.
 pub(crate) const STAGE_BYTES_MAX: usize = 256 << 10;
 
-/// Bytes from which vectors that come at once are written directly, past that buffer, also while others
-/// wait there.
+/// Bytes from which vectors of one call are written directly, past that buffer, even if others are staged
+/// in it.
 pub(crate) const RUN_BYTES_MIN: usize = 64 << 10;
 
 /// The same while the buffer is empty.
 pub(crate) const FIRST_RUN_BYTES_MIN: usize = 16 << 10;
 
-/// Zeros that are kept written behind the last vector, while commits are small.
+/// Zeros that are kept preallocated behind the last vector, while commits are small.
 pub(crate) const AHEAD_BYTES: u64 = 1 << 20;
 
 /// Bytes of one write of such zeros. No writer waits for more than one of them.
 pub(crate) const AHEAD_PIECE_BYTES: u64 = 128 << 10;
 
-/// Bytes of space that small writes to a file in memory take at once: page by page takes longer.
+/// Bytes of space that small writes to a file in memory reserve at once, because page by page takes longer.
 pub(crate) const RESERVE_PIECE_BYTES: u64 = 128 << 10;
 
-/// Bytes from which a write takes its own space as fast.
+/// Bytes from which a write allocates its own space as fast.
 pub(crate) const RESERVE_WRITE_BYTES_MAX: u64 = 16 << 10;
 
 /// The largest commit for which zeros are written ahead. Into blocks that were written before, one of
@@ -34,7 +34,7 @@ pub(crate) const RESERVE_WRITE_BYTES_MAX: u64 = 16 << 10;
 pub(crate) const SMALL_COMMIT_BYTES: u64 = 64 << 10;
 
 /// The largest batch that recovery has to check. A larger commit syncs its vectors before its
-/// superblock; the second sync is lost in the time of the first.
+/// superblock; the second sync takes little compared with the first.
 pub(crate) const CHECKED_BYTES_MAX: u64 = 4 << 20;
 
 /// The address space that a file is first mapped with. Ten thousand files take 10 of 128 TiB.
@@ -46,29 +46,30 @@ pub(crate) const RESERVE_GROWTH: u64 = 4;
 /// The largest number of candidates that are all compared exactly.
 pub const EXACT_CANDIDATES_MAX: usize = 1_024;
 
-/// The same for each neighbour wanted: codes do not spare enough of the candidates then. For 1,000 of 20,000 codes take three quarters of the time, for 10,000 of 100,000 a quarter more.
+/// The same for each neighbour wanted: with many neighbours, codes exclude too few candidates. For 1,000 of
+/// 20,000 codes take three quarters of the time, for 10,000 of 100,000 a quarter more.
 pub const EXACT_CANDIDATES_PER_NEIGHBOUR: usize = 12;
 
-/// The smallest dimension with codes. Below it a code of one bit an element says too little, and the
-/// vectors are short: all candidates are compared exactly.
+/// The smallest dimension with codes. Below it one bit an element is too imprecise, and the vectors are
+/// short: all candidates are compared exactly.
 pub const CODES_DIMENSION_MIN: usize = 256;
 
-/// The largest partition of a scan of codes, which takes 4 bytes a slot meanwhile. In smaller ones more vectors are looked at before the first neighbours are known: with
-/// half as many slots a search takes a tenth longer.
+/// The largest partition of a scan of codes, which takes 4 bytes of memory a slot. With smaller ones more
+/// vectors are compared before a threshold is known: with half as many slots a search takes a tenth longer.
 pub(crate) const PARTITION_SLOTS_MAX: usize = 131_072;
 
-/// Vectors of a partition that are compared first, for each neighbour wanted and at least, to learn how
-/// near the neighbours are.
+/// Vectors of a partition that are compared first, for each neighbour wanted and at least: their distances
+/// are the first threshold.
 pub(crate) const FIRSTS_PER_NEIGHBOUR: usize = 4;
 pub(crate) const FIRSTS_MIN: usize = 128;
 
 /// The standard deviations of its error by which the estimate of a distance is lowered to a bound. A
-/// vector is compared more closely if the bound is below the threshold. A neighbour that is only just one is missed with a likelihood of 1.1 %, any
-/// nearer one with less: of ten neighbours among 100,000 unrelated vectors 0.8 % are missed, with 2.4
-/// 0.6 %, in about a tenth more time.
+/// vector is compared more closely if the bound is below the threshold. The farthest neighbour is missed with
+/// a probability of 1.1 %, nearer ones with a smaller one: of ten neighbours among 100,000 unrelated vectors
+/// 0.8 % are missed, with 2.4 deviations 0.6 %, in about a tenth more time.
 pub(crate) const BOUND_DEVIATIONS: f32 = 2.3;
 
-/// The same in a file of at most `FEW_SLOTS`, where to miss 0.03 % costs no more than 0.1 ms.
+/// The same in a file of at most `FEW_SLOTS`, where a miss rate of 0.03 % costs no more than 0.1 ms.
 pub(crate) const FEW_BOUND_DEVIATIONS: f32 = 3.0;
 pub(crate) const FEW_SLOTS: u32 = 20_000;
 

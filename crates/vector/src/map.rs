@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Address space over a file, shared with the page cache. What is written to the file can be read
-/// here at once, also when the file has grown since, as long as it is within the reserve.
+/// A shared, read-only mapping of a file. Bytes written to the file can be read here at once, even if the
+/// file has grown since, up to the end of the reserved address space.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
@@ -40,8 +40,8 @@ impl Map {
     /// The bytes in `range`.
     ///
     /// # Safety
-    /// While the slice is in use, the file reaches to the end of `range` and nobody writes to those
-    /// bytes of it, in this process or another.
+    /// While the slice is in use, the file extends to the end of `range`, and neither this nor another
+    /// process writes to those bytes of it.
     pub(crate) unsafe fn slice(&self, range: Range<u64>) -> &[u8] {
         assert!(range.start <= range.end && range.end <= self.bytes, "within the map");
         let length = (range.end - range.start) as usize;
@@ -69,8 +69,8 @@ impl Map {
     }
 }
 
-/// Asks the processor to fetch `bytes`, which will be looked at soon. Pieces picked from all over a
-/// file come one cache miss after the other without.
+/// Prefetches `bytes` into the cache of the processor. Without this, reads all over a file wait for one
+/// cache miss after the other.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
@@ -83,9 +83,8 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     let _ = bytes;
 }
 
-/// Asks the processor to fetch as many bytes as `bytes` has from behind them, into the cache of the second
-/// level. What is there need not belong to the caller, or be there at all: nothing is read, and a
-/// fetch that cannot be is not done.
+/// Prefetches as many bytes as `bytes` has from behind them, into the second-level cache. That memory need
+/// not belong to the caller, or be mapped at all: nothing is read, and an impossible prefetch is ignored.
 #[inline]
 pub(crate) fn prefetch_behind(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]

@@ -43,7 +43,7 @@ impl SlotSet {
         Self { words: Vec::new() }
     }
 
-    /// Inserts `slot`; tells whether it was missing.
+    /// Inserts `slot`; `true` if it was missing.
     pub fn insert(&mut self, slot: Slot) -> bool {
         let (word, bit) = place(slot);
         if self.words.len() <= word {
@@ -54,7 +54,7 @@ impl SlotSet {
         was_missing
     }
 
-    /// Removes `slot`; tells whether it was there.
+    /// Removes `slot`; `true` if it was in the set.
     pub fn remove(&mut self, slot: Slot) -> bool {
         let (word, bit) = place(slot);
         match self.words.get_mut(word) {
@@ -85,7 +85,7 @@ impl SlotSet {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Removes what is not in `other`.
+    /// Removes the slots that are not in `other`.
     pub fn intersect(&mut self, other: &Self) {
         self.words.truncate(other.words.len());
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -93,7 +93,7 @@ impl SlotSet {
         }
     }
 
-    /// Adds what is in `other`.
+    /// Adds the slots of `other`.
     pub fn unite(&mut self, other: &Self) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -103,7 +103,7 @@ impl SlotSet {
         }
     }
 
-    /// Removes what is in `other`.
+    /// Removes the slots of `other`.
     pub fn subtract(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;

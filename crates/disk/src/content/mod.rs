@@ -17,7 +17,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// The largest file. The page table of a larger one would be a burden.
 const FILE_BYTES_MAX: u64 = 1 << 36;
 
-/// Refuses what no file can hold.
+/// Refuses an end beyond [`FILE_BYTES_MAX`].
 pub(crate) fn check_end(offset: u64, bytes: u64) -> io::Result<()> {
     match offset.checked_add(bytes) {
         Some(end) if end <= FILE_BYTES_MAX => Ok(()),
@@ -64,7 +64,7 @@ impl Content {
         }
     }
 
-    /// Cuts, or extends with a hole.
+    /// Truncates, or extends with a hole.
     pub(crate) fn set_len(&mut self, len: u64) {
         if len < self.len || self.pages.len() as u64 * PAGE_BYTES > len {
             self.zero_from(len);

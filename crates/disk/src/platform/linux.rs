@@ -36,7 +36,7 @@ impl Calls for Linux {
     }
 
     fn link_unnamed(file: BorrowedFd<'_>, directory: BorrowedFd<'_>, path: &str) -> io::Result<()> {
-        // By descriptor alone (AT_EMPTY_PATH) it would take a privilege.
+        // Linking by descriptor alone (AT_EMPTY_PATH) would need a privilege.
         let entry = descriptor_path(file);
         Ok(calls::linkat(calls::CWD, entry, directory, path, AtFlags::SYMLINK_FOLLOW)?)
     }

@@ -1,6 +1,6 @@
 //! System calls that only some systems have, behind one trait.
 //!
-//! [`Linux`] uses them; [`Portable`] makes do with POSIX, and with `F_FULLFSYNC` on macOS. The rest
+//! [`Linux`] uses them; [`Portable`] uses POSIX calls, and `F_FULLFSYNC` on macOS. The rest
 //! of the crate calls [`System`], which is one of the two: `Portable` everywhere but on Linux, and
 //! there too with the feature `portable`, so that tests on Linux run its code. Both keep every
 //! promise of this crate; `Portable` is only slower.

@@ -42,7 +42,7 @@ impl Calls for Portable {
         link_and_unlink(directory, from, to)
     }
 
-    /// POSIX has no read that refuses to wait, so all of them may have to.
+    /// POSIX has no non-waiting read of a file, so every read may wait.
     fn read_cached(
         _file: BorrowedFd<'_>,
         _buf: &mut [u8],
@@ -77,8 +77,8 @@ impl Calls for Portable {
     }
 }
 
-/// `F_FULLFSYNC`: on macOS `fsync` leaves the bytes in the cache of the device. Volumes that do not
-/// know the call, as those of servers, get `fsync`.
+/// `F_FULLFSYNC`: on macOS `fsync` leaves the bytes in the cache of the device. Volumes without the call,
+/// such as network volumes, get `fsync`.
 #[cfg(target_vendor = "apple")]
 fn sync(file: BorrowedFd<'_>) -> io::Result<()> {
     use rustix::io::Errno;

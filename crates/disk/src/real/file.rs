@@ -126,7 +126,7 @@ impl DiskFile for RealFile {
 
     fn sync_data(&self) -> io::Result<()> {
         self.shared.health.check()?;
-        // Through the descriptor that wrote: one opened later might not be told of an earlier loss.
+        // Through the descriptor that wrote: one opened later might not get an earlier write error.
         System::sync_data(self.file.as_fd()).inspect_err(|error| {
             self.shared.health.poison(format!("the sync of {} failed: {error}", self.name));
         })

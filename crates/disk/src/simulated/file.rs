@@ -44,7 +44,7 @@ impl SimulatedFile {
         if self.is_writable { Ok(()) } else { Err(Errno::BADF.into()) }
     }
 
-    /// Writes what fits on the disk and tells whether that is all.
+    /// Writes the part that fits on the disk; `ENOSPC` if that is not all.
     fn write(&self, state: &mut State, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut file = self.node.state.lock();
         let free_pages = state.free_bytes() / PAGE_BYTES;
@@ -62,7 +62,7 @@ impl DiskFile for SimulatedFile {
         Ok(self.node.state.lock().current.read(buf, offset))
     }
 
-    /// One read in four would have to wait, so that callers are tried both ways.
+    /// One read in four would have to wait, so that tests cover both results.
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let number = self.disk.shared.reads.fetch_add(1, Ordering::Relaxed);
         if mix(number).is_multiple_of(4) {

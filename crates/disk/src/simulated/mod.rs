@@ -1,4 +1,5 @@
-//! The simulated disk: a twin of the real one in memory that forgets, fails and crashes on demand.
+//! The simulated disk: a twin of the real one in memory that loses unsynced writes, fails and crashes on
+//! demand.
 
 mod fault;
 mod file;
@@ -24,11 +25,12 @@ use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, pat
 pub use self::fault::Fault;
 pub(crate) use self::generator::Generator;
 
-/// A disk in memory that keeps no more than was promised. Clones are handles of the same disk.
+/// A disk in memory that keeps no more than the contract of a disk promises. Clones are handles of the same
+/// disk.
 ///
 /// The same seed and the same calls in the same order give the same disk, byte for byte. After
-/// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process goes on with the
-/// disk that is returned; everything through this one, open files too, fails.
+/// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process uses the disk that is
+/// returned; every operation on this one, also through open files, fails.
 ///
 /// # What a crash keeps
 /// All that the promise at the head of this crate covers, and of the rest any part:
@@ -79,8 +81,8 @@ struct State {
 const CAPACITY_BYTES_DEFAULT: u64 = 1 << 40;
 
 impl SimulatedDisk {
-    /// An empty disk. All that chance decides follows from `seed`. Its temporary files are those of
-    /// the system that this build is for.
+    /// An empty disk. All random choices follow from `seed`. Its temporary files are those of the system
+    /// that this build is for.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::empty(seed, !System::has_unnamed_files())
@@ -119,7 +121,7 @@ impl SimulatedDisk {
         self.shared.state.lock().faults.set(at_operation, fault);
     }
 
-    /// Forgets the faults that wait, and ends [`Fault::NoSpaceFrom`].
+    /// Removes the pending faults, and ends [`Fault::NoSpaceFrom`].
     pub fn clear_faults(&self) {
         self.shared.state.lock().faults.clear();
     }
@@ -210,7 +212,7 @@ impl SimulatedDisk {
             Verdict::Run | Verdict::ShortWrite => run(state, verdict),
             Verdict::RunAndStop | Verdict::Stop => {
                 if matches!(verdict, Verdict::RunAndStop) {
-                    // Nobody is left to be told the result.
+                    // The machine has stopped, so the result reaches no caller.
                     let _ = run(state, verdict);
                 }
                 self.shared.is_stopped.store(true, Ordering::Release);

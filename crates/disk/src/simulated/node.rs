@@ -24,14 +24,14 @@ pub(super) struct NodeState {
     durable: Content,
     /// The changes that lead from `durable` to `current`, in order.
     pending: Vec<Change>,
-    /// A sync failed: `pending` was forgotten though `durable` is behind `current`.
+    /// A sync failed: `pending` was dropped although `durable` is behind `current`.
     lost_a_sync: bool,
     /// `true` for a temporary file that was not linked yet.
     pub(super) is_linkable: bool,
     /// Names in the directories that readers see.
     pub(super) names: u64,
     pub(super) handles: u64,
-    /// One of the handles has the sole right to the file.
+    /// One of the handles has the exclusive lock of the file.
     pub(super) is_locked: bool,
 }
 
@@ -81,8 +81,8 @@ impl NodeState {
         Self { current: content.clone(), durable: content, ..Self::default() }
     }
 
-    /// The file as the next process finds it. After a failed sync the memory of the kernel says
-    /// clean about pages that the device does not have, and may drop them at any time: here it does.
+    /// The file as the next process finds it. After a failed sync the kernel has marked pages clean that
+    /// the device does not have, and may drop them at any time: here it does.
     pub(super) fn after_kill(&self) -> Self {
         let mut next = self.clone();
         if self.lost_a_sync {
@@ -114,7 +114,7 @@ impl NodeState {
         self.pending.clear();
     }
 
-    /// The device took a part, and nobody will send it the rest.
+    /// A part of the changes reaches the device, and the rest never will.
     pub(super) fn fail_sync(&mut self, generator: &mut Generator) {
         self.durable = self.after_power_cut(Mood::draw(generator), generator);
         self.pending.clear();
@@ -123,9 +123,9 @@ impl NodeState {
 
     /// The bytes of the device after a power cut.
     ///
-    /// A sector holds what it held after one of the changes that touched it, or before all of them:
-    /// the kernel writes sectors when and in what order it likes, but always as they are just then.
-    /// The length goes its own ways.
+    /// A sector has its state after one of the changes that touched it, or before all of them: the kernel
+    /// writes sectors at any time and in any order, but always in their current state. The length is
+    /// chosen independently.
     pub(super) fn after_power_cut(&self, mood: Mood, generator: &mut Generator) -> Content {
         let keep_of_256 = match mood {
             _ if self.pending.is_empty() => return self.durable.clone(),

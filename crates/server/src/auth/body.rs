@@ -1,4 +1,4 @@
-//! The body that leaves the authentication layer: plain, streamed, verified on its way.
+//! The body that leaves the authentication layer: plain, and verified while it streams.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -29,8 +29,8 @@ fn incomplete() -> ApiError {
     )
 }
 
-/// The error of a body, in the extensions of every request that has one, for whoever answers when
-/// a layer in between has turned the error into something else.
+/// The error of a body, in the extensions of every request that has one. The dispatcher answers with it
+/// if a layer in between has turned the error into an internal one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BodyFault(Arc<OnceLock<ApiError>>);
 
@@ -48,7 +48,7 @@ pub(super) enum Step {
     Data(Bytes),
     /// All input is used up.
     NeedsInput,
-    /// The body has ended, whatever else may come.
+    /// The body has ended; further input is ignored.
     Ended,
 }
 
@@ -154,8 +154,8 @@ impl Verifier {
             Verifier::Hashed { remaining, hasher, expected } => {
                 count_down(remaining, input)?;
                 hasher.update(&*input);
-                // The last bytes do not leave before the hash is known to fit, even for a reader
-                // who counts and never asks for the end.
+                // The last bytes are passed on only if the hash matches: a reader may count bytes and
+                // never poll for the end.
                 if *remaining == Some(0) {
                     check_hash(hasher.clone(), expected)?;
                 }
@@ -181,8 +181,8 @@ impl Verifier {
         }
     }
 
-    /// True when data that completes the declared length must wait for the end of the input, because
-    /// what proves it comes after it.
+    /// True if data that completes the declared length must be held back until the end of the input,
+    /// because its proof (final chunk, trailer) comes after it.
     fn proof_follows_data(&self) -> bool {
         matches!(self, Verifier::Chunked(_))
     }
@@ -225,7 +225,7 @@ pub(crate) struct AuthBody {
 impl AuthBody {
     pub(super) fn new(source: Source, verifier: Verifier) -> Self {
         let ended = match (&source, &verifier) {
-            // Nothing will come; what must be checked was checked with the head.
+            // An empty body: everything declared about it was checked with the head.
             (Source::Empty, Verifier::Plain { remaining: None | Some(0) }) => true,
             (Source::Empty, Verifier::Hashed { remaining: None | Some(0), .. }) => true,
             _ => false,

@@ -100,7 +100,7 @@ fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
     if parameters.is_empty() {
         return;
     }
-    // Every parameter encoded into `encoded`; `places` says where its name and value lie.
+    // Every parameter is encoded into `encoded`; `places` has the ranges of its name and value.
     let bytes: usize = parameters.iter().map(|parameter| parameter.pair.len()).sum();
     let mut encoded = Vec::with_capacity(bytes);
     let mut places = Vec::with_capacity(parameters.len());

@@ -21,7 +21,7 @@ const STRIPPED: [&str; 6] = [
     X_AMZ_TRAILER,
 ];
 
-/// The headers of a request that speak of its signature and its payload.
+/// The headers of a request that describe its signature and its payload.
 #[derive(Debug, Default)]
 pub(super) struct SecurityHeaders<'a> {
     pub(super) authorization: Option<&'a str>,
@@ -100,7 +100,7 @@ fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Re
 ///
 /// `decoded_length` is given for aws-chunked bodies and replaces the length of their framing.
 pub(super) fn strip_headers(headers: &mut HeaderMap, decoded_length: Option<u64>) {
-    // One pass over the few names that are there is cheaper than a look for each of these.
+    // One pass over the few names of the request is cheaper than a look-up of each of these.
     let is_stripped = |name: &&HeaderName| STRIPPED.contains(&name.as_str());
     let present: Vec<HeaderName> = headers.keys().filter(is_stripped).cloned().collect();
     for name in present {

@@ -1,10 +1,10 @@
-//! The authentication layer: every request passes it before anything else looks at it.
+//! The authentication layer: every request passes it before any service.
 //!
-//! It knows Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
-//! browser forms, Version 2 in the latter two, and requests without any signature. A request leaves it with its [`Identity`] in
-//! its extensions, without signature or payload framing, and with a plain body that verifies itself
-//! while it streams ([`AuthBody`]). What it refuses, it refuses before the body is read, so before
-//! `100 Continue` is sent; forms and bodies that must be hashed first are the exceptions.
+//! It supports Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
+//! browser forms, Version 2 in the latter two, and requests without any signature. A request leaves it
+//! with its [`Identity`] in its extensions, without signature or payload framing, and with a plain body
+//! that verifies itself while it streams ([`AuthBody`]). Requests are refused before their body is read,
+//! so before `100 Continue` is sent, except for forms and bodies that must be hashed first.
 //!
 //! It does not decide what an identity may do.
 

@@ -91,7 +91,7 @@ impl Payload {
     }
 }
 
-/// A trailer that was announced but cannot come would be an integrity promise silently dropped.
+/// Refuses an announced trailer that the framing cannot carry: ignoring it would drop an integrity check.
 fn no_trailers(found: &SecurityHeaders<'_>) -> Result<(), ApiError> {
     match found.trailer {
         None => Ok(()),

@@ -25,8 +25,8 @@ use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
 use crate::reply::{ApiError, ErrorCode};
 
-/// In the extensions of a PUT that came as a form, for whoever shapes the answer: the file has no
-/// declared length, and success is answered as the form asked.
+/// The form behind a PUT, in its extensions: the file has no declared length, and the form chooses the
+/// success response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PostForm {
     /// The bucket that the request named.
@@ -40,9 +40,9 @@ pub(crate) struct PostForm {
     pub(crate) success_redirect: Option<String>,
 }
 
-/// The content type of a POST that is no upload of a form although it says `multipart/form-data`,
-/// in its extensions instead of its headers. It may describe an object (of
-/// CreateMultipartUpload), but nothing behind this layer may take the body for a form.
+/// The content type `multipart/form-data` of a POST that is not a form upload, in its extensions instead of
+/// its headers. It may describe an object (of CreateMultipartUpload), but no layer behind this one may
+/// parse the body as a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HiddenContentType(pub(crate) HeaderValue);
 
@@ -111,7 +111,7 @@ impl Authenticator {
         matches!(self.form_target(parts, host_bucket), Ok(Some(_)))
     }
 
-    /// Turns a form upload into the PUT that it stands for.
+    /// Turns a form upload into the equivalent PUT.
     pub(super) async fn authenticate_form(
         &self,
         mut parts: Parts,
@@ -311,8 +311,8 @@ fn is_header_field(name: &str) -> bool {
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Takes off what described the form and what only a signature could have allowed, and adds what
-/// the fields say about the object.
+/// Removes the headers that describe the form, and those that only a signature could have allowed, and adds
+/// headers for the fields that describe the object.
 fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), ApiError> {
     let describes_form = |name: &HeaderName| {
         let text = name.as_str();
@@ -344,7 +344,7 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ApiErr
     };
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
     let text = value.trim();
-    // User metadata outside of ASCII travels as RFC 2047 says.
+    // User metadata outside of ASCII is encoded by RFC 2047.
     let value = if !text.is_ascii() && name.as_str().starts_with("x-amz-meta-") {
         let base64 = base64_simd::STANDARD.encode_to_string(text.as_bytes());
         HeaderValue::from_str(&format!("=?UTF-8?B?{base64}?="))

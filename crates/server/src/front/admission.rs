@@ -10,8 +10,8 @@ use crate::reply::ApiError;
 
 /// The right of a request to have room for its body. In the extensions of every request with a body.
 ///
-/// Bodies are charged for the bytes that have come. A sender who has been authenticated is given the
-/// room before: then it is refused before it sends, and not half-way. Nobody else reserves anything.
+/// Bodies are charged to the budget for the bytes received. An authenticated sender reserves room in
+/// advance, so that it is refused before it sends the body, and not half-way. Other senders reserve nothing.
 #[derive(Clone)]
 pub(crate) struct Admission {
     exchange: Arc<Exchange>,
@@ -24,10 +24,10 @@ impl Admission {
         Admission { exchange, bytes }
     }
 
-    /// Makes room for the body, or for a window of it. Only for a sender who has been authenticated.
+    /// Reserves room for the body, or for a window of it. Only for an authenticated sender.
     ///
     /// # Errors
-    /// `SlowDown` when other requests hold what there is.
+    /// `SlowDown` if other requests hold the rest of the budget.
     pub(crate) fn admit(&self) -> Result<(), ApiError> {
         let bytes = self.bytes.unwrap_or(u64::MAX).min(BODY_WINDOW_BYTES_MAX);
         if self.exchange.charge(bytes) { Ok(()) } else { Err(slow_down()) }

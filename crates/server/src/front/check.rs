@@ -88,7 +88,7 @@ fn injects_header(query: &str) -> bool {
 }
 
 fn check_repeated(headers: &HeaderMap) -> Result<(), ApiError> {
-    // As many names as values: nothing is repeated, which is what nearly every request looks like.
+    // As many names as values: no header is repeated, as in nearly every request.
     if headers.keys_len() == headers.len() {
         return Ok(());
     }

@@ -20,8 +20,8 @@ use crate::reply::{BoxError, ReplyBody};
 /// The target of the access log's lines.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";
 
-/// Lives until both bodies are done with; then its share of the budget is given back and its line
-/// is written, also when the client went away half-way.
+/// One request and its response. Lives until both bodies end; then its share of the budget is released
+/// and its line of the access log written, even if the client has closed the connection before.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) ids: RequestIds,
@@ -123,7 +123,7 @@ impl HttpBody for ResponseBody {
                 self.exchange.add_bytes_out(frame.data_ref().map_or(0, Bytes::len));
             }
             Poll::Ready(Some(Err(error))) => {
-                // The status line is long gone: all that is left is to cut the connection.
+                // The status line was sent already, so closing the connection is the only way to signal it.
                 let id = self.exchange.ids.request_id();
                 tracing::error!(id, error = %error, "answer broken off");
             }

@@ -17,13 +17,13 @@ pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
 pub(crate) const BODY_BYTES_MAX: u64 = 6 << 30;
 /// Bytes that hyper may read ahead, or gather before it writes, on one connection.
 pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
-/// The charge for a body that is passed on as it comes: about what is in memory of it at a time.
+/// The charge for a streamed body: about the bytes of it in memory at a time.
 pub(crate) const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
-/// The charge for each byte of a body that is held whole: once as it came, and once more as it is
-/// written out for the parser.
+/// The charge for each byte of a body that is held whole: once as received, and once more as rewritten
+/// for the parser.
 pub(crate) const HELD_BODY_COPIES: u64 = 2;
-/// Bytes that a rejected request may still send before the connection is cut. Read and thrown away, so
-/// that the client sees the answer rather than a reset.
+/// Bytes that a rejected request may still send before the connection is closed. They are read and
+/// discarded, so that the client gets the answer and not a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
 
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
@@ -34,26 +34,26 @@ const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);
 pub struct Limits {
     /// Open connections. One more is answered 503 `SlowDown` and closed.
     pub connections_max: usize,
-    /// Connections that are being told `SlowDown`. One more is closed without a word.
+    /// Connections that are being answered `SlowDown`. One more is closed without an answer.
     pub rejections_max: usize,
     /// Requests at work. One more is answered 503 `SlowDown`.
     pub requests_max: usize,
     /// Bytes of request bodies in memory, all requests together, each counted by its window.
     pub body_bytes_max: u64,
-    /// From the first byte of a request to the end of its headers.
+    /// Longest time from the first byte of a request to the end of its headers.
     pub header_timeout: Duration,
-    /// Without a request, between requests too. Longer than the pools of the usual SDKs (60 s), so
-    /// that it is the client who closes.
+    /// Longest time without a request, also between requests. Longer than that of connection pools of the
+    /// usual SDKs (60 s), so that the client closes first.
     pub idle_timeout: Duration,
-    /// After so long without a request the buffers of a connection are given back.
+    /// Time without a request after which the buffers of a connection are freed.
     pub park_after: Duration,
-    /// The client sends nothing of a body that is waited for.
+    /// Longest time without a byte of a body that is being received.
     pub body_stall_timeout: Duration,
-    /// The client takes nothing of an answer.
+    /// Longest time in which the client takes no byte of an answer.
     pub response_stall_timeout: Duration,
-    /// A rejected request goes on sending.
+    /// Longest time in which the rest of a rejected request is read.
     pub linger_timeout: Duration,
-    /// Requests in flight at shutdown.
+    /// Longest time for requests in flight at shutdown.
     pub shutdown_timeout: Duration,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Budget {
     body_kib: Arc<Semaphore>,
 }
 
-/// The share of one request, given back when dropped.
+/// The share of one request, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     _request: OwnedSemaphorePermit,

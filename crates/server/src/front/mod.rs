@@ -154,8 +154,7 @@ fn finish(
     ids.insert_into(headers);
     headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
     if exchange.connection.is_request_unread() {
-        // The rest of the body is not worth reading; the client should know before it reuses the
-        // connection.
+        // The rest of the body will not be read, so the connection cannot be reused; tell the client.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response.map(|body| ResponseBody::new(body, exchange))

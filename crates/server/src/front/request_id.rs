@@ -13,7 +13,7 @@ pub(crate) const X_AMZ_ID_2: HeaderName = HeaderName::from_static("x-amz-id-2");
 const REQUEST_ID_BYTES: usize = 16;
 const HOST_ID_BYTES: usize = 32;
 
-/// The ids of one request. Also among the extensions of the request, for whoever writes an error.
+/// The ids of one request. Also in its extensions, for error documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestIds {
     /// ASCII: the request id and, right after it, the host id. One allocation serves both headers.
@@ -57,7 +57,7 @@ impl RequestIds {
     }
 }
 
-/// Hands out ids: a counter from a random start, mixed so that neighbours look nothing alike.
+/// A source of ids: a counter from a random start, mixed so that consecutive ids are not similar.
 #[derive(Debug)]
 pub(crate) struct RequestIdSource {
     next: AtomicU64,

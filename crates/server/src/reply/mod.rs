@@ -1,7 +1,7 @@
 //! Replies: the one error and the one body that the whole server answers with.
 //!
 //! A handler returns a [`Reply`]. An error stays a value until the response leaves: `front` writes the
-//! document, because only it knows the ids of the request and the path as it was sent.
+//! document, because only it has the ids of the request and the path as it was sent.
 
 mod body;
 mod code;

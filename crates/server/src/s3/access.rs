@@ -93,8 +93,8 @@ fn overrides_response(query: &str) -> bool {
     query.split('&').any(|pair| pair.starts_with("response-"))
 }
 
-/// s3s asks for access only when it has an authentication of its own. Signatures have been checked
-/// and taken off before it sees a request, so it finds none and asks for no secret.
+/// s3s calls the access check only if it has an authentication of its own. Signatures are checked and
+/// removed before it gets a request, so it finds none, and needs no secret.
 pub(super) struct AlreadyAuthenticated;
 
 #[async_trait::async_trait]

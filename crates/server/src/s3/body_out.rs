@@ -1,4 +1,4 @@
-//! The bytes of an object, on their way to the client.
+//! Streaming the bytes of an object to the client.
 
 use std::future::Future as _;
 use std::pin::Pin;

@@ -15,13 +15,13 @@ use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::{body_in, error};
 use crate::auth::{CollectError, collect};
 
-/// A request whose body is a document that s3s parses. The handlers see only what is in it, so it is
-/// read and verified here.
+/// A request whose body is a document that s3s parses. The handlers only get the parsed values, so the
+/// body is read and verified here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Document {
     /// Must come with a digest.
     DeleteObjects,
-    /// Its checksum headers speak of the object.
+    /// Its checksum headers are those of the object, not of the document.
     CompleteMultipartUpload,
     CreateBucket,
 }

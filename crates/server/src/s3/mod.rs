@@ -1,9 +1,9 @@
 //! The S3 API: one table of operations, one file per family of them.
 //!
 //! A request arrives authenticated, with its `Identity` in its extensions and a plain body.
-//! [`S3Service`] hands it to s3s, which parses it into a typed input, asks [`access`] and calls the
-//! operation in the table of [`dispatch`]. Everything that S3 shows of an error of the store is
-//! decided in [`error`].
+//! [`S3Service`] passes it to s3s, which parses it into a typed input, calls [`access`] for the decision,
+//! and then the operation in the table of [`dispatch`]. [`error`] alone maps errors of the store to those of
+//! S3.
 
 mod access;
 mod body_in;

@@ -150,7 +150,7 @@ fn complete_parts(
 fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<CompletePart> {
     let number = part_number(part.part_number.ok_or_else(error::malformed_xml)?)?;
     let checksum = checksum_of_part(&part)?.filter(|value| {
-        // An upload whose client named no algorithm takes parts with any, and keeps its own.
+        // An upload without an algorithm of its client accepts parts with any, and computes its own.
         let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
         kept != Some(DEFAULT_ALGORITHM) || value.algorithm == DEFAULT_ALGORITHM
     });

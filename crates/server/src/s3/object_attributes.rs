@@ -12,7 +12,7 @@ use super::{Req, Resp, checksum, error, metadata, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
-/// The attributes that a request wants.
+/// The attributes that a request asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     etag: bool,
@@ -122,7 +122,7 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
 fn write_parts(xml: &mut XmlWriter, count: u32, page: PartsPage, found: &ObjectPartPage) {
     xml.open("ObjectParts");
     xml.value("PartsCount", count);
-    // Parts are listed only where they have checksums; else only their number is told.
+    // Parts are listed only if they have checksums; otherwise the reply has only their number.
     let has_parts = !found.parts.is_empty() || found.is_truncated;
     if has_parts && found.object.checksum.is_some() {
         let shown = &found.parts;

@@ -70,7 +70,7 @@ pub(super) async fn delete_objects(
     }
     let quiet = delete.quiet.unwrap_or(false);
     let mut named = Vec::with_capacity(count);
-    // What cannot be deleted is an answer of its own, and the rest goes on.
+    // An object that cannot be deleted gets an error of its own; the others are deleted.
     let mut answers: Vec<Option<S3Result<DeleteOutcome>>> = Vec::with_capacity(count);
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {

@@ -33,7 +33,7 @@ pub(super) async fn put_object(
     let key = object_key(input.key)?;
     let form = extensions.remove::<PostForm>();
     let bytes_expected = match form {
-        // Only the end of the form tells how long its file is.
+        // The length of the file is known only at the end of the form.
         Some(_) => None,
         None => Some(body_in::declared_bytes(&headers)?),
     };
@@ -60,7 +60,7 @@ fn response(object: &ObjectVersion) -> Resp<PutObjectOutput> {
     Ok(response)
 }
 
-/// Success as a form asked for it: a redirect, a document, or a bare status.
+/// The success response that a form asks for: a redirect, a document, or a bare status.
 fn form_response(
     form: &PostForm,
     object: &ObjectVersion,

@@ -1,5 +1,5 @@
-//! The errors of S3 on their way out of s3s: as values where they are ours, read back from its document
-//! where s3s itself has refused.
+//! Errors of S3 as values, after s3s: those of our handlers are kept, those of s3s itself are parsed from
+//! its error document.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Headers that ask for what this server does not do. An answer that ignored them would promise
-//! encryption, locks or grants that do not exist.
+//! Refusal of headers for features that this server does not have. Ignoring them would promise encryption,
+//! locks or grants that do not exist.
 
 use http::HeaderMap;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};

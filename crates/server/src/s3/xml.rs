@@ -1,8 +1,8 @@
-//! Documents with text from clients in them: keys may hold any character, and XML may not.
+//! XML documents with text of clients: keys may contain characters that XML cannot.
 //!
-//! The typed layer writes such characters as they are, which breaks the document or, with a carriage
-//! return, changes the key on its way. Listings are also written faster straight from the store's
-//! entries than through one struct per element.
+//! The typed layer writes such characters unescaped, which breaks the document or, for a carriage return,
+//! changes the key. Writing listings directly from the store's entries is also faster than building one
+//! struct per element.
 
 use std::fmt::{Display, Write};
 

@@ -1,8 +1,8 @@
 //! One connection, from its first byte to its last.
 //!
-//! hyper reserves a read buffer, a write buffer and the state of a request as soon as it is asked to
-//! serve. So it is only asked once bytes are there, and dismissed again after a while without a
-//! request: an idle connection is a socket and a small task.
+//! hyper allocates a read buffer, a write buffer and the state of a request as soon as it serves a
+//! connection. So it is started when the first bytes arrive, and dropped after a while without a request:
+//! an idle connection is a socket and a small task.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -64,7 +64,7 @@ enum Ended {
 
 fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
-    // The watchdog tells a slow head from an idle connection, which hyper's own time-out does not.
+    // The watchdog distinguishes a slow head from an idle connection, which hyper's time-out does not.
     http.header_read_timeout(None)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(CONNECTION_BUFFER_BYTES_MAX);
@@ -184,8 +184,8 @@ pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiErro
     }
 }
 
-/// Closes a connection on which the client may still be sending: to cut it at once would make the
-/// system throw away the answer that is on its way.
+/// Closes a connection on which the client may still be sending. Closing it at once would reset it, and
+/// the client might lose the answer.
 async fn linger(mut stream: Transport, front: &Front) {
     let deadline = Instant::now() + front.limits.linger_timeout;
     if stream.shutdown().await.is_err() {

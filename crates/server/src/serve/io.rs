@@ -11,14 +11,14 @@ use bytes::{Buf as _, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 
-/// The most of a status line that is looked at: `HTTP/1.1 400`.
+/// The inspected bytes of a status line: `HTTP/1.1 400`.
 const STATUS_BYTES: usize = 12;
 
-/// A transport that tells the connection's state what it does.
+/// A transport that records its reads and writes in the state of the connection.
 ///
-/// hyper answers a head it cannot parse by itself, without ids and without a body. Nothing else is
-/// ever written while no request is at work, so such an answer is caught here, and the driver writes
-/// a proper one in its place.
+/// hyper itself answers a head that it cannot parse, without ids and without a body. Nothing else is
+/// written while no request is at work, so such an answer is intercepted here, and the driver writes a
+/// proper one instead.
 pub(crate) struct ConnectionIo {
     stream: TokioIo<Transport>,
     state: Arc<ConnectionState>,

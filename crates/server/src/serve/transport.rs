@@ -24,8 +24,8 @@ enum Stream {
 impl Transport {
     /// A connection without encryption.
     pub(super) fn plain(stream: TcpStream, address: SocketAddr) -> Transport {
-        // Answers are written whole; waiting for more would only delay their last packet. A
-        // connection that is gone already will say so at the first read.
+        // Answers are written whole, so Nagle's algorithm would only delay their last packet. If the
+        // connection is closed already, the first read fails.
         let _ = stream.set_nodelay(true);
         Transport { stream: Stream::Plain(stream), address }
     }
@@ -41,7 +41,7 @@ impl Transport {
     /// Waits for the first bytes without a buffer for them. False at the end of the stream.
     pub(super) async fn has_bytes(&self) -> bool {
         match &self.stream {
-            // A look at a byte, for a socket may be called readable when it is not.
+            // Peeks at a byte, because readiness may be spurious.
             Stream::Plain(stream) => matches!(stream.peek(&mut [0]).await, Ok(1..)),
         }
     }

@@ -10,8 +10,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::connection::{ConnectionState, Phase};
 use crate::front::limits::Limits;
 
-/// Times the phases of a connection. The timer is armed for the earliest moment at which something
-/// could be due and looks again when it fires, so that a busy connection never touches it.
+/// Times the phases of a connection. The timer is armed for the earliest possible deadline and checks
+/// again when it fires, so that a busy connection never resets it.
 pub(crate) struct Watchdog<'a> {
     limits: &'a Limits,
     seen: (Phase, u32),
@@ -38,7 +38,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Ready with the phase that has lasted too long. Call it after every look at the connection.
+    /// Ready with the phase that has lasted too long. Call it after every poll of the connection.
     pub(crate) fn poll(
         &mut self,
         state: &ConnectionState,

@@ -8,12 +8,12 @@ use crate::slots::View;
 /// Vectors from which a centre is computed.
 pub(super) const SAMPLE_MAX: usize = 4_096;
 
-/// By this share of the mean square of their lengths the vectors without the centre may be longer, on
-/// average, than with the best one. The errors of estimated distances grow as these lengths do: by
-/// 2.5 %.
+/// Excess of the mean squared distance from the centre over its minimum, at which the centre is replaced.
+/// The errors of estimated distances grow with the distance, so at most by 2.5 %.
 const EXCESS_MAX: f64 = 0.05;
 
-/// The mean of some of the vectors: what they all have in common says nothing about who is nearest.
+/// The mean of a sample of the vectors. It is subtracted before encoding, because a component common to all
+/// vectors does not distinguish their distances.
 pub(super) struct Centre {
     pub(super) elements: Vec<f32>,
     /// The mean of the squares of their distances from it.
@@ -60,7 +60,8 @@ impl Centre {
         let difference = |(a, b): (&f32, &f32)| f64::from(*a) - f64::from(*b);
         let differences = self.elements.iter().zip(other).map(difference);
         let square: f64 = differences.map(|difference| difference * difference).sum();
-        // The mean square from another point is that from the mean, and the square between the two.
+        // The mean squared distance from another point is that from the mean, plus the squared distance of
+        // the two.
         square <= self.spread * EXCESS_MAX
     }
 }

@@ -79,7 +79,7 @@ impl Chunk {
         if let Some(refined) = &mut self.refined
             && refined.write(index * self.refined_bytes, codes).is_err()
         {
-            // The device is full: from here on this chunk does without.
+            // The device is full: this chunk has no finer codes from here on.
             self.refined = None;
         }
     }
@@ -98,7 +98,7 @@ impl Chunk {
         self.refined.as_ref().map_or(Ok(()), |refined| refined.read(buffer))
     }
 
-    /// Asks the processor to fetch a finer code, which will be looked at soon.
+    /// Prefetches a finer code into the cache of the processor.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
         if let Some((code, _)) = self.refined(index) {

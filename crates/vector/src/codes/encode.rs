@@ -1,6 +1,6 @@
 //! Encoding: codes of vectors, and the form of a query that is compared with codes.
 //!
-//! A code keeps the signs of the rotated vector r, after the centre of the data was taken away. For a
+//! A code keeps the signs of the rotated vector r, after the centre of the data was subtracted. For a
 //! query q, also without the centre and rotated, |r − q|² = |r|² + |q|² − 2⟨r, q⟩, and ⟨r, q⟩ is
 //! estimated by |r|²·Σ sign(rᵢ)·qᵢ ÷ Σ|rᵢ|, whose expectation over rotations it is (the estimator of
 //! RaBitQ). For cosines, vectors and query are scaled to length 1 first; then |r − q|² is twice the
@@ -18,8 +18,8 @@ use crate::metric::Metric;
 const LEVELS: f32 = 15.0;
 pub(crate) const PLANES: usize = 4;
 
-/// Sums of squares that codes can be made of: below, squares of elements are lost; above, a bound
-/// might become infinite, which is what slots without a vector have.
+/// Sums of squares that codes can represent: below, squares of elements underflow; above, a bound might
+/// become infinite, which is the mark of slots without a vector.
 const SQUARES: RangeInclusive<f32> = 1e-30..=1e35;
 
 /// Turns vectors into codes.

@@ -2,12 +2,12 @@
 //!
 //! Little-endian: `0..4096` the header: `0..8` magic, `8..12` version, `12..16` dimension, `16..20`
 //! metric, `20..24` chunks, `24..32` id of the slot file, `32..40` sequence of its commit, `40..48`
-//! slots, `48..56` slots when the centre was looked at last, `56..64` CRC-64 of the table, zeros,
+//! slots, `48..56` slots when the centre was last checked, `56..64` CRC-64 of the table, zeros,
 //! `4088..4096` CRC-64 of all before. Then the table: the centre as `f32`, zeros up to a multiple of
 //! 8, the CRC-64 of each chunk, zeros up to a multiple of 4,096. Then the chunks, each: the signs, the
 //! factors, the finer codes of 4,096 slots.
 //!
-//! Nothing of it is synced: after a power cut any part may be missing, which the checksums tell.
+//! The file is never synced: after a power cut any part may be missing, which the checksums detect.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -29,7 +29,7 @@ use crate::config::Shape;
 use crate::error::VectorError;
 use crate::slots::View;
 
-/// The growth in slots after which the centre is looked at again.
+/// The growth in slots after which the centre is checked again.
 const GROWTH_MAX: usize = 16;
 
 /// The codes of all slots. Scans and changes may come from many threads at once.
@@ -39,7 +39,7 @@ pub(crate) struct Codes {
     chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
     /// The file of the finer codes; `None` when there was no space for one.
     refined_file: Option<Arc<dyn DiskFile>>,
-    /// Slots when the centre was looked at last.
+    /// Slots when the centre was last checked.
     slots_at_start: AtomicUsize,
 }
 

@@ -38,8 +38,8 @@ impl Region {
         Some(Self { kind: Kind::Mapped { file: Arc::clone(file), map, offset } })
     }
 
-    /// All of it; but only what was written may be looked at: for the rest there may be no space, which
-    /// ends the process.
+    /// All bytes. Only written ones may be read: for the others the device may have no space, and reading
+    /// them would end the process (`SIGBUS`).
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.kind {
             // SAFETY: the file was made at least so long, has no name by which anyone else could
@@ -56,7 +56,7 @@ impl Region {
     /// The reason why it cannot be read.
     pub(super) fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.kind {
-            // Not through the map: a hole in a file in memory would take space for being looked at.
+            // Not through the map: reading a hole in a file in memory would allocate it.
             Kind::Mapped { file, offset, .. } => match file.read_at(buffer, *offset)? {
                 read if read == buffer.len() => Ok(()),
                 _ => Err(std::io::ErrorKind::UnexpectedEof.into()),

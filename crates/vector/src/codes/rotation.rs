@@ -1,13 +1,13 @@
 //! A random rotation that costs a few additions an element.
 //!
-//! After it the elements of any vector look like draws from a normal distribution, so that their
-//! signs say about the same for every vector. A dense random matrix does that, too, at `dimension`
-//! multiplications an element. This one repeats four times: flip signs at random, transform the first
-//! and the last power of two of the elements by Hadamard's matrix, and mix the two halves.
+//! After it the elements of any vector are distributed like draws from a normal distribution, so that
+//! signs carry about the same information for every vector. A dense random matrix does that, too, at
+//! `dimension` multiplications an element. This one repeats four times: flip signs at random, apply the
+//! fast Hadamard transform to the first and the last power of two of the elements, and mix the two halves.
 
 const ROUNDS: usize = 4;
 
-/// Any number does; with another one, codes in files are of no use.
+/// An arbitrary constant. It must not change, or codes in files become invalid.
 const SEED: u64 = 0x6C69_7465_696F_0001;
 
 #[derive(Debug)]

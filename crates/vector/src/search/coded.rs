@@ -43,8 +43,8 @@ pub(super) struct Scratch {
 /// Finer codes that are fetched while one is compared.
 const PREFETCH_AHEAD: usize = 8;
 
-/// If one in so many bounds or more is wanted, they are all taken, and then divided, which takes less
-/// time than to keep the lowest in order.
+/// If at least one bound in this many is wanted, all are collected and partitioned by selection, which
+/// takes less time than a heap of the lowest.
 const SELECT_PART: usize = 64;
 
 const _: () = assert!(PARTITION_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
@@ -71,14 +71,15 @@ impl Scan<'_> {
         self.find_bounds(partition, &mut scratch.bounds);
         let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
         let bounds = &mut scratch.bounds;
-        // The best by their bounds first: they make the threshold that spares the others.
+        // The candidates with the lowest bounds first: their distances make the threshold that excludes
+        // most others.
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
         let mut best = best_bounds(bounds, firsts);
         for candidate in &mut best {
             bounds[candidate.slot as usize] = f32::INFINITY;
             candidate.slot += first_slot;
         }
-        // Ever closer: by their finer bounds, until these say that nobody nearer is left.
+        // In the order of their finer bounds, until these exclude all that remain.
         self.refine_all(&mut best);
         best.sort_unstable();
         for (index, candidate) in best.iter().enumerate() {
@@ -113,8 +114,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Offers those that the first ones have not excluded, chunk by chunk: the neighbours of one spare
-    /// looking at many of the next.
+    /// Offers the vectors that the first ones have not excluded, chunk by chunk: the neighbours found in one
+    /// chunk exclude many of the next.
     fn rerank(
         &self,
         first_chunk: usize,
