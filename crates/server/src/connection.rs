@@ -40,7 +40,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionState {
     flags: AtomicU8,
-    /// Counts whatever moves: a phase that is the same but has moved on starts its time anew.
+    /// Counts progress: a phase that has not changed but made progress restarts its time-out.
     progress: AtomicU32,
 }
 

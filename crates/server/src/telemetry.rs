@@ -52,7 +52,7 @@ fn parse(filter: &str) -> Result<EnvFilter, String> {
 /// Sends the events of this process to standard error.
 ///
 /// # Errors
-/// A filter that makes no sense, or a subscriber that is there already.
+/// An invalid filter, or a subscriber that is installed already.
 pub(crate) fn init(filter: &str, format: LogFormat) -> Result<(), String> {
     let quiet = FilterFn::new(|metadata| !is_noise(metadata.target()));
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_timer(Utc);

@@ -59,7 +59,7 @@ pub enum VectorError {
     #[error("there is no vector in slot {0}")]
     NoSuchSlot(Slot),
     /// The file cannot take more vectors.
-    #[error("the file has no slot left")]
+    #[error("the file has no slot left: delete vectors or use another file")]
     Full,
     /// Too many neighbours were asked for.
     #[error("{neighbours} neighbours were asked for, {neighbours_max} are allowed")]
@@ -69,14 +69,14 @@ pub enum VectorError {
         /// The limit.
         neighbours_max: usize,
     },
-    /// The file is there already.
-    #[error("{path} is there already")]
+    /// The file exists already.
+    #[error("{path} exists already")]
     AlreadyThere {
         /// The path on its disk.
         path: String,
     },
-    /// The file is not there.
-    #[error("{path} is not there")]
+    /// The file does not exist.
+    #[error("{path} does not exist")]
     NotThere {
         /// The path on its disk.
         path: String,
@@ -88,7 +88,7 @@ pub enum VectorError {
     #[error("the file is damaged: {0}")]
     Corrupt(&'static str),
     /// The file was written by a later version. It has not been changed.
-    #[error("the file has format {found}, known are those up to {known}")]
+    #[error("the file has format {found}, this version reads up to {known}: use a newer one")]
     FormatTooNew {
         /// The format of the file.
         found: u32,
@@ -97,7 +97,7 @@ pub enum VectorError {
     },
     /// The device is full. Nothing that was committed is lost; what waits can be committed when
     /// there is space again.
-    #[error("no space left for vectors")]
+    #[error("no space left for vectors: free space, then commit again")]
     NoSpace(#[source] io::Error),
     /// A sync has failed: nothing is written until the file is opened again. Reads go on.
     #[error("writing has stopped after a failed sync: {0}")]

@@ -136,7 +136,7 @@ impl VectorIndex {
         saved: &mut Saved,
     ) -> Result<Codes, VectorError> {
         *saved = Saved(None);
-        // Codes that were outgrown are made anew, with another centre.
+        // Outgrown codes are made again with another centre, not loaded.
         let is_first = self.codes.read().is_none();
         if is_first && let Some(Loaded { codes, slots, sequence }) = self.load() {
             *saved = Saved(Some(sequence));

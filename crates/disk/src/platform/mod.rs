@@ -46,7 +46,7 @@ pub(crate) trait Calls {
     /// names.
     fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
 
-    /// Reads from the page cache. `None` if that does not have all of it, or nobody can tell.
+    /// Reads from the page cache. `None` if not all bytes are in it, or the system has no such call.
     fn read_cached(file: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
 
     /// The same file once more, for writes past the page cache; `None` if there is no such thing.

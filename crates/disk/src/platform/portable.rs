@@ -71,7 +71,7 @@ impl Calls for Portable {
         sync(directory)
     }
 
-    /// `shm_open` would give a descriptor, but macOS lets nobody write to it or resize it again.
+    /// None: the descriptor of `shm_open` cannot be written to or resized again on macOS.
     fn memory_descriptor(_name: &str) -> io::Result<Option<OwnedFd>> {
         Ok(None)
     }

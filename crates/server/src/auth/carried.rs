@@ -1,5 +1,5 @@
-//! Headers that travel in the query of a presigned URL, where whoever sends the request cannot forget
-//! them: many signers put `x-amz-…` headers there, and S3 takes them for headers.
+//! Headers carried in the query of a presigned URL: many signers put `x-amz-…` headers there, so that the
+//! sender need not add them, and S3 treats them as headers.
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};

@@ -81,7 +81,7 @@ pub(crate) struct Authenticator {
 enum Outcome<'a> {
     /// Fully, with the way its body is to be read.
     Done(Verified),
-    /// But for its signature, which covers the hash of a body that nobody has declared.
+    /// All but its signature, which covers the undeclared hash of its body.
     NeedsBodyHash(Claim<'a>),
 }
 
@@ -206,8 +206,8 @@ impl Authenticator {
             (None, Service::S3Vectors | Service::Sts) if parts.method == Method::POST => {
                 return Ok(Outcome::NeedsBodyHash(claim));
             }
-            // Only a POST to these has a body, and only that of a POST is charged to the budget whole:
-            // nobody may have another one collected before its signature is verified.
+            // Only a POST to these has a body, and only that of a POST is charged to the budget whole. No
+            // other body is collected before its signature is verified.
             (None, Service::S3Vectors | Service::Sts) => EMPTY_SHA256_TEXT,
             (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
             (None, Service::S3) => {

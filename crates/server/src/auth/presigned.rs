@@ -73,8 +73,8 @@ impl<'a> PresignedQuery<'a> {
     }
 }
 
-/// A parameter whose name is encoded although it need not be would be none of ours here, and one
-/// for whoever decodes it later.
+/// Refuses a parameter whose name is percent-encoded without need: it would be unknown here, and known to a
+/// later layer that decodes it.
 fn refuse_disguised(name: &str) -> Result<(), ApiError> {
     if !has_escapes(name) {
         return Ok(());

@@ -78,7 +78,7 @@ impl SigningKeyCache {
         let key = derive();
         let mut keys = self.keys.write();
         if keys.len() >= SIGNING_KEYS_MAX {
-            // Old days go first; if all are of this day, everything goes and is derived anew.
+            // Evict the keys of other days first; if all are of this day, clear the cache.
             keys.retain(|(_, other, _), _| *other == day);
             if keys.len() >= SIGNING_KEYS_MAX {
                 keys.clear();

@@ -3,8 +3,8 @@
 //!
 //! It covers less than Version 4: not the host, no query parameter that merely filters (`prefix`),
 //! and no header but Content-MD5, Content-Type and `x-amz-*`. Every parameter that selects an
-//! operation, a version or a part is covered here, also the younger ones that some signers leave
-//! out: otherwise whoever holds the link to an object could turn it into a link to something else.
+//! operation, a version or a part is covered here, also the newer ones that some signers leave out:
+//! otherwise the holder of a link to an object could turn it into a link to another resource.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,8 +28,7 @@ use crate::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
 
-/// The parameters that are part of what is signed; all others may be changed by whoever holds the
-/// URL. Sorted.
+/// The parameters that the signature covers; the holder of the URL may change all others. Sorted.
 const SIGNED_PARAMETERS: [&str; 52] = [
     "abac",
     "accelerate",

@@ -49,7 +49,7 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             biased;
-            // An error means that whoever could stop the server is gone.
+            // An error means that the handle of the server was dropped.
             _ = stop.wait_for(|stopping| *stopping) => return,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum KvError {
     /// The device is full. Nothing of the update was kept.
-    #[error("no space left for metadata")]
+    #[error("no space left for metadata: delete objects or add space")]
     NoSpace,
     /// An earlier sync or write failed: nothing is written until the store is opened again.
     #[error("writing has stopped after a failed write: {reason}")]
@@ -22,7 +22,7 @@ pub enum KvError {
     #[error("metadata is damaged: {0}")]
     Corrupt(String),
     /// A key with its value is too large. Nothing of the update was kept.
-    #[error("a key with its value has {bytes} bytes, {bytes_max} are allowed")]
+    #[error("a key with its value has {bytes} bytes; at most {bytes_max} are allowed")]
     TooLarge {
         /// Bytes of both.
         bytes: usize,

@@ -108,8 +108,8 @@ impl PartFacts {
     }
 }
 
-/// A part of an upload in progress, or of a completed one. Completion numbers parts anew, from 1
-/// without gaps.
+/// A part of an upload in progress, or of a completed one. Completion renumbers the parts from 1 without
+/// gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartRecord {
     pub(crate) facts: PartFacts,

@@ -42,9 +42,9 @@ impl Region {
     /// them would end the process (`SIGBUS`).
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.kind {
-            // SAFETY: the file was made at least so long, has no name by which anyone else could
-            // open it, is never cut, and is written only by `write`, which nobody can call while the
-            // slice is borrowed.
+            // SAFETY: the file was made at least this long, has no name by which another process could
+            // open it, is never truncated, and is written only by `write`, which cannot be called while
+            // the slice is borrowed.
             Kind::Mapped { map, .. } => unsafe { map.slice(0..map.bytes()) },
             Kind::Memory(bytes) => bytes,
         }

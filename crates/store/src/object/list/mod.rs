@@ -189,6 +189,7 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
         cursor.seek(&behind(bucket, place))?;
     }
     while let Some((place_of_record, record)) = cursor.next()? {
+        // A full page ends here and not at its last entry: only this record proves that more follows.
         if page.entries.len() == max {
             page.next = place.as_ref().map(ListToken::new);
             break;
@@ -205,6 +206,7 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
             let object = Listed::decode(place_of_record, record)?;
             let object = ListedObject::new(key, object, true, owner);
             page.entries.push(ListEntry::Object(object));
+            // The token needs the last key only, so the others are not copied.
             if page.entries.len() == max {
                 place = Some(Place::Key(key.to_owned()));
             }
