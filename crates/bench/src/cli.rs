@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use liteio_bench::{kv, limits, s3, vector};
 
 /// Measures LiteIO and its rivals on this machine.
@@ -24,43 +24,31 @@ pub(crate) enum Command {
     Vector(vector::options::Options),
     /// LiteIO beside what a file, a socket and a hash can do: speed, start, memory.
     Limits(limits::run::Options),
-    /// The process of a key-value engine.
+    /// The process of a key-value engine; the task is JSON.
     #[command(hide = true)]
-    KvEngine(EngineArguments),
-    /// The process of a vector engine.
+    KvEngine { task: String },
+    /// The process of a vector engine; the task is JSON.
     #[command(hide = true)]
-    VectorEngine(EngineArguments),
+    VectorEngine { task: String },
     /// Changes between two reports, and the chance that each is noise.
-    Compare(CompareArguments),
+    Compare {
+        /// The JSON of the earlier report.
+        #[arg(value_name = "BEFORE.json")]
+        before: PathBuf,
+        /// The JSON of the later report.
+        #[arg(value_name = "AFTER.json")]
+        after: PathBuf,
+    },
     /// Writes the other formats of a report again from its JSON.
-    Render(RenderArguments),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct RenderArguments {
-    /// The JSON of a report.
-    #[arg(value_name = "REPORT.json")]
-    pub(crate) report: PathBuf,
-    /// Compare with this target instead.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) baseline: Option<String>,
-    /// Write the report here [default: beside the JSON].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct EngineArguments {
-    /// The task, as JSON.
-    pub(crate) task: String,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CompareArguments {
-    /// The JSON of the earlier report.
-    #[arg(value_name = "BEFORE.json")]
-    pub(crate) before: PathBuf,
-    /// The JSON of the later report.
-    #[arg(value_name = "AFTER.json")]
-    pub(crate) after: PathBuf,
+    Render {
+        /// The JSON of a report.
+        #[arg(value_name = "REPORT.json")]
+        report: PathBuf,
+        /// Compare with this target instead.
+        #[arg(long, value_name = "NAME")]
+        baseline: Option<String>,
+        /// Write the report here [default: beside the JSON].
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
 }

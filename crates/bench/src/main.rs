@@ -33,27 +33,25 @@ fn run(command: Command) -> Result<(), BenchError> {
         Command::Kv(options) => show(&kv::run::run(&options)?, "kv", &options.run),
         Command::Vector(options) => show(&vector::run::run(&options)?, "vector", &options.run),
         Command::Limits(options) => show(&limits::run::run(&options)?, "limits", &options.run),
-        Command::VectorEngine(engine) => Ok(vector::run_own(&engine.task)?),
-        Command::KvEngine(engine) => Ok(kv::run_own(&engine.task)?),
-        Command::Render(arguments) => {
-            let mut report = report::load(&arguments.report)?;
-            if let Some(baseline) = arguments.baseline {
+        Command::VectorEngine { task } => Ok(vector::run_own(&task)?),
+        Command::KvEngine { task } => Ok(kv::run_own(&task)?),
+        Command::Render { report: path, baseline, output } => {
+            let mut report = report::load(&path)?;
+            if let Some(baseline) = baseline {
                 if report.target(&baseline).is_none() {
                     return Err(BenchError::Usage(format!("no target is called {baseline}")));
                 }
                 report.baseline = Some(baseline);
             }
-            let beside = arguments.report.parent().unwrap_or(Path::new("."));
-            let output = arguments.output.as_deref().unwrap_or(beside);
-            let name = arguments.report.file_stem().and_then(|name| name.to_str());
-            for path in report::save(&report, output, name.unwrap_or("report"))? {
+            let beside = path.parent().unwrap_or(Path::new("."));
+            let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("report");
+            for path in report::save(&report, output.as_deref().unwrap_or(beside), name)? {
                 eprintln!("{}", path.display());
             }
             Ok(())
         }
-        Command::Compare(arguments) => {
-            let before = report::load(&arguments.before)?;
-            let after = report::load(&arguments.after)?;
+        Command::Compare { before, after } => {
+            let (before, after) = (report::load(&before)?, report::load(&after)?);
             print!("{}", report::comparison_markdown(&report::compare(&before, &after)));
             Ok(())
         }

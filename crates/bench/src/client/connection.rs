@@ -52,6 +52,11 @@ impl<'a> Request<'a> {
     pub(crate) fn new(method: Method, path: &'a str) -> Request<'a> {
         Request { method, path, query: "", signed: Vec::new(), plain: Vec::new(), body: None }
     }
+
+    /// A POST of a body.
+    pub(crate) fn post(path: &'a str, body: &'a Payload) -> Request<'a> {
+        Request { body: Some(body), ..Request::new(Method::POST, path) }
+    }
 }
 
 /// The use of the body of an answer.
@@ -111,6 +116,21 @@ impl Connection {
             self.sender = None;
         }
         outcome.map_err(|failure| format!("{what}: {failure}").into())
+    }
+
+    /// Sends a request whose answer says nothing.
+    pub(crate) async fn tell(
+        &mut self,
+        request: Request<'_>,
+        statuses: &[u16],
+    ) -> Result<(), Failure> {
+        self.send(request, statuses, Expect::Anything).await.map(drop)
+    }
+
+    /// Sends a request and returns the text of its answer. Some operations of S3 tell their failure in
+    /// it, after the status.
+    pub(crate) async fn text(&mut self, request: Request<'_>) -> Result<String, Failure> {
+        without_error(self.send(request, &[200], Expect::Text).await?.text)
     }
 
     async fn exchange(
@@ -211,6 +231,13 @@ impl Connection {
             built = built.header("content-length", pieces.bytes_left());
         }
         Ok(built.body(pieces)?)
+    }
+}
+
+pub(super) fn without_error(text: String) -> Result<String, Failure> {
+    match text.find("<Error>") {
+        Some(start) => Err(text[start..].chars().take(300).collect::<String>().into()),
+        None => Ok(text),
     }
 }
 

@@ -12,5 +12,5 @@ mod tests;
 
 pub(crate) use connection::{Connection, Endpoint, Expect, Request};
 pub(crate) use drive::{Driven, Limit, drive};
-pub(crate) use payload::{Payload, Payloads, Pool};
+pub(crate) use payload::{Payload, Payloads, Stock};
 pub use sign::PayloadMode;

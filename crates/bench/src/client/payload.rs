@@ -1,10 +1,13 @@
 //! Bodies that are written and expected back: the same for every target, from one seed.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+use super::sign::PayloadMode;
 use crate::random::{SEED, next};
 
 /// Different bodies of a size. Their hashes are computed before the run, so that
@@ -13,6 +16,9 @@ const VARIANTS: u64 = 8;
 
 /// Bytes by which the variants of a size are apart in the pool.
 const STRIDE: usize = 4096;
+
+/// Bodies that every run needs: those of the scale rows, and of the first object.
+const USUAL: [usize; 2] = [256, 1 << 10];
 
 /// Bytes of a chunk of a streaming upload, as the AWS clients send it.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
@@ -32,32 +38,44 @@ pub(crate) struct Payloads {
     variants: Vec<Payload>,
 }
 
-/// A pool of random bytes that all bodies are slices of.
+/// The bodies of all sizes that a run needs.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    bytes: Bytes,
+pub(crate) struct Stock {
+    sizes: BTreeMap<usize, Rc<Payloads>>,
 }
 
-impl Pool {
-    /// A pool for bodies of up to `bytes_max`.
-    pub(crate) fn new(bytes_max: usize) -> Pool {
-        let bytes = bytes_max + VARIANTS as usize * STRIDE;
+impl Stock {
+    /// The bodies of these sizes: slices of one pool of random bytes. The hashes that signing needs are
+    /// computed now, so that no request waits for them.
+    pub(crate) fn new(sizes: impl IntoIterator<Item = usize>, mode: PayloadMode) -> Stock {
+        let sizes: Vec<usize> = sizes.into_iter().chain(USUAL).collect();
+        let bytes = sizes.iter().max().unwrap_or(&0) + VARIANTS as usize * STRIDE;
         let mut state = SEED;
-        let mut data = Vec::with_capacity(bytes + 8);
-        while data.len() < bytes {
-            data.extend_from_slice(&next(&mut state).to_le_bytes());
-        }
-        data.truncate(bytes);
-        Pool { bytes: data.into() }
+        let words = std::iter::repeat_with(|| next(&mut state).to_le_bytes());
+        let pool: Bytes = words.take(bytes.div_ceil(8)).flatten().collect();
+        let payload = |start: usize, bytes: usize| {
+            let payload = Payload::new(pool.slice(start..start + bytes));
+            match mode {
+                PayloadMode::Signed => {
+                    payload.sha256();
+                }
+                PayloadMode::Streaming => {
+                    payload.chunk_sha256();
+                }
+                PayloadMode::Unsigned => {}
+            }
+            payload
+        };
+        let payloads = |bytes: usize| {
+            let starts = (0..VARIANTS as usize).map(|variant| variant * STRIDE);
+            (bytes, Rc::new(Payloads { variants: starts.map(|it| payload(it, bytes)).collect() }))
+        };
+        Stock { sizes: sizes.into_iter().map(payloads).collect() }
     }
 
     /// The bodies of a size.
-    pub(crate) fn payloads(&self, bytes: usize) -> Payloads {
-        let variant = |number: u64| {
-            let start = number as usize * STRIDE;
-            Payload::new(self.bytes.slice(start..start + bytes))
-        };
-        Payloads { variants: (0..VARIANTS).map(variant).collect() }
+    pub(crate) fn of(&self, bytes: usize) -> Rc<Payloads> {
+        Rc::clone(self.sizes.get(&bytes).expect("the stock was made for all rows"))
     }
 }
 
@@ -65,17 +83,6 @@ impl Payloads {
     /// The body of the object with this number.
     pub(crate) fn of(&self, number: u64) -> &Payload {
         &self.variants[(number % VARIANTS) as usize]
-    }
-
-    /// Computes the hashes that signing needs, so that no request waits for them.
-    pub(crate) fn compute_hashes(&self, chunked: bool) {
-        for payload in &self.variants {
-            if chunked {
-                payload.chunk_sha256();
-            } else {
-                payload.sha256();
-            }
-        }
     }
 }
 
@@ -112,11 +119,12 @@ mod tests {
 
     #[test]
     fn the_same_number_always_has_the_same_body_and_neighbours_differ() {
-        let (one, two) = (Pool::new(1000).payloads(1000), Pool::new(5000).payloads(1000));
+        let stock = |sizes: &[usize]| Stock::new(sizes.iter().copied(), PayloadMode::Signed);
+        let (one, two) = (stock(&[1000]).of(1000), stock(&[0, 1000, 5000]).of(1000));
         for number in 0..20 {
             assert_eq!(one.of(number).bytes, two.of(number).bytes);
             assert_ne!(one.of(number).bytes, one.of(number + 1).bytes);
         }
-        assert_eq!(Pool::new(0).payloads(0).of(3).sha256().get(..8), Some("e3b0c442"));
+        assert_eq!(stock(&[0]).of(0).of(3).sha256().get(..8), Some("e3b0c442"));
     }
 }

@@ -3,11 +3,20 @@
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{
-    PayloadChecksumKind, SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningParams,
+    SigningSettings, UriPathNormalizationMode, sign,
 };
 use aws_sigv4::sign::v4;
 
+use super::connection::without_error;
 use super::sign::{EMPTY_SHA256, Service, Signer, ToSign};
+
+#[test]
+fn a_failure_may_stand_in_the_text_of_an_answer() {
+    let failed = "<DeleteResult><Error><Key>k</Key></Error></DeleteResult>";
+    assert!(without_error("<DeleteResult/>".to_owned()).is_ok());
+    assert!(without_error(failed.to_owned()).is_err());
+}
 
 /// The GET with a range of Amazon's documentation of Signature Version 4, but for the header `range`,
 /// which is not signed here.
@@ -30,82 +39,69 @@ fn a_signature_covers_host_and_amz_headers_in_order() {
     );
 }
 
+/// The signature of the SDK, of a request to our server at [`time`].
+fn theirs(request: ToSign<'_>, hash: &str, name: &str, settings: SigningSettings) -> String {
+    let identity =
+        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region("eu-west-1")
+        .name(name)
+        .time(time())
+        .settings(settings)
+        .build()
+        .expect("all parameters are there");
+    let mark = if request.query.is_empty() { "" } else { "?" };
+    let uri = format!("http://{HOST}{}{mark}{}", request.path, request.query);
+    let body = match hash {
+        "UNSIGNED-PAYLOAD" => SignableBody::UnsignedPayload,
+        hash => SignableBody::Precomputed(hash.to_owned()),
+    };
+    let headers = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let request = SignableRequest::new(request.method, uri, headers, body).expect("it is fine");
+    let signed = sign(request, &SigningParams::V4(params)).expect("it is signed");
+    format!("Signature={}", signed.signature())
+}
+
+const HOST: &str = "127.0.0.1:9000";
+
+fn time() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
+}
+
 /// Our own signing is light because it does less each time, not because it does something else.
 #[test]
 fn signatures_are_those_of_the_sdk() {
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
-    let identity =
-        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
     let metadata = [("x-amz-meta-name".to_owned(), "a value".to_owned())];
+    let listing = "continuation-token=a%2Fb%3D&delimiter=%2F&list-type=2&prefix=p%2F";
     for (method, path, query, headers, hash) in [
         ("GET", "/", "", &[][..], EMPTY_SHA256),
         ("PUT", "/b/a%20key/%C3%BC", "", &metadata[..], EMPTY_SHA256),
-        (
-            "GET",
-            "/b",
-            "continuation-token=a%2Fb%3D&delimiter=%2F&list-type=2&prefix=p%2F",
-            &[],
-            EMPTY_SHA256,
-        ),
+        ("GET", "/b", listing, &[], EMPTY_SHA256),
         ("POST", "/b/key", "uploads=", &[], EMPTY_SHA256),
         ("PUT", "/b/key", "partNumber=1&uploadId=a.b-c", &[], "UNSIGNED-PAYLOAD"),
     ] {
-        let mut signer = Signer::new("KEY", "secret", "eu-west-1", "127.0.0.1:9000", Service::S3);
-        let ours = signer.sign_at(ToSign { method, path, query, headers }, hash, time);
-
+        let request = ToSign { method, path, query, headers };
         let mut settings = SigningSettings::default();
-        settings.percent_encoding_mode = aws_sigv4::http_request::PercentEncodingMode::Single;
-        settings.uri_path_normalization_mode =
-            aws_sigv4::http_request::UriPathNormalizationMode::Disabled;
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region("eu-west-1")
-            .name("s3")
-            .time(time)
-            .settings(settings)
-            .build()
-            .expect("all parameters are there");
-        let mark = if query.is_empty() { "" } else { "?" };
-        let uri = format!("http://127.0.0.1:9000{path}{mark}{query}");
-        let body = match hash {
-            "UNSIGNED-PAYLOAD" => SignableBody::UnsignedPayload,
-            hash => SignableBody::Precomputed(hash.to_owned()),
-        };
-        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let request = SignableRequest::new(method, uri, headers, body).expect("it can be signed");
-        let theirs = sign(request, &SigningParams::V4(params)).expect("it is signed");
-        let signature = format!("Signature={}", theirs.signature());
-        assert!(ours.authorization.ends_with(&signature), "{method} {path}?{query}");
+        let mut signer = Signer::new("KEY", "secret", "eu-west-1", HOST, Service::S3);
+        let ours = signer.sign_at(request, hash, time());
+        let theirs = theirs(request, hash, "s3", settings);
+        assert!(ours.authorization.ends_with(&theirs), "{method} {path}?{query}");
     }
 }
 
 /// S3 Vectors is signed as boto3 signs it: with the type of the body, without its hash in a header.
 #[test]
 fn signatures_for_vectors_are_those_of_the_sdk() {
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
-    let headers = [("content-type".to_owned(), "application/json".to_owned())];
-    let host = "127.0.0.1:9000";
-    let mut signer = Signer::new("KEY", "secret", "eu-west-1", host, Service::S3Vectors);
-    let to_sign = ToSign { method: "POST", path: "/PutVectors", query: "", headers: &headers };
-    let ours = signer.sign_at(to_sign, EMPTY_SHA256, time);
+    let headers = &[("content-type".to_owned(), "application/json".to_owned())];
+    let mut signer = Signer::new("KEY", "secret", "eu-west-1", HOST, Service::S3Vectors);
+    let request = ToSign { method: "POST", path: "/PutVectors", query: "", headers };
+    let ours = signer.sign_at(request, EMPTY_SHA256, time());
     assert_eq!(ours.content_sha256, None);
     assert!(ours.authorization.contains("SignedHeaders=content-type;host;x-amz-date, "));
-
-    let identity =
-        aws_credential_types::Credentials::new("KEY", "secret", None, None, "test").into();
-    let params = v4::SigningParams::builder()
-        .identity(&identity)
-        .region("eu-west-1")
-        .name("s3vectors")
-        .time(time)
-        .settings(SigningSettings::default())
-        .build()
-        .expect("all parameters are there");
-    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let uri = format!("http://{host}/PutVectors");
-    let body = SignableBody::Precomputed(EMPTY_SHA256.to_owned());
-    let request = SignableRequest::new("POST", uri, headers, body).expect("it can be signed");
-    let theirs = sign(request, &SigningParams::V4(params)).expect("it is signed");
-    assert!(ours.authorization.ends_with(&format!("Signature={}", theirs.signature())));
+    let theirs = theirs(request, EMPTY_SHA256, "s3vectors", SigningSettings::default());
+    assert!(ours.authorization.ends_with(&theirs));
 }

@@ -32,27 +32,6 @@ fn run(candidate: &Candidate<Exercise>, work: Work) -> Result<Vec<Phase>, Failur
 }
 
 #[test]
-fn every_engine_of_ours_does_all_work_without_an_error() {
-    let single = Work::Single { puts: 250, gets: 1_200, scans: 3, scan_entries: 100 };
-    for candidate in OWN {
-        for (work, expected) in [
-            (single.clone(), &[("put", 250), ("get", 1_200), ("scan", 3)][..]),
-            (Work::Writers { preload: 1_500, writers: 4, puts: 50 }, &[("writers", 50)]),
-            (Work::Batches { preload: 1_500, size: 20, puts: 60 }, &[("batch", 60)]),
-        ] {
-            let phases = run(&candidate, work.clone()).expect("the engine works");
-            let done: Vec<(&str, u64)> =
-                phases.iter().map(|phase| (phase.id.as_str(), phase.operations)).collect();
-            assert_eq!(done, expected, "{}: {work:?}", candidate.name);
-            for phase in &phases {
-                assert_eq!(phase.errors, 0, "{}: {phase:?}", candidate.name);
-                assert!(phase.nanoseconds > 0, "{}: {phase:?}", candidate.name);
-            }
-        }
-    }
-}
-
-#[test]
 fn only_some_engines_put_ahead() {
     let [liteio, _, redb] = OWN;
     let ahead = Work::Ahead { puts: 250, window: 100 };

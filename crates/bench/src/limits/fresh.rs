@@ -12,13 +12,15 @@ use tokio::net::TcpStream;
 
 use super::rows::{AT_REST, CONNECTION, LIST_KEYS, LIST_PREFIXES, RESTART};
 use crate::client::sign::Service;
-use crate::client::{Connection, Endpoint, Expect, Limit, Payload, PayloadMode, Request, drive};
+use crate::client::{
+    Connection, Endpoint, Expect, Limit, Payload, PayloadMode, Request, Stock, drive,
+};
 use crate::process::Process;
 use crate::run::metrics::{MEMORY, MEMORY_PEAK, THROUGHPUT};
 use crate::run::{Failure, Phase};
 use crate::s3::case::ROW;
 use crate::s3::rival::{Rival, Site};
-use crate::s3::session::{BUCKET, Session, Stock};
+use crate::s3::session::{BUCKET, Session};
 
 /// Clients that fill a server.
 const FILLERS: usize = 64;
@@ -39,7 +41,7 @@ impl Fresh {
     async fn start(rival: &Rival, directory: &Path) -> Result<Fresh, Failure> {
         fs::create_dir_all(directory)?;
         let site = Site::new(rival, directory.to_owned())?;
-        let launch = (rival.launch)(&site)?;
+        let launch = rival.launch(&site)?;
         let endpoint = Arc::new(site.endpoint());
         let begin = Instant::now();
         let mut process = launch.start(directory, &directory.join("output.log"))?;

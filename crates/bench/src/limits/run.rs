@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::rows::{LARGE_BYTES, Task, jobs};
 use super::{bare, fresh};
-use crate::client::PayloadMode;
+use crate::client::{PayloadMode, Stock};
 use crate::error::BenchError;
 use crate::report::{Durability, Level, Report, Target};
 use crate::run::{
@@ -18,7 +18,6 @@ use crate::s3::case::ROW;
 use crate::s3::options::Planned;
 use crate::s3::rival::Rival;
 use crate::s3::server::Server;
-use crate::s3::session::Stock;
 use crate::s3::work::{Pace, measure};
 
 /// The target without a server, which others are compared with.

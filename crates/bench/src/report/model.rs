@@ -297,11 +297,6 @@ impl Cell {
         cell
     }
 
-    /// A cell that says why nothing was measured.
-    pub fn absent(reason: impl Into<String>) -> Cell {
-        Cell { absent: Some(reason.into()), ..Cell::default() }
-    }
-
     /// Adds the number of one more round.
     pub fn push(&mut self, metric: &str, value: f64) {
         let series = self.values.entry(metric.to_owned());

@@ -219,7 +219,10 @@ fn a_table_leaves_out_whoever_has_figures_only_elsewhere() {
         report.targets.push(Target::new(name, Durability::unknown("not stated")));
     }
     let row = report.row("Open", "open, again", "time");
-    row.cells.insert("elsewhere".to_owned(), Cell::absent("not given"));
+    row.cells.insert(
+        "elsewhere".to_owned(),
+        Cell { absent: Some("not given".into()), ..Cell::default() },
+    );
     let names = |group: &str| {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.group == group).collect();
         let targets = report.taking_part(&rows);

@@ -15,6 +15,8 @@ const PATH: AsciiSet =
 /// Bytes that stand in a query as they are.
 const QUERY: AsciiSet = PATH.add(b'/');
 
+const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
+
 /// The most keys that one DeleteObjects takes.
 pub(crate) const DELETE_KEYS_MAX: usize = 1000;
 
@@ -24,26 +26,21 @@ pub(crate) fn path(bucket: &str, key: &str) -> String {
 }
 
 impl Connection {
-    /// A request without a body whose answer says nothing.
-    async fn tell(&mut self, method: Method, path: &str, statuses: &[u16]) -> Result<(), Failure> {
-        self.send(Request::new(method, path), statuses, Expect::Anything).await.map(drop)
-    }
-
     pub(crate) async fn create_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        self.tell(Method::PUT, &format!("/{bucket}"), &[200]).await
+        self.tell(Request::new(Method::PUT, &format!("/{bucket}")), &[200]).await
     }
 
     pub(crate) async fn delete_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        self.tell(Method::DELETE, &format!("/{bucket}"), &[200, 204]).await
+        self.tell(Request::new(Method::DELETE, &format!("/{bucket}")), &[200, 204]).await
     }
 
     pub(crate) async fn head_bucket(&mut self, bucket: &str) -> Result<(), Failure> {
-        self.tell(Method::HEAD, &format!("/{bucket}"), &[200]).await
+        self.tell(Request::new(Method::HEAD, &format!("/{bucket}")), &[200]).await
     }
 
     /// ListBuckets: a request that every server answers once it is ready.
     pub(crate) async fn list_buckets(&mut self) -> Result<(), Failure> {
-        self.tell(Method::GET, "/", &[200]).await
+        self.tell(Request::new(Method::GET, "/"), &[200]).await
     }
 
     /// PutObject with user metadata.
@@ -53,10 +50,8 @@ impl Connection {
         body: &Payload,
         metadata: &[(String, String)],
     ) -> Result<(), Failure> {
-        let mut request = Request::new(Method::PUT, path);
-        request.signed.extend_from_slice(metadata);
-        request.body = Some(body);
-        self.send(request, &[200], Expect::Anything).await.map(drop)
+        let (signed, body) = (metadata.to_vec(), Some(body));
+        self.tell(Request { signed, body, ..Request::new(Method::PUT, path) }, &[200]).await
     }
 
     /// GetObject; the body is compared.
@@ -72,8 +67,8 @@ impl Connection {
         body: &[u8],
         range: std::ops::Range<usize>,
     ) -> Result<(), Failure> {
-        let mut request = Request::new(Method::GET, path);
-        request.plain.push(("range", format!("bytes={}-{}", range.start, range.end - 1)));
+        let plain = vec![("range", format!("bytes={}-{}", range.start, range.end - 1))];
+        let request = Request { plain, ..Request::new(Method::GET, path) };
         let expected = body.get(range).ok_or("no such range")?;
         self.send(request, &[206], Expect::Exactly(expected)).await.map(drop)
     }
@@ -86,25 +81,23 @@ impl Connection {
         metadata: &[(String, String)],
     ) -> Result<(), Failure> {
         let answer = self.send(Request::new(Method::HEAD, path), &[200], Expect::Anything).await?;
+        let length = ("content-length".to_owned(), bytes.to_string());
         let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
-        if header("content-length") != Some(bytes.to_string().as_str()) {
-            let found = header("content-length").unwrap_or("no length");
-            return Err(format!("HEAD {path}: {found} instead of {bytes} bytes").into());
-        }
-        match metadata.iter().find(|(name, value)| header(name) != Some(value)) {
-            Some((name, _)) => Err(format!("HEAD {path}: {name} is not what was put").into()),
+        let mut headers = metadata.iter().chain([&length]);
+        match headers.find(|(name, value)| header(name) != Some(value)) {
+            Some((name, value)) => Err(format!("HEAD {path}: {name} is not {value}").into()),
             None => Ok(()),
         }
     }
 
     /// HeadObject of an object that is not there.
     pub(crate) async fn head_missing(&mut self, path: &str) -> Result<(), Failure> {
-        self.tell(Method::HEAD, path, &[404]).await
+        self.tell(Request::new(Method::HEAD, path), &[404]).await
     }
 
     /// DeleteObject, of an object that need not be there.
     pub(crate) async fn delete(&mut self, path: &str) -> Result<(), Failure> {
-        self.tell(Method::DELETE, path, &[200, 204]).await
+        self.tell(Request::new(Method::DELETE, path), &[200, 204]).await
     }
 
     /// DeleteObjects, at most [`DELETE_KEYS_MAX`].
@@ -113,32 +106,19 @@ impl Connection {
         bucket: &str,
         keys: &[String],
     ) -> Result<(), Failure> {
-        let mut xml = String::from(
-            "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>",
-        );
-        for key in keys {
-            xml.push_str("<Object><Key>");
-            xml.push_str(&escaped(key));
-            xml.push_str("</Key></Object>");
-        }
-        xml.push_str("</Delete>");
-        let digest = BASE64.encode_to_string(Md5::digest(xml.as_bytes()));
-        let body = Payload::new(Bytes::from(xml));
-        let path = format!("/{bucket}");
-        let mut request = Request::new(Method::POST, &path);
-        request.query = "delete=";
-        request.plain.push(("content-md5", digest));
-        request.body = Some(&body);
-        let answer = self.send(request, &[200], Expect::Text).await?;
-        without_error(&answer.text)
+        let object = |key: &String| format!("<Object><Key>{}</Key></Object>", escaped(key));
+        let objects: String = keys.iter().map(object).collect();
+        let xml = format!("<Delete xmlns=\"{NAMESPACE}\"><Quiet>true</Quiet>{objects}</Delete>");
+        let plain = vec![("content-md5", BASE64.encode_to_string(Md5::digest(xml.as_bytes())))];
+        let (path, body) = (format!("/{bucket}"), Payload::new(Bytes::from(xml)));
+        let request = Request { query: "delete=", plain, ..Request::post(&path, &body) };
+        self.text(request).await.map(drop)
     }
 
     /// CopyObject.
     pub(crate) async fn copy(&mut self, from: &str, to: &str) -> Result<(), Failure> {
-        let mut request = Request::new(Method::PUT, to);
-        request.signed.push(("x-amz-copy-source".to_owned(), from.to_owned()));
-        let answer = self.send(request, &[200], Expect::Text).await?;
-        without_error(&answer.text)
+        let signed = vec![("x-amz-copy-source".to_owned(), from.to_owned())];
+        self.text(Request { signed, ..Request::new(Method::PUT, to) }).await.map(drop)
     }
 
     /// ListObjectsV2, all pages. Returns how many keys and common prefixes there were together.
@@ -149,32 +129,28 @@ impl Connection {
         delimiter: &str,
     ) -> Result<usize, Failure> {
         let path = format!("/{bucket}");
-        let (mut found, mut token) = (0, None::<String>);
+        let (mut found, mut token) = (0, String::new());
         loop {
-            let mut query = String::new();
-            if let Some(token) = &token {
-                query.push_str(&format!(
-                    "continuation-token={}&",
-                    utf8_percent_encode(token, &QUERY)
-                ));
-            }
-            if !delimiter.is_empty() {
-                query.push_str(&format!("delimiter={}&", utf8_percent_encode(delimiter, &QUERY)));
-            }
-            query.push_str("list-type=2");
-            if !prefix.is_empty() {
-                query.push_str(&format!("&prefix={}", utf8_percent_encode(prefix, &QUERY)));
-            }
-            let mut request = Request::new(Method::GET, &path);
-            request.query = &query;
-            let answer = self.send(request, &[200], Expect::Text).await?;
-            found += answer.text.matches("<Key>").count();
-            found += answer.text.matches("<CommonPrefixes>").count();
-            if between(&answer.text, "<IsTruncated>", "</IsTruncated>") != Some("true") {
+            // In the order in which they are signed.
+            let query = [
+                ("continuation-token", token.as_str()),
+                ("delimiter", delimiter),
+                ("list-type", "2"),
+                ("prefix", prefix),
+            ];
+            let given = query.into_iter().filter(|(_, value)| !value.is_empty());
+            let query: Vec<String> = given
+                .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, &QUERY)))
+                .collect();
+            let query = query.join("&");
+            let text =
+                self.text(Request { query: &query, ..Request::new(Method::GET, &path) }).await?;
+            found += text.matches("<Key>").count() + text.matches("<CommonPrefixes>").count();
+            if between(&text, "<IsTruncated>", "</IsTruncated>") != Some("true") {
                 return Ok(found);
             }
-            let next = between(&answer.text, "<NextContinuationToken>", "</NextContinuationToken>");
-            token = Some(unescaped(next.ok_or("no token")?));
+            let next = between(&text, "<NextContinuationToken>", "</NextContinuationToken>");
+            token = unescaped(next.ok_or("no token")?);
         }
     }
 
@@ -184,44 +160,22 @@ impl Connection {
         path: &str,
         parts: &[&Payload],
     ) -> Result<(), Failure> {
-        let mut request = Request::new(Method::POST, path);
-        request.query = "uploads=";
-        let answer = self.send(request, &[200], Expect::Text).await?;
-        let upload = between(&answer.text, "<UploadId>", "</UploadId>");
-        let upload = unescaped(upload.ok_or("no upload id")?);
-        let upload = utf8_percent_encode(&upload, &QUERY).to_string();
-        let mut xml = String::from(
-            "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
-        );
+        let created =
+            self.text(Request { query: "uploads=", ..Request::new(Method::POST, path) }).await?;
+        let upload = between(&created, "<UploadId>", "</UploadId>").ok_or("no upload id")?;
+        let upload = utf8_percent_encode(&unescaped(upload), &QUERY).to_string();
+        let mut xml = format!("<CompleteMultipartUpload xmlns=\"{NAMESPACE}\">");
         for (number, part) in (1..).zip(parts) {
-            let query = format!("partNumber={number}&uploadId={upload}");
-            let mut request = Request::new(Method::PUT, path);
-            request.query = &query;
-            request.body = Some(part);
+            let query = &format!("partNumber={number}&uploadId={upload}");
+            let request = Request { query, body: Some(part), ..Request::new(Method::PUT, path) };
             let answer = self.send(request, &[200], Expect::Anything).await?;
             let etag = answer.headers.get("etag").and_then(|value| value.to_str().ok());
-            let etag = etag.ok_or("a part without an ETag")?;
-            xml.push_str(&format!(
-                "<Part><PartNumber>{number}</PartNumber><ETag>{}</ETag></Part>",
-                escaped(etag)
-            ));
+            let etag = escaped(etag.ok_or("a part without an ETag")?);
+            xml += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
         }
-        xml.push_str("</CompleteMultipartUpload>");
-        let body = Payload::new(Bytes::from(xml));
-        let query = format!("uploadId={upload}");
-        let mut request = Request::new(Method::POST, path);
-        request.query = &query;
-        request.body = Some(&body);
-        let answer = self.send(request, &[200], Expect::Text).await?;
-        without_error(&answer.text)
-    }
-}
-
-/// Some operations tell their failure in the body, after the status.
-fn without_error(text: &str) -> Result<(), Failure> {
-    match text.find("<Error>") {
-        Some(start) => Err(text[start..].chars().take(300).collect::<String>().into()),
-        None => Ok(()),
+        let body = Payload::new(Bytes::from(xml + "</CompleteMultipartUpload>"));
+        let query = &format!("uploadId={upload}");
+        self.text(Request { query, ..Request::post(path, &body) }).await.map(drop)
     }
 }
 
@@ -256,7 +210,5 @@ mod tests {
         assert_eq!(unescaped(found), "a&b+");
         assert_eq!(unescaped(&escaped("<\"a&lt;b\">")), "<\"a&lt;b\">");
         assert!(between(text, "<Key>", "</Key>").is_none());
-        assert!(without_error("<DeleteResult/>").is_ok());
-        assert!(without_error("<DeleteResult><Error><Key>k</Key></Error></DeleteResult>").is_err());
     }
 }

@@ -12,7 +12,10 @@ use crate::error::BenchError;
 use crate::process::{Launch, find_program, free_ports, version};
 use crate::report::Level;
 
-/// A server that can be started.
+/// A server that can be started. In `arguments`, `environment` and `files`, `{port0}` to `{port9}` are
+/// free ports, `{address0}` to `{address9}` the same at 127.0.0.1, `{data}`, `{meta}` and `{log}` empty
+/// folders, `{directory}` the one that they are in, `{access}` and `{secret}` the keys. S3 is served on
+/// the first port.
 #[derive(Debug)]
 pub(crate) struct Rival {
     /// Its name in the report.
@@ -28,8 +31,12 @@ pub(crate) struct Rival {
     /// The level of durability of an acknowledged write, and its exact meaning.
     pub(crate) level: Level,
     pub(crate) durability: &'static str,
-    /// Makes the command that starts it.
-    pub(crate) launch: fn(&Site) -> io::Result<Launch>,
+    /// The arguments that start it, parted by spaces.
+    arguments: &'static [&'static str],
+    /// Variables; an empty value takes one away.
+    environment: &'static [(&'static str, &'static str)],
+    /// Files in its directory.
+    files: &'static [(&'static str, &'static str)],
     /// Work that is left once it runs, before it is asked anything.
     pub(crate) after_start: Option<fn(&Site) -> io::Result<()>>,
     /// The access key and the secret key that it takes.
@@ -42,7 +49,6 @@ pub(crate) struct Site {
     pub(crate) program: PathBuf,
     /// A directory of its own, empty at first.
     pub(crate) directory: PathBuf,
-    /// Free ports; S3 is served on the first.
     ports: Vec<u16>,
     keys: (&'static str, &'static str),
 }
@@ -53,100 +59,174 @@ const PORTS: usize = 10;
 const ACCESS_KEY: &str = "GK000000000000000000000042";
 /// The secret key, likewise.
 const SECRET_KEY: &str = "0000000000000000000000000000000000000000000000000000000000000042";
-const KEYS: (&str, &str) = (ACCESS_KEY, SECRET_KEY);
+
+const LITEIO: &str =
+    "server --log off --address {address0} --access-key {access} --secret-key {secret}";
 
 /// All of them, in the order of reports.
 pub(crate) static RIVALS: [Rival; 13] = [
-    rival(
-        ("liteio-fsync", "liteio", "liteio"),
-        (Level::PowerCut, "data, names and metadata synced before every answer"),
-        |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "fsync"])),
-    ),
-    rival(
-        ("liteio-os", "liteio", "liteio"),
-        (Level::Process, "handed to the kernel before every answer"),
-        |site| Ok(liteio(site, &["--data-dir", "data", "--durability", "os"])),
-    ),
-    rival(("liteio-memory", "liteio", "liteio"), (Level::Memory, "nothing is on disk"), |site| {
-        Ok(liteio(site, &["--memory"]))
-    }),
-    rival(("minio", "minio", "minio"), (Level::Partial, "data synced, directories not"), minio),
-    rival(
-        ("rustfs", "rustfs", "rustfs"),
-        (Level::Partial, "RUSTFS_NEW_BUCKET_DURABILITY_MODE=strict"),
-        rustfs,
-    ),
     Rival {
-        version: &["version"],
-        ..rival(("seaweedfs", "seaweedfs", "weed"), (Level::Process, "no sync"), seaweedfs)
+        arguments: &[LITEIO, "--data-dir data --durability fsync"],
+        ..rival(
+            ["liteio-fsync", "liteio", "liteio"],
+            (Level::PowerCut, "data, names and metadata synced before every answer"),
+        )
     },
+    Rival {
+        arguments: &[LITEIO, "--data-dir data --durability os"],
+        ..rival(
+            ["liteio-os", "liteio", "liteio"],
+            (Level::Process, "handed to the kernel before every answer"),
+        )
+    },
+    Rival {
+        arguments: &[LITEIO, "--memory"],
+        ..rival(["liteio-memory", "liteio", "liteio"], (Level::Memory, "nothing is on disk"))
+    },
+    Rival {
+        arguments: &["server --quiet --address {address0} --console-address {address1} {data}"],
+        environment: &[
+            ("MINIO_ROOT_USER", "{access}"),
+            ("MINIO_ROOT_PASSWORD", "{secret}"),
+            ("MINIO_BROWSER", "off"),
+            ("MINIO_UPDATE", "off"),
+        ],
+        ..rival(["minio"; 3], (Level::Partial, "data synced, directories not"))
+    },
+    Rival {
+        arguments: &["{data}"],
+        environment: &[
+            ("RUSTFS_ADDRESS", "{address0}"),
+            ("RUSTFS_ACCESS_KEY", "{access}"),
+            ("RUSTFS_SECRET_KEY", "{secret}"),
+            ("RUSTFS_CONSOLE_ENABLE", "false"),
+            ("RUSTFS_OBS_LOGGER_LEVEL", "error"),
+            ("RUSTFS_NEW_BUCKET_DURABILITY_MODE", "strict"),
+        ],
+        ..rival(["rustfs"; 3], (Level::Partial, "RUSTFS_NEW_BUCKET_DURABILITY_MODE=strict"))
+    },
+    seaweedfs("seaweedfs", "no sync", None),
     // Seen in the system calls of 4.44: not one sync in 6,000 writes.
+    seaweedfs(
+        "seaweedfs-fsync",
+        "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
+        Some(seaweedfs_fsync_rule),
+    ),
     Rival {
-        version: &["version"],
-        after_start: Some(seaweedfs_fsync_rule),
-        ..rival(
-            ("seaweedfs-fsync", "seaweedfs", "weed"),
-            (
-                Level::Process,
-                "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
-            ),
-            seaweedfs,
-        )
-    },
-    Rival {
+        arguments: &["-c {directory}/garage.toml server"],
+        files: &[(
+            "garage.toml",
+            "metadata_dir = \"{meta}\"\ndata_dir = \"{data}\"\ndb_engine = \"lmdb\"\n\
+             replication_factor = 1\nrpc_bind_addr = \"{address1}\"\n\
+             rpc_public_addr = \"{address1}\"\nrpc_secret = \"{secret}\"\n[s3_api]\n\
+             s3_region = \"us-east-1\"\napi_bind_addr = \"{address0}\"\n\
+             root_domain = \".s3.localhost\"\n",
+        )],
         after_start: Some(garage_layout),
-        ..rival(
-            ("garage", "garage", "garage"),
-            (Level::Process, "no sync of data or metadata"),
-            garage,
-        )
+        ..rival(["garage"; 3], (Level::Process, "no sync of data or metadata"))
     },
-    rival(("versitygw", "versitygw", "versitygw"), (Level::Process, "no sync"), versitygw),
+    Rival {
+        arguments: &[
+            "--quiet --port {address0} --access {access} --secret {secret} --region us-east-1",
+            "posix {data}",
+        ],
+        ..rival(["versitygw"; 3], (Level::Process, "no sync"))
+    },
+    // The packages of PyPI, run by the Python that has them.
     Rival {
         variable: Some("LITEIO_BENCH_LOCALSTACK_PYTHON"),
         version: &["-c", "from localstack.version import version; print(version)"],
-        after_start: Some(localstack_health),
+        arguments: &["-m localstack.runtime.main"],
+        environment: &[
+            ("GATEWAY_LISTEN", "{address0}"),
+            ("LOCALSTACK_VOLUME_DIR", "{data}"),
+            ("SERVICES", "s3"),
+            ("EAGER_SERVICE_LOADING", "1"),
+            ("DISABLE_EVENTS", "1"),
+            ("SKIP_SSL_CERT_DOWNLOAD", "1"),
+            // It would answer DNS on port 53, and read certificates that this variable names.
+            ("DNS_ADDRESS", "0"),
+            ("AWS_CA_BUNDLE", ""),
+        ],
+        after_start: Some(|site| http(&site.fill("{address0}"), "GET", "/_localstack/health", "")),
         keys: ("test", "test"),
         ..rival(
-            ("localstack", "localstack", "python3"),
+            ["localstack", "localstack", "python3"],
             (Level::Memory, "in memory or in temporary files"),
-            localstack,
         )
     },
     Rival {
         version: &[],
+        arguments: &["-H 127.0.0.1 -p {port0}"],
+        ..rival(["moto", "moto", "moto_server"], (Level::Memory, "in memory or in temporary files"))
+    },
+    Rival {
+        arguments: &[
+            "--host 127.0.0.1 --port {port0} --access-key {access} --secret-key {secret} {data}",
+        ],
+        environment: &[("RUST_LOG", "error")],
+        ..rival(["s3s-fs"; 3], (Level::Process, "no sync"))
+    },
+    Rival {
+        arguments: &[
+            "--host 127.0.0.1 --port {port0} --no-log --driver local://{data}",
+            "--access-key {access} --secret-key {secret}",
+        ],
         ..rival(
-            ("moto", "moto", "moto_server"),
-            (Level::Memory, "in memory or in temporary files"),
-            moto,
+            ["liteio-go"; 3],
+            (Level::Process, "of a group of writes, at most the first is synced"),
         )
     },
-    rival(("s3s-fs", "s3s-fs", "s3s-fs"), (Level::Process, "no sync"), s3s_fs),
-    rival(
-        ("liteio-go", "liteio-go", "liteio-go"),
-        (Level::Process, "of a group of writes, at most the first is synced"),
-        liteio_go,
-    ),
 ];
 
 /// A server as most are: it prints its version when asked for `--version`, takes our keys, and needs
 /// nothing after its start. `names` are its own, that of its family, and that of its program.
 const fn rival(
-    names: (&'static str, &'static str, &'static str),
-    durability: (Level, &'static str),
-    launch: fn(&Site) -> io::Result<Launch>,
+    [name, family, program]: [&'static str; 3],
+    (level, durability): (Level, &'static str),
 ) -> Rival {
     Rival {
-        name: names.0,
-        family: names.1,
-        program: names.2,
+        name,
+        family,
+        program,
         variable: None,
         version: &["--version"],
-        level: durability.0,
-        durability: durability.1,
-        launch,
+        level,
+        durability,
+        arguments: &[],
+        environment: &[],
+        files: &[],
         after_start: None,
-        keys: KEYS,
+        keys: (ACCESS_KEY, SECRET_KEY),
+    }
+}
+
+const fn seaweedfs(
+    name: &'static str,
+    durability: &'static str,
+    after_start: Option<fn(&Site) -> io::Result<()>>,
+) -> Rival {
+    Rival {
+        version: &["version"],
+        arguments: &[
+            "-logdir={log} server -ip=127.0.0.1 -ip.bind=127.0.0.1 -filer -s3 -dir={data}",
+            "-s3.config={directory}/s3.json -s3.port={port0} -s3.port.grpc={port1}",
+            "-master.port={port2} -master.port.grpc={port3} -volume.port={port4}",
+            "-volume.port.grpc={port5} -filer.port={port6} -filer.port.grpc={port7}",
+            // Each bucket gets volumes of its own, and the default of eight is used up by two buckets.
+            "-volume.max=500 -master.volumeSizeLimitMB=1024",
+            "-s3.port.iceberg=0 -s3.port.lance=0 -master.telemetry=false",
+        ],
+        files: &[(
+            "s3.json",
+            r#"{"identities": [{
+                "name": "bench",
+                "credentials": [{"accessKey": "{access}", "secretKey": "{secret}"}],
+                "actions": ["Admin", "Read", "Write", "List", "Tagging"]
+            }]}"#,
+        )],
+        after_start,
+        ..rival([name, "seaweedfs", "weed"], (Level::Process, durability))
     }
 }
 
@@ -165,6 +245,23 @@ impl Rival {
 
     pub(crate) fn version(&self, program: &Path) -> Option<String> {
         if self.version.is_empty() { None } else { version(program, self.version) }
+    }
+
+    /// The command that starts it; its files are written now.
+    pub(crate) fn launch(&self, site: &Site) -> io::Result<Launch> {
+        for folder in ["data", "meta", "log"] {
+            fs::create_dir_all(site.directory.join(folder))?;
+        }
+        for (name, text) in self.files {
+            fs::write(site.directory.join(name), site.fill(text))?;
+        }
+        let arguments = self.arguments.iter().flat_map(|part| part.split(' '));
+        let launch = Launch::new(&site.program).arguments(arguments.map(|part| site.fill(part)));
+        let launch = self.environment.iter().fold(launch, |launch, (name, value)| match *value {
+            "" => launch.without_variable(name),
+            value => launch.variable(name, site.fill(value)),
+        });
+        Ok(launch)
     }
 }
 
@@ -188,87 +285,29 @@ impl Site {
 
     pub(crate) fn endpoint(&self) -> Endpoint {
         let (access_key, secret_key) = (self.keys.0.to_owned(), self.keys.1.to_owned());
-        Endpoint { access_key, secret_key, ..endpoint(self.address(0)) }
+        Endpoint { access_key, secret_key, ..endpoint(self.fill("{address0}")) }
     }
 
-    /// `127.0.0.1:PORT` of the n-th port.
-    fn address(&self, port: usize) -> String {
-        format!("127.0.0.1:{}", self.ports[port])
+    /// Puts ports, folders and keys into a text.
+    fn fill(&self, text: &str) -> String {
+        let directory = self.directory.display().to_string();
+        let mut text = text.replace("{access}", self.keys.0).replace("{secret}", self.keys.1);
+        for folder in ["data", "meta", "log"] {
+            text = text.replace(&format!("{{{folder}}}"), &format!("{directory}/{folder}"));
+        }
+        for (place, port) in self.ports.iter().enumerate() {
+            text = text
+                .replace(&format!("{{port{place}}}"), &port.to_string())
+                .replace(&format!("{{address{place}}}"), &format!("127.0.0.1:{port}"));
+        }
+        text.replace("{directory}", &directory)
     }
-
-    /// A folder of the site, made now.
-    fn folder(&self, name: &str) -> io::Result<PathBuf> {
-        let folder = self.directory.join(name);
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
-    }
-}
-
-fn liteio(site: &Site, storage: &[&str]) -> Launch {
-    Launch::new(&site.program)
-        .arguments(["server", "--log", "off", "--address", &site.address(0)])
-        .arguments(["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY])
-        .arguments(storage)
-}
-
-fn minio(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    Ok(Launch::new(&site.program)
-        .arguments(["server", "--quiet", "--address", &site.address(0)])
-        .arguments(["--console-address", &site.address(1)])
-        .arguments([data.display()])
-        .variable("MINIO_ROOT_USER", ACCESS_KEY)
-        .variable("MINIO_ROOT_PASSWORD", SECRET_KEY)
-        .variable("MINIO_BROWSER", "off")
-        .variable("MINIO_UPDATE", "off"))
-}
-
-fn rustfs(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    Ok(Launch::new(&site.program)
-        .arguments([data.display()])
-        .variable("RUSTFS_ADDRESS", site.address(0))
-        .variable("RUSTFS_ACCESS_KEY", ACCESS_KEY)
-        .variable("RUSTFS_SECRET_KEY", SECRET_KEY)
-        .variable("RUSTFS_CONSOLE_ENABLE", "false")
-        .variable("RUSTFS_OBS_LOGGER_LEVEL", "error")
-        .variable("RUSTFS_NEW_BUCKET_DURABILITY_MODE", "strict"))
-}
-
-fn seaweedfs(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    let identities = serde_json::json!({ "identities": [{
-        "name": "bench",
-        "credentials": [{ "accessKey": ACCESS_KEY, "secretKey": SECRET_KEY }],
-        "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-    }]});
-    let config = site.directory.join("s3.json");
-    fs::write(&config, identities.to_string())?;
-    let ports = [
-        ("s3.port", 0),
-        ("s3.port.grpc", 1),
-        ("master.port", 2),
-        ("master.port.grpc", 3),
-        ("volume.port", 4),
-        ("volume.port.grpc", 5),
-        ("filer.port", 6),
-        ("filer.port.grpc", 7),
-    ];
-    Ok(Launch::new(&site.program)
-        .arguments([format!("-logdir={}", site.folder("log")?.display())])
-        .arguments(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"])
-        .arguments([format!("-dir={}", data.display())])
-        .arguments([format!("-s3.config={}", config.display())])
-        .arguments(ports.map(|(name, place)| format!("-{name}={}", site.ports[place])))
-        // Each bucket gets volumes of its own, and the default of eight is used up by two buckets.
-        .arguments(["-volume.max=500", "-master.volumeSizeLimitMB=1024"])
-        .arguments(["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]))
 }
 
 /// The rule is a file in the filer, which serves plain HTTP.
 fn seaweedfs_fsync_rule(site: &Site) -> io::Result<()> {
     let rule = "{\"locations\":[{\"locationPrefix\":\"/buckets/\",\"fsync\":true}]}";
-    http(&site.address(6), "PUT", "/etc/seaweedfs/filer.conf", rule)
+    http(&site.fill("{address6}"), "PUT", "/etc/seaweedfs/filer.conf", rule)
 }
 
 /// One request in plain HTTP to something else than S3.
@@ -288,94 +327,47 @@ fn http(address: &str, method: &str, path: &str, body: &str) -> io::Result<()> {
     }
 }
 
-fn garage(site: &Site) -> io::Result<Launch> {
-    let config = garage_config(site);
-    let text = format!(
-        "metadata_dir = \"{}\"\ndata_dir = \"{}\"\ndb_engine = \"lmdb\"\nreplication_factor = 1\n\
-         rpc_bind_addr = \"{rpc}\"\nrpc_public_addr = \"{rpc}\"\nrpc_secret = \"{SECRET_KEY}\"\n\
-         [s3_api]\ns3_region = \"us-east-1\"\napi_bind_addr = \"{}\"\nroot_domain = \".s3.localhost\"\n",
-        site.folder("meta")?.display(),
-        site.folder("data")?.display(),
-        site.address(0),
-        rpc = site.address(1),
-    );
-    fs::write(&config, text)?;
-    Ok(Launch::new(&site.program).arguments(["-c", &config.display().to_string(), "server"]))
-}
-
-fn garage_config(site: &Site) -> PathBuf {
-    site.directory.join("garage.toml")
-}
-
 /// A node that stores everything, and a key that may create buckets.
 fn garage_layout(site: &Site) -> io::Result<()> {
-    let config = garage_config(site);
-    let garage = |arguments: &[&str]| said(&site.program, &config, arguments);
-    let node = garage(&["node", "id", "-q"])?;
+    let garage = |arguments: &str| {
+        let all = ["-c", "{directory}/garage.toml"].into_iter().chain(arguments.split(' '));
+        let all = all.map(|argument| site.fill(argument));
+        let output = Command::new(&site.program).args(all).output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(io::Error::other(format!("garage {arguments}: {errors}"))),
+        }
+    };
+    let node = garage("node id -q")?;
     let node = node.trim().split('@').next().unwrap_or_default().to_owned();
-    garage(&["layout", "assign", "-z", "bench", "-c", "100G", &node])?;
-    garage(&["layout", "apply", "--version", "1"])?;
-    garage(&["key", "import", "--yes", "-n", "bench", ACCESS_KEY, SECRET_KEY])?;
-    garage(&["key", "allow", "--create-bucket", ACCESS_KEY])?;
+    garage(&format!("layout assign -z bench -c 100G {node}"))?;
+    garage("layout apply --version 1")?;
+    garage("key import --yes -n bench {access} {secret}")?;
+    garage("key allow --create-bucket {access}")?;
     Ok(())
 }
 
-fn said(program: &Path, config: &Path, arguments: &[&str]) -> io::Result<String> {
-    let output = Command::new(program).arg("-c").arg(config).args(arguments).output()?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_to_fill_in() {
+        let (program, directory) = (PathBuf::from("program"), PathBuf::from("/place"));
+        let ports = (20_000..20_000 + PORTS as u16).collect();
+        let site = Site { program, directory, ports, keys: (ACCESS_KEY, SECRET_KEY) };
+        assert_eq!(
+            site.fill("-a={address1} {port9} {data}"),
+            "-a=127.0.0.1:20001 20009 /place/data"
+        );
+        for rival in &RIVALS {
+            let pairs = rival.environment.iter().chain(rival.files).map(|(_, text)| text);
+            for text in pairs.chain(rival.arguments).map(|text| site.fill(text)) {
+                let left =
+                    text.split('{').skip(1).any(|rest| rest.starts_with(char::is_alphabetic));
+                assert!(!left, "{}: {text}", rival.name);
+            }
+        }
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("garage {}: {errors}", arguments.join(" "))))
-}
-
-fn versitygw(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    Ok(Launch::new(&site.program)
-        .arguments(["--quiet", "--port", &site.address(0)])
-        .arguments(["--access", ACCESS_KEY, "--secret", SECRET_KEY, "--region", "us-east-1"])
-        .arguments(["posix", &data.display().to_string()]))
-}
-
-/// The packages of PyPI, run by the Python that has them.
-fn localstack(site: &Site) -> io::Result<Launch> {
-    Ok(Launch::new(&site.program)
-        .arguments(["-m", "localstack.runtime.main"])
-        .variable("GATEWAY_LISTEN", site.address(0))
-        .variable("LOCALSTACK_VOLUME_DIR", site.folder("data")?.display())
-        .variable("SERVICES", "s3")
-        .variable("EAGER_SERVICE_LOADING", "1")
-        .variable("DISABLE_EVENTS", "1")
-        .variable("SKIP_SSL_CERT_DOWNLOAD", "1")
-        // It would answer DNS on port 53, and read certificates that this variable names.
-        .variable("DNS_ADDRESS", "0")
-        .without_variable("AWS_CA_BUNDLE"))
-}
-
-fn localstack_health(site: &Site) -> io::Result<()> {
-    http(&site.address(0), "GET", "/_localstack/health", "")
-}
-
-fn moto(site: &Site) -> io::Result<Launch> {
-    let port = site.ports[0].to_string();
-    Ok(Launch::new(&site.program).arguments(["-H", "127.0.0.1", "-p", &port]))
-}
-
-fn s3s_fs(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    let port = site.ports[0].to_string();
-    Ok(Launch::new(&site.program)
-        .arguments(["--host", "127.0.0.1", "--port", &port])
-        .arguments(["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY])
-        .arguments([data.display()])
-        .variable("RUST_LOG", "error"))
-}
-
-fn liteio_go(site: &Site) -> io::Result<Launch> {
-    let data = site.folder("data")?;
-    let port = site.ports[0].to_string();
-    Ok(Launch::new(&site.program)
-        .arguments(["--host", "127.0.0.1", "--port", &port, "--no-log"])
-        .arguments(["--driver", &format!("local://{}", data.display())])
-        .arguments(["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY]))
 }

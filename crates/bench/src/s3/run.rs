@@ -10,11 +10,10 @@ use super::case::{Case, ROW, jobs};
 use super::options::Options;
 use super::rival::endpoint;
 use super::server::Server;
-use super::session::Stock;
 use super::work::{Pace, measure};
 use crate::client::empty::EmptyServer;
 use crate::client::sign::Service;
-use crate::client::{Connection, Limit, PayloadMode, Pool, drive};
+use crate::client::{Connection, Limit, PayloadMode, Stock, drive};
 use crate::error::BenchError;
 use crate::process::usage::WRITTEN_NOTE;
 use crate::random::SEED;
@@ -155,10 +154,9 @@ fn notes(report: &mut Report, time: Duration, mode: PayloadMode) {
 /// Measures the cost of the client alone, against a server that does nothing.
 async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchError> {
     bench.progress.now("measuring the client alone");
-    let stock = Pool::new(1 << 20);
+    let stock = Stock::new([1 << 10, 1 << 20], mode);
     for (bytes, shown) in [(1 << 10, "1 KB"), (1 << 20, "1 MB")] {
-        let payloads = stock.payloads(bytes);
-        payloads.compute_hashes(mode == PayloadMode::Streaming);
+        let payloads = stock.of(bytes);
         let body = payloads.of(0);
         let server = EmptyServer::start(body.bytes.clone())?;
         let endpoint = Arc::new(endpoint(server.address.to_string()));
@@ -194,7 +192,7 @@ async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchEr
             bench.report.notes.push(line);
         }
     }
-    bench.report.notes.push(hash_floor(&stock.payloads(1 << 20).of(0).bytes));
+    bench.report.notes.push(hash_floor(&stock.of(1 << 20).of(0).bytes));
     Ok(())
 }
 

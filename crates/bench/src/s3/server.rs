@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::options::Planned;
 use super::rival::{Rival, Site};
-use super::session::{Session, Stock};
-use crate::client::{Endpoint, PayloadMode};
+use super::session::Session;
+use crate::client::{Endpoint, PayloadMode, Stock};
 use crate::error::BenchError;
 use crate::process::usage::Usage;
 use crate::process::{Process, disk_used};
@@ -78,7 +78,7 @@ impl Server {
         self.directory = Some(directory.clone());
         let site = Site::new(rival, directory)?;
         self.target.version = rival.version(&site.program);
-        let launch = (rival.launch)(&site)?;
+        let launch = rival.launch(&site)?;
         let mut process = launch.start(&site.directory, &site.directory.join("output.log"))?;
         if let Some(after_start) = rival.after_start {
             let deadline = Instant::now() + READY_TIME;

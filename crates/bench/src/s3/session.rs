@@ -1,7 +1,7 @@
 //! One target while it is measured: its connections, the fixed objects in it, the next free number.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,19 +9,13 @@ use std::time::{Duration, Instant};
 use super::api::{DELETE_KEYS_MAX, path};
 use super::case::{KeyShape, Listing, SCALE_BYTES, Work};
 use crate::client::sign::Service;
-use crate::client::{Connection, Endpoint, Limit, PayloadMode, Payloads, Pool, drive};
+use crate::client::{Connection, Endpoint, Limit, PayloadMode, Payloads, Stock, drive};
 use crate::run::Failure;
 
 /// The bucket of everything but listings.
 pub(crate) const BUCKET: &str = "bench";
 /// Clients that prepare and clean up.
 const HELPERS: usize = 8;
-
-/// The bodies of all sizes that a run needs.
-#[derive(Debug)]
-pub(crate) struct Stock {
-    sizes: BTreeMap<usize, Rc<Payloads>>,
-}
 
 /// A target that answers.
 #[derive(Debug)]
@@ -34,31 +28,9 @@ pub(crate) struct Session {
     /// The number of the next new object.
     next: Cell<u64>,
     /// Fixed objects, listings and scale sets that are there.
-    fixed: HashSet<String>,
+    pub(crate) fixed: HashSet<String>,
     /// Bytes of all bodies that were put, measured or not.
     pub(crate) bytes_put: Cell<u64>,
-}
-
-impl Stock {
-    /// The bodies of these sizes, and those that every run needs.
-    pub(crate) fn new(sizes: impl IntoIterator<Item = usize>, mode: PayloadMode) -> Stock {
-        let mut sizes: Vec<usize> = sizes.into_iter().collect();
-        sizes.extend([SCALE_BYTES, 1 << 10]);
-        let pool = Pool::new(sizes.iter().copied().max().unwrap_or(0));
-        let payloads = |bytes: usize| {
-            let payloads = pool.payloads(bytes);
-            if mode != PayloadMode::Unsigned {
-                payloads.compute_hashes(mode == PayloadMode::Streaming);
-            }
-            (bytes, Rc::new(payloads))
-        };
-        Stock { sizes: sizes.into_iter().map(payloads).collect() }
-    }
-
-    /// The bodies of a size.
-    pub(crate) fn of(&self, bytes: usize) -> Rc<Payloads> {
-        Rc::clone(self.sizes.get(&bytes).expect("the stock was made for all rows"))
-    }
 }
 
 impl Session {
@@ -148,28 +120,33 @@ impl Session {
     }
 
     async fn prepare_objects(&mut self, bytes: usize) -> Result<(), Failure> {
-        let name = format!("objects {bytes}");
-        if self.fixed.contains(&name) {
-            return Ok(());
-        }
         let keys = (0..fixed_count(bytes)).map(|number| path(BUCKET, &fixed_key(bytes, number)));
-        self.put_all(keys.collect(), bytes).await?;
-        self.fixed.insert(name);
-        Ok(())
+        self.put_fixed(&format!("objects {bytes}"), keys.collect(), bytes).await
     }
 
     async fn prepare_listing(&mut self, listing: Listing) -> Result<(), Failure> {
         let bucket = listing_bucket(listing);
-        if self.fixed.contains(&bucket) {
-            return Ok(());
+        if !self.fixed.contains(&bucket) {
+            self.connections(1)[0].create_bucket(&bucket).await?;
         }
-        self.connections(1)[0].create_bucket(&bucket).await?;
         let keys = (0..listing.keys).map(|number| match listing.folders {
             0 => path(&bucket, &format!("key-{number:06}")),
             folders => path(&bucket, &format!("folder-{:03}/key-{number:06}", number % folders)),
         });
-        self.put_all(keys.collect(), SCALE_BYTES).await?;
-        self.fixed.insert(bucket);
+        self.put_fixed(&bucket, keys.collect(), SCALE_BYTES).await
+    }
+
+    /// Puts an object under each path, unless the set of this name is there.
+    pub(crate) async fn put_fixed(
+        &mut self,
+        name: &str,
+        paths: Vec<String>,
+        bytes: usize,
+    ) -> Result<(), Failure> {
+        if !self.fixed.contains(name) {
+            self.put_all(paths, bytes).await?;
+            self.fixed.insert(name.to_owned());
+        }
         Ok(())
     }
 
@@ -186,15 +163,6 @@ impl Session {
             connection.put(&paths[number as usize], payloads.of(number), &[]).await
         });
         driven.await.first_failure()
-    }
-
-    /// Notes that the objects of a scale row are there. Returns whether they were before.
-    pub(crate) fn scale_is_there(&mut self, prefix: &str) -> bool {
-        !self.fixed.insert(prefix.to_owned())
-    }
-
-    pub(crate) fn scale_is_gone(&mut self, prefix: &str) {
-        self.fixed.remove(prefix);
     }
 
     /// Deletes objects, as fast as the target can. A failure leaves them: nothing depends on it.

@@ -287,7 +287,7 @@ impl Scale {
     }
 
     async fn write(&self, session: &mut Session, clients: usize) -> Result<Driven, Failure> {
-        session.scale_is_there(&self.prefix);
+        session.fixed.insert(self.prefix.clone());
         let payloads = session.payloads(SCALE_BYTES);
         let connections = session.connections(clients);
         let driven = drive(connections, self.limit(), async |connection, number| {
@@ -300,11 +300,8 @@ impl Scale {
 
     /// Writes the objects now if the row that writes them was left out.
     async fn ensure(&self, session: &mut Session) -> Result<(), Failure> {
-        if session.scale_is_there(&self.prefix) {
-            return Ok(());
-        }
         let paths = (0..self.objects as u64).map(|number| self.path(number));
-        session.put_all(paths.collect(), SCALE_BYTES).await
+        session.put_fixed(&self.prefix, paths.collect(), SCALE_BYTES).await
     }
 
     async fn list(&self, session: &mut Session, pace: Pace) -> Result<Driven, Failure> {
@@ -324,7 +321,7 @@ impl Scale {
             connection.delete(&self.path(number)).await
         })
         .await;
-        session.scale_is_gone(&self.prefix);
+        session.fixed.remove(&self.prefix);
         match session.connections(1)[0].list(BUCKET, &self.prefix, "").await {
             Ok(left) if driven.begun == self.objects as u64 && left > 0 => {
                 driven.fail(format!("checking the data: {left} objects are left"));

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::data::{DIMENSION, Distribution};
-use super::roster::{EXACT, OWN, PLAIN};
 use super::rows::SLOT_PHASES;
 use super::search::questions::{Near, Questions};
 use super::search::{self, LiteIoSearch, SearchEngine, TOPS};
@@ -42,37 +41,6 @@ fn measure_search(measure: Measure, distribution: Distribution, vectors: u32) ->
     Questions::new(distribution, vectors, 10).save(&questions).expect("it can be written");
     let phases = TOPS.iter().map(|top| top.id()).collect();
     done(measure, &folder, phases, Work::Search { questions })
-}
-
-#[test]
-fn our_files_do_all_work_without_an_error() {
-    for candidate in OWN.into_iter().filter(|candidate| candidate.name != EXACT) {
-        let phases = measure_files(candidate.measure);
-        assert_eq!(phases.len(), SLOT_PHASES.len());
-        for phase in phases {
-            let about = format!("{}: {phase:?}", candidate.name);
-            assert_eq!(phase.errors, 0, "{about}");
-            assert!(phase.operations >= 3 && phase.nanoseconds > 0, "{about}");
-        }
-    }
-}
-
-#[test]
-fn our_searches_find_the_exact_neighbours() {
-    for candidate in OWN.into_iter().filter(|candidate| candidate.name != PLAIN) {
-        for distribution in [Distribution::Clustered, Distribution::Hard] {
-            let phases = measure_search(candidate.measure, distribution, 2_500);
-            assert_eq!(phases.len(), TOPS.len() + 1);
-            for phase in &phases {
-                let about = format!("{} {distribution:?}: {phase:?}", candidate.name);
-                assert_eq!(phase.errors, 0, "{about}");
-                assert!(phase.operations > 0 && phase.nanoseconds > 0, "{about}");
-                let least = if candidate.name == EXACT { 1.0 } else { 0.97 };
-                let recall = phase.values.get(RECALL);
-                assert!(phase.id == "build" || recall.is_some_and(|it| *it >= least), "{about}");
-            }
-        }
-    }
 }
 
 #[test]

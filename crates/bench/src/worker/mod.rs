@@ -5,8 +5,6 @@ pub(crate) mod build;
 pub(crate) mod contestant;
 pub(crate) mod measured;
 
-mod lock;
-
 use std::io;
 use std::path::PathBuf;
 
@@ -14,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use crate::run::{Failure, NoSuchThing, Outcome, Phase};
-pub use lock::locked_version;
 
 /// One thing to do in a process of its own: one JSON object in its last argument. The answer is an
 /// [`Outcome`] on its last line of output. Rivals in other languages speak the same.
@@ -69,4 +66,26 @@ pub fn run<W: DeserializeOwned>(candidates: &[Candidate<W>], argument: &str) -> 
 /// The version of the engines of this program.
 pub(crate) fn own_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// The version of a package in the text of a `Cargo.lock`; empty if it is not there.
+pub fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
+    let place = lock.split("[[package]]").find_map(|block| {
+        let rest = block.trim_start().strip_prefix("name = \"")?.strip_prefix(package)?;
+        rest.strip_prefix("\"\nversion = \"")?.split('"').next()
+    });
+    place.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_that_of_the_package_of_exactly_this_name() {
+        let lock = "[[package]]\nname = \"redb-derive\"\nversion = \"1.0.0\"\n\n\
+                    [[package]]\nname = \"redb\"\nversion = \"4.4.0\"\nsource = \"x\"\n";
+        assert_eq!(locked_version(lock, "redb"), "4.4.0");
+        assert_eq!(locked_version(lock, "sled"), "");
+    }
 }

@@ -1,6 +1,5 @@
 //! The operations of S3 Vectors as calls on a connection, and their answers.
 
-use http::Method;
 use serde::Deserialize;
 
 use super::body;
@@ -16,9 +15,8 @@ pub(super) async fn call(
     expect: Expect<'_>,
 ) -> Result<String, Failure> {
     let path = format!("/{operation}");
-    let mut request = Request::new(Method::POST, &path);
-    request.signed.push(("content-type".to_owned(), "application/json".to_owned()));
-    request.body = Some(body);
+    let signed = vec![("content-type".to_owned(), "application/json".to_owned())];
+    let request = Request { signed, ..Request::post(&path, body) };
     connection.send(request, &[200], expect).await.map(|answer| answer.text)
 }
 
@@ -31,37 +29,17 @@ pub(super) async fn tell(
     call(connection, operation, body, Expect::Anything).await.map(drop)
 }
 
+/// An answer to QueryVectors or GetVectors.
 #[derive(Deserialize)]
-struct QueryAnswer {
-    vectors: Vec<QueryHit>,
+struct Answer {
+    vectors: Vec<Vector>,
 }
 
 #[derive(Deserialize)]
-struct QueryHit {
+struct Vector {
     key: String,
-    distance: f32,
-}
-
-/// The neighbours in an answer to QueryVectors.
-pub(super) fn found(answer: &str) -> Result<Vec<Near>, Failure> {
-    let answer: QueryAnswer = parse(answer)?;
-    let near = |hit: QueryHit| {
-        let number = body::number(&hit.key);
-        let number = number.ok_or_else(|| format!("nobody put the key {}", hit.key))?;
-        Ok(Near { number, distance: hit.distance })
-    };
-    answer.vectors.into_iter().map(near).collect()
-}
-
-#[derive(Deserialize)]
-struct GetAnswer {
-    vectors: Vec<GotVector>,
-}
-
-#[derive(Deserialize)]
-struct GotVector {
-    key: String,
-    data: VectorData,
+    distance: Option<f32>,
+    data: Option<VectorData>,
 }
 
 #[derive(Deserialize)]
@@ -69,21 +47,26 @@ struct VectorData {
     float32: Vec<f32>,
 }
 
-/// The vectors in an answer to GetVectors, by number.
-pub(super) fn got(answer: &str) -> Result<Vec<(u32, Vec<f32>)>, Failure> {
-    let answer: GetAnswer = parse(answer)?;
-    let vector = |got: GotVector| {
-        let number = body::number(&got.key);
-        let number = number.ok_or_else(|| format!("nobody put the key {}", got.key))?;
-        Ok((number, got.data.float32))
-    };
-    answer.vectors.into_iter().map(vector).collect()
+/// The neighbours in an answer to QueryVectors.
+pub(super) fn found(answer: &str) -> Result<Vec<Near>, Failure> {
+    vectors(answer, |number, vector| Some(Near { number, distance: vector.distance? }))
 }
 
-fn parse<'a, T: Deserialize<'a>>(answer: &'a str) -> Result<T, Failure> {
-    let shown = |error| {
+/// The vectors in an answer to GetVectors, by number.
+pub(super) fn got(answer: &str) -> Result<Vec<(u32, Vec<f32>)>, Failure> {
+    vectors(answer, |number, vector| Some((number, vector.data?.float32)))
+}
+
+fn vectors<T>(answer: &str, of: impl Fn(u32, Vector) -> Option<T>) -> Result<Vec<T>, Failure> {
+    let wrong = |reason: String| {
         let start: String = answer.chars().take(100).collect();
-        format!("{error} in the answer {start}").into()
+        format!("{reason} in the answer {start}")
     };
-    serde_json::from_str(answer).map_err(shown)
+    let parsed: Answer = serde_json::from_str(answer).map_err(|error| wrong(error.to_string()))?;
+    let vector = |vector: Vector| {
+        let (key, number) = (vector.key.clone(), body::number(&vector.key));
+        let vector = number.and_then(|number| of(number, vector));
+        Ok(vector.ok_or_else(|| wrong(format!("nobody asked for {key} like that")))?)
+    };
+    parsed.vectors.into_iter().map(vector).collect()
 }

@@ -4,14 +4,13 @@ use crate::report::Unit;
 use crate::run::job::filtered;
 use crate::run::metrics::{RATE, VECTORS};
 use crate::run::{Job, RowFilter, RowPlan};
+use crate::s3::case::{ROW, counted};
 use crate::vector::rows::Sizes;
 
 /// Neighbours that a query asks for.
 pub(crate) const TOP_K: usize = 10;
 /// Vectors that one GetVectors asks for: its limit.
 pub(crate) const GET_VECTORS: u32 = 100;
-/// The phase of every row.
-pub(crate) const ROW: &str = "row";
 
 /// An operation of so many clients, each with a connection.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +41,7 @@ impl Work {
 }
 
 fn job(name: &str, work: Work, clients: usize) -> Job<Case> {
-    let plural = if clients == 1 { "" } else { "s" };
-    let name = format!("{name}, {clients} client{plural}");
+    let name = format!("{name}, {}", counted(clients));
     let metric = if work.indexed().is_some() { RATE } else { VECTORS };
     let row = RowPlan::new("S3 Vectors through the server", name, ROW, metric);
     let row = match work {
