@@ -106,7 +106,7 @@ fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget>
     let key: ObjectKey = object_key(object.key)?;
     let etag = object.e_tag.map(|etag| match etag.value() {
         "*" => EtagCondition::Any,
-        value => EtagCondition::Matches(vec![ETagText::new(&format!("\"{value}\""))]),
+        value => EtagCondition::Matches(vec![ETagText::strong(value)]),
     });
     let conditions = WriteConditions {
         if_match: etag,

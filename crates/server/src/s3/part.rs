@@ -91,9 +91,9 @@ pub(super) async fn upload_part_copy(
 }
 
 /// `bytes=first-last`, and nothing else.
-fn copy_range(text: &str) -> S3Result<(u64, u64)> {
+fn copy_range(text: &str) -> S3Result<ByteRange> {
     match ByteRange::parse(text) {
-        Some(ByteRange::FromTo { first, last }) if text.starts_with("bytes=") => Ok((first, last)),
+        Some(range @ ByteRange::FromTo { .. }) if text.starts_with("bytes=") => Ok(range),
         _ => Err(s3_error!(
             InvalidArgument,
             "The x-amz-copy-source-range value must be of the form bytes=first-last where first and \
@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn the_range_of_a_copy_is_strict() {
-        assert_eq!(copy_range("bytes=0-9").expect("valid"), (0, 9));
+        let range = ByteRange::FromTo { first: 0, last: 9 };
+        assert_eq!(copy_range("bytes=0-9").expect("valid"), range);
         for text in ["0-9", "bytes=0-", "bytes=-9", "bytes=9-0", "bytes=0-1,3-4", "bytes=a-b", ""] {
             assert_eq!(copy_range(text).expect_err(text).code().as_str(), "InvalidArgument");
         }

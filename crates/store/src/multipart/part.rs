@@ -42,8 +42,8 @@ pub struct Part {
 /// Options of a copy to a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyPartOptions {
-    /// First and last byte, both included; none is the whole source.
-    pub range: Option<(u64, u64)>,
+    /// The bytes to copy, without one the whole source. Unlike in a read, the last must be there.
+    pub range: Option<ByteRange>,
     /// Conditions on the source.
     pub conditions: ReadConditions,
 }
@@ -119,9 +119,7 @@ impl Store {
         let wanted = GetOptions {
             version: source.version,
             conditions: options.conditions.clone(),
-            select: options.range.map_or(Selection::Whole, |(first, last)| {
-                Selection::Range(ByteRange::FromTo { first, last })
-            }),
+            select: options.range.map_or(Selection::Whole, Selection::Range),
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {
@@ -133,7 +131,9 @@ impl Store {
             error => error,
         })?;
         let object_bytes = opened.found.object.bytes;
-        if options.range.is_some_and(|(_, last)| last >= object_bytes) {
+        if let Some(ByteRange::FromTo { last, .. }) = options.range
+            && last >= object_bytes
+        {
             return Err(StoreError::InvalidRange { object_bytes });
         }
         let range = opened.found.range.clone();

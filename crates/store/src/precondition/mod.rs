@@ -27,28 +27,16 @@ pub struct ETagText {
 }
 
 impl ETagText {
-    /// Takes `"text"`, `W/"text"`, or bare `text`, as many clients of S3 send it.
+    /// The strong tag `"text"`.
     #[must_use]
-    pub fn new(raw: &str) -> Self {
-        let raw = raw.trim();
-        let (text, is_weak) = match raw.strip_prefix("W/") {
-            Some(rest) => (rest, true),
-            None => (raw, false),
-        };
-        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        Self { text: quoted.unwrap_or(text).to_owned(), is_weak }
+    pub fn strong(text: &str) -> Self {
+        Self { text: text.to_owned(), is_weak: false }
     }
 
-    /// The tag without quotes and without the mark of a weak one.
+    /// The weak tag `W/"text"`.
     #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// `true` for a weak tag.
-    #[must_use]
-    pub fn is_weak(&self) -> bool {
-        self.is_weak
+    pub fn weak(text: &str) -> Self {
+        Self { text: text.to_owned(), is_weak: true }
     }
 }
 
@@ -62,25 +50,33 @@ pub enum EtagCondition {
 }
 
 impl EtagCondition {
-    /// Parses the value of a header: `*`, or tags separated by commas. Empty elements are skipped.
+    /// Parses the value of a header as AWS reads it: `*`, or tags separated by commas, weak or not, with
+    /// or without quotes. `None` when it names no tag.
     #[must_use]
-    pub fn parse(header: &str) -> Self {
-        if header.trim() == "*" {
-            return Self::Any;
+    pub fn parse(header: &str) -> Option<Self> {
+        let mut rest = header.trim();
+        if rest == "*" || rest == "\"*\"" {
+            return Some(Self::Any);
         }
         let mut tags = Vec::new();
-        let mut is_quoted = false;
-        // A comma within quotes belongs to the tag.
-        let is_separator = |character: char| {
-            is_quoted ^= character == '"';
-            character == ',' && !is_quoted
-        };
-        for element in header.split(is_separator) {
-            if !element.trim().is_empty() {
-                tags.push(ETagText::new(element));
+        while !rest.is_empty() {
+            let is_weak = rest.starts_with("W/") || rest.starts_with("w/");
+            let tag = if is_weak { &rest[2..] } else { rest };
+            // A comma inside quotes belongs to the tag; without quotes it ends it.
+            let quoted = tag.strip_prefix('"').and_then(|inner| inner.split_once('"'));
+            let (text, after) = match quoted {
+                Some((text, after)) => (text, after.split_once(',').map_or("", |(_, after)| after)),
+                None => tag.split_once(',').unwrap_or((tag, "")),
+            };
+            let text = text.trim().trim_matches('"');
+            match is_weak {
+                _ if text.is_empty() => {}
+                true => tags.push(ETagText::weak(text)),
+                false => tags.push(ETagText::strong(text)),
             }
+            rest = after.trim_start();
         }
-        Self::Matches(tags)
+        (!tags.is_empty()).then_some(Self::Matches(tags))
     }
 
     /// For `If-Match`: weak tags never match.

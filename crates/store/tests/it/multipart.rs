@@ -1,7 +1,7 @@
 use liteio_store::{
-    ChecksumAlgorithm, ChecksumSet, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    CopyOptions, CopyPartOptions, ETag, EtagCondition, GetOptions, ObjectChecksum, ObjectId,
-    Selection, Store, StoreError, UploadId, UploadOptions, WriteConditions,
+    ByteRange, ChecksumAlgorithm, ChecksumSet, ChecksumType, ChecksumValue, CompleteOptions,
+    CompletePart, CopyOptions, CopyPartOptions, ETag, EtagCondition, GetOptions, ObjectChecksum,
+    ObjectId, Selection, Store, StoreError, UploadId, UploadOptions, WriteConditions,
 };
 
 use crate::harness::*;
@@ -197,9 +197,10 @@ fn parts_are_copied_from_ranges_of_any_object() {
         put(store, "single", &single);
         put(store, "tiny", b"0123456789");
         let id = create_upload(store, "a");
-        let copy = |from: &str, range, part| {
+        let copy = |from: &str, range: Option<(u64, u64)>, part| {
             let source =
                 ObjectId { bucket: bucket(store, "bucket"), key: key(from), version: None };
+            let range = range.map(|(first, last)| ByteRange::FromTo { first, last });
             let options = CopyPartOptions { range, ..CopyPartOptions::default() };
             let copied = store.copy_part(
                 source,

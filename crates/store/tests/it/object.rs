@@ -132,7 +132,7 @@ fn writes_are_decided_by_the_current_object() {
             ..WriteConditions::default()
         };
         let if_match = |tag: &str| WriteConditions {
-            if_match: Some(EtagCondition::parse(tag)),
+            if_match: EtagCondition::parse(tag),
             ..WriteConditions::default()
         };
         let put_if = |conditions| {
@@ -279,7 +279,7 @@ fn conditions_on_the_source_of_a_copy_all_fail_as_preconditions() {
     on_every_backend(|store| {
         let etag = put(store, "a", b"x").etag;
         let conditions = ReadConditions {
-            if_none_match: Some(EtagCondition::parse(&format!("\"{etag}\""))),
+            if_none_match: EtagCondition::parse(&format!("\"{etag}\"")),
             ..ReadConditions::default()
         };
         assert_eq!(conditions.check(&etag, 0), ConditionResult::NotModified);

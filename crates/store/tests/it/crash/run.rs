@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    Bucket, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget, ManualClock,
-    ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth, UploadId,
-    UploadOptions,
+    Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
+    ManualClock, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth,
+    UploadId, UploadOptions,
 };
 
 use super::compare::check;
@@ -307,10 +307,10 @@ fn perform(
             let source = model.buckets.get(BUCKETS[from.0]);
             let source = source.and_then(|bucket| bucket.objects.get(KEYS[from.1]));
             let range = source.and_then(|source| copied_range(&source.bytes, is_whole));
-            let options = CopyPartOptions {
-                range: range.filter(|_| !is_whole).map(|(first, last)| (first as u64, last as u64)),
-                ..CopyPartOptions::default()
-            };
+            let range = range
+                .filter(|_| !is_whole)
+                .map(|(first, last)| ByteRange::FromTo { first: first as u64, last: last as u64 });
+            let options = CopyPartOptions { range, ..CopyPartOptions::default() };
             let id = id_of(slot);
             store.copy_part(object_id(store, from)?, &bucket, &key, &id, number, options).wait()?;
         }
