@@ -60,7 +60,7 @@ pub use lock::DirectoryLock;
 pub use memory::memory_file;
 pub use real::RealDisk;
 #[cfg(feature = "test-util")]
-pub use simulated::{Fault, SimulatedDisk};
+pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};
 
 /// The alignment of addresses, lengths and offsets of a write past the page cache: pages and blocks of
 /// every common device are no larger.

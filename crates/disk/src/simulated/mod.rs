@@ -4,6 +4,7 @@
 mod fault;
 mod file;
 mod generator;
+mod hooked;
 mod node;
 mod tree;
 
@@ -24,6 +25,7 @@ use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, pat
 
 pub use self::fault::Fault;
 pub(crate) use self::generator::Generator;
+pub use self::hooked::{HookedDisk, Moment};
 
 /// A disk in memory that keeps no more than the contract of a disk promises. Clones are handles of the same
 /// disk.

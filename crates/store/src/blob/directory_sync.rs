@@ -61,90 +61,51 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use liteio_disk::{DirEntry, DiskFile, Fault, Health, OpenMode, SimulatedDisk};
+    use liteio_disk::{Fault, HookedDisk, Moment, SimulatedDisk};
 
     use super::super::contract::{check_reads_back, seal};
     use super::super::{BlobError, BlobStore, FileBlobStore, SealedBlob};
     use super::*;
     use crate::Durability;
 
-    /// Counts the syncs of directories and holds each until others are waiting for the next.
-    #[derive(Debug)]
-    struct SlowSyncDisk {
-        disk: SimulatedDisk,
-        syncs: AtomicU64,
-        links: AtomicU64,
-        /// Links that the first sync waits for, before it ends.
-        links_awaited: u64,
-    }
-
-    impl Disk for SlowSyncDisk {
-        fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-            self.disk.open(path, mode)
-        }
-        fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-            self.disk.create_temporary()
-        }
-        fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
-            self.disk.link(file, path)?;
-            self.links.fetch_add(1, Ordering::SeqCst);
-            Ok(())
-        }
-        fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-            self.disk.rename(from, to)
-        }
-        fn remove(&self, path: &str) -> io::Result<()> {
-            self.disk.remove(path)
-        }
-        fn create_dir(&self, path: &str) -> io::Result<()> {
-            self.disk.create_dir(path)
-        }
-        fn sync_dir(&self, path: &str) -> io::Result<()> {
-            if self.links.load(Ordering::SeqCst) == 0 {
-                // Opening the store.
-                return self.disk.sync_dir(path);
-            }
-            // What was linked by now is covered; what comes while this waits is not.
-            self.disk.sync_dir(path)?;
-            if self.syncs.fetch_add(1, Ordering::SeqCst) == 0 {
-                while self.links.load(Ordering::SeqCst) < self.links_awaited {
-                    thread::yield_now();
+    /// A disk that counts the syncs of directories. The first does not end before there are
+    /// `links_awaited` links.
+    fn slow_disk(disk: &SimulatedDisk, links_awaited: u64) -> (HookedDisk, Arc<AtomicU64>) {
+        let (links, syncs) = (AtomicU64::new(0), Arc::new(AtomicU64::new(0)));
+        let counted = Arc::clone(&syncs);
+        let hooked = HookedDisk::new(disk, move |moment| match moment {
+            Moment::Linked(_) => _ = links.fetch_add(1, Ordering::SeqCst),
+            // Without a link the store is being opened. What was linked by now is covered; what comes
+            // while this waits is not.
+            Moment::Synced(_) if links.load(Ordering::SeqCst) > 0 => {
+                if counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                    while links.load(Ordering::SeqCst) < links_awaited {
+                        thread::yield_now();
+                    }
                 }
             }
-            Ok(())
-        }
-        fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
-            self.disk.list(path)
-        }
-        fn free_bytes(&self) -> io::Result<u64> {
-            self.disk.free_bytes()
-        }
-        fn health(&self) -> &Health {
-            self.disk.health()
-        }
+            Moment::Synced(_) | Moment::Open(..) => {}
+        });
+        (hooked, syncs)
     }
 
     #[test]
     fn seals_at_the_same_time_share_a_sync_that_begins_after_their_link() {
         const WRITERS: u8 = 16;
-        let disk = Arc::new(SlowSyncDisk {
-            disk: SimulatedDisk::new(1),
-            syncs: AtomicU64::new(0),
-            links: AtomicU64::new(0),
-            links_awaited: u64::from(WRITERS),
-        });
-        let store = open(Arc::clone(&disk) as Arc<dyn Disk>);
+        let disk = SimulatedDisk::new(1);
+        let (slow, syncs) = slow_disk(&disk, u64::from(WRITERS));
+        let store = open(Arc::new(slow));
         let sealed: Vec<SealedBlob> = thread::scope(|scope| {
             let store = &store;
             let run = |seed: u8| scope.spawn(move || seal(store, seed, &[seed; 10]));
             let writers: Vec<_> = (0..WRITERS).map(run).collect();
             writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
         });
-        let syncs = disk.syncs.load(Ordering::SeqCst);
+        let syncs = syncs.load(Ordering::SeqCst);
         // The first serves those that were linked before it began; all others share the second, or, for
         // one that was about to ask while the second began, the third.
         assert!((2..=u64::from(WRITERS) / 2).contains(&syncs), "{syncs} syncs");
-        let after = open(Arc::new(disk.disk.crash()));
+        let after = open(Arc::new(disk.crash()));
         for sealed in sealed {
             check_reads_back(&after, sealed, &[sealed.id.0[1]; 10]);
         }

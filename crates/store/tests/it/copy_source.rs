@@ -1,11 +1,10 @@
 //! Copies whose source's bucket is deleted, and its name taken by somebody else, between the moment
 //! that the source is found and the moment that the copy is written.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_disk::{DirEntry, Disk, DiskFile, Health, OpenMode, SimulatedDisk};
+use liteio_disk::{HookedDisk, Moment, OpenMode, SimulatedDisk};
 use liteio_store::{
     ChecksumAlgorithm, CopyOptions, ObjectId, Owner, Pending, Store, StoreConfig, StoreError,
 };
@@ -13,96 +12,30 @@ use parking_lot::Mutex;
 
 use crate::harness::*;
 
-/// Runs once, in the middle of a copy.
-type Hook = Box<dyn FnOnce() + Send>;
-
-/// A disk that runs a closure when a blob is opened for reading, once.
-#[derive(Clone)]
-struct HookedDisk {
-    inner: SimulatedDisk,
-    hook: Arc<Mutex<Option<Hook>>>,
-}
-
-impl HookedDisk {
-    fn new() -> Self {
-        Self { inner: SimulatedDisk::new(1), hook: Arc::default() }
-    }
-
-    fn on_next_read(&self, hook: impl FnOnce() + Send + 'static) {
-        *self.hook.lock() = Some(Box::new(hook));
-    }
-}
-
-impl std::fmt::Debug for HookedDisk {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("HookedDisk").finish_non_exhaustive()
-    }
-}
-
-impl Disk for HookedDisk {
-    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        if path.starts_with("blobs/") && mode == OpenMode::Read {
-            let hook = self.hook.lock().take();
-            if let Some(hook) = hook {
-                hook();
-            }
-        }
-        self.inner.open(path, mode)
-    }
-
-    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-        self.inner.create_temporary()
-    }
-
-    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
-        self.inner.link(file, path)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.inner.create_dir(path)
-    }
-
-    fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.inner.sync_dir(path)
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
-        self.inner.list(path)
-    }
-
-    fn free_bytes(&self) -> io::Result<u64> {
-        self.inner.free_bytes()
-    }
-
-    fn health(&self) -> &Health {
-        self.inner.health()
-    }
-}
-
 /// Runs `copy` from the bucket `source` to the bucket `bucket`. While the bytes of the source are
 /// opened, its owner deletes it and another user creates a bucket of the same name, with an object of
 /// the same key.
 fn copy_from_a_name_that_changes_hands<T>(
     copy: impl FnOnce(&Store) -> Pending<T>,
 ) -> (Store, Result<T, StoreError>) {
-    let disk = HookedDisk::new();
+    let hook = Arc::new(Mutex::new(None::<Box<dyn FnOnce() + Send>>));
+    let on_read = Arc::clone(&hook);
+    let disk = HookedDisk::new(&SimulatedDisk::new(1), move |moment| match moment {
+        Moment::Open(path, OpenMode::Read) if path.starts_with("blobs/") => {
+            let once = on_read.lock().take();
+            once.into_iter().for_each(|hook| hook());
+        }
+        _ => {}
+    });
     // The blobs of both objects are files, not notes of the log.
     let config = StoreConfig { logged_bytes_max: 0, ..config(1) };
-    let store = Store::open_on(Arc::new(disk.clone()), config).expect("opens");
+    let store = Store::open_on(Arc::new(disk), config).expect("opens");
     create_bucket(&store, "bucket");
     create_bucket(&store, "source");
     put_into(&store, "source", "a", &bytes(1, 500));
     let changed = Arc::new(AtomicBool::new(false));
     let (in_hook, is_changed) = (store.clone(), Arc::clone(&changed));
-    disk.on_next_read(move || {
+    *hook.lock() = Some(Box::new(move || {
         delete_from(&in_hook, "source", "a");
         delete_bucket(&in_hook, "source");
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
@@ -110,7 +43,7 @@ fn copy_from_a_name_that_changes_hands<T>(
         created.wait().expect("free again");
         put_into(&in_hook, "source", "a", &bytes(2, 700));
         is_changed.store(true, Ordering::SeqCst);
-    });
+    }));
     let copied = copy(&store).wait();
     assert!(changed.load(Ordering::SeqCst), "the source was read");
     (store, copied)

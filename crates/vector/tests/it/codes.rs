@@ -1,10 +1,9 @@
 //! The file of codes: read when it is right, made again when it is not.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use liteio_disk::{DirEntry, Disk, DiskFile, Fault, Health, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, Fault, HookedDisk, Moment, OpenMode, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Search, Shape, Slot, VectorIndex};
 
 use crate::harness::{Generator, clustered, shape};
@@ -235,74 +234,27 @@ fn removing_an_index_removes_its_files() {
     VectorIndex::remove(&disk, "a").expect("nothing to remove");
 }
 
-/// A disk on which somebody commits vectors just when codes are about to be made.
-#[derive(Debug)]
-struct Interrupted {
-    disk: SimulatedDisk,
-    index: Mutex<Weak<VectorIndex>>,
-    late: Vec<f32>,
-}
-
-impl Disk for Interrupted {
-    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        let index = match (path, mode) {
-            ("a.codes", OpenMode::Read) => std::mem::take(&mut *self.index.lock().expect("whole")),
-            _ => Weak::new(),
-        };
-        if let Some(index) = index.upgrade() {
-            index.slots().append_many(&self.late).expect("appended");
-            index.slots().commit(Durability::Fsync).expect("committed");
-        }
-        self.disk.open(path, mode)
-    }
-
-    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-        self.disk.create_temporary()
-    }
-
-    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
-        self.disk.link(file, path)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.disk.create_dir(path)
-    }
-
-    fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.disk.sync_dir(path)
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
-        self.disk.list(path)
-    }
-
-    fn free_bytes(&self) -> io::Result<u64> {
-        self.disk.free_bytes()
-    }
-
-    fn health(&self) -> &Health {
-        self.disk.health()
-    }
-}
-
 #[test]
 fn vectors_committed_while_codes_are_saved_are_found_after_opening_again() {
     let disk = SimulatedDisk::new(1);
     let late = clustered(50, DIMENSION, 20, 2);
-    let interrupted = Interrupted { disk: disk.clone(), index: Mutex::default(), late };
-    let interrupted = Arc::new(interrupted);
-    let as_disk: Arc<dyn Disk> = Arc::clone(&interrupted) as _;
-    let index = Arc::new(VectorIndex::create(as_disk, "a", index_shape()).expect("created"));
+    let interrupting = Arc::new(Mutex::new(Weak::<VectorIndex>::new()));
+    let interrupted = Arc::clone(&interrupting);
+    // Somebody commits vectors just when codes are about to be made.
+    let hooked = HookedDisk::new(&disk, move |moment| {
+        if moment != Moment::Open("a.codes", OpenMode::Read) {
+            return;
+        }
+        let index = std::mem::take(&mut *interrupted.lock().expect("whole")).upgrade();
+        if let Some(index) = index {
+            index.slots().append_many(&late).expect("appended");
+            index.slots().commit(Durability::Fsync).expect("committed");
+        }
+    });
+    let index = VectorIndex::create(Arc::new(hooked), "a", index_shape()).expect("created");
+    let index = Arc::new(index);
     index.slots().append_many(&clustered(COUNT, DIMENSION, 20, 1)).expect("appended");
-    *interrupted.index.lock().expect("whole") = Arc::downgrade(&index);
+    *interrupting.lock().expect("whole") = Arc::downgrade(&index);
     index.save_codes().expect("saved");
     assert_eq!(index.slots().vector_count(), COUNT + 50, "they were committed meanwhile");
     drop(index);
