@@ -15,19 +15,26 @@ use crate::state::App;
 #[error("{0}")]
 pub(crate) struct OpenError(String);
 
-/// Opens the users and the data.
+/// Opens the users and the data, unless the store is open.
 ///
 /// # Errors
 /// [`OpenError`].
-pub(crate) async fn open(config: &Config) -> Result<(App, Credentials), OpenError> {
+pub(crate) async fn open(
+    config: &Config,
+    store: Option<Store>,
+) -> Result<(App, Credentials), OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
     let credentials = open_credentials(&config.credentials)?;
     let offload = Offload::default();
-    let store_config = store_config(config);
-    let opened = offload.run(move || Store::open(store_config)).await;
-    let store = opened
-        .map_err(|error| OpenError(error.to_string()))?
-        .map_err(|error| OpenError(error.to_string()))?;
+    let store = match store {
+        Some(store) => store,
+        None => {
+            let store_config = store_config(config);
+            let opened = offload.run(move || Store::open(store_config)).await;
+            let opened = opened.map_err(|error| OpenError(error.to_string()))?;
+            opened.map_err(|error| OpenError(error.to_string()))?
+        }
+    };
     Ok((App::new(store, config.region.clone(), offload), credentials))
 }
 

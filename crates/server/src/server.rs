@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use liteio_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -58,6 +59,7 @@ impl Server {
             config: Config { address, storage: Storage::Memory, ..Config::default() },
             address: None,
             limits: Limits::default(),
+            store: None,
             handler: None,
         }
     }
@@ -67,7 +69,7 @@ impl Server {
     /// # Errors
     /// [`ServerError`]; nothing is left running.
     pub async fn spawn(config: Config) -> Result<ServerHandle, ServerError> {
-        spawn(config, Limits::default(), None).await
+        ServerBuilder { config, ..Server::builder() }.spawn().await
     }
 }
 
@@ -78,6 +80,7 @@ pub struct ServerBuilder {
     config: Config,
     address: Option<String>,
     limits: Limits,
+    store: Option<Store>,
     handler: Option<Arc<dyn Handler>>,
 }
 
@@ -148,6 +151,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Serves this store instead of opening one.
+    #[cfg(feature = "test-util")]
+    pub fn store(mut self, store: Store) -> ServerBuilder {
+        self.store = Some(store);
+        self
+    }
+
     /// Answers with `handler` instead of the S3 service; nothing is opened then.
     #[cfg(test)]
     pub(crate) fn handler(mut self, handler: impl Handler) -> ServerBuilder {
@@ -160,18 +170,15 @@ impl ServerBuilder {
     /// # Errors
     /// [`ServerError`]; nothing is left running.
     pub async fn spawn(mut self) -> Result<ServerHandle, ServerError> {
-        if let Some(address) = self.address {
+        if let Some(address) = self.address.take() {
             self.config.address = ListenAddress::parse(&address)?;
         }
-        spawn(self.config, self.limits, self.handler).await
+        spawn(self).await
     }
 }
 
-async fn spawn(
-    config: Config,
-    limits: Limits,
-    handler: Option<Arc<dyn Handler>>,
-) -> Result<ServerHandle, ServerError> {
+async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
+    let ServerBuilder { config, limits, store, handler, .. } = builder;
     // The socket first: if the port is taken, no data directory is created. Clients that connect
     // while the data is being opened wait in the backlog.
     let listen = |source| ServerError::Listen { address: config.address.clone(), source };
@@ -183,7 +190,7 @@ async fn spawn(
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let (app, credentials) = open(&config).await?;
+            let (app, credentials) = open(&config, store).await?;
             Arc::new(Dispatch::new(app, credentials))
         }
     };

@@ -5,6 +5,7 @@ mod checksum;
 mod command;
 mod compatibility;
 mod conditional;
+mod copy_source;
 mod dependencies;
 mod documents;
 mod form;

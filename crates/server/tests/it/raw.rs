@@ -6,7 +6,8 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime};
 
 use liteio::fuzzing::signer::{Covered, Signer, framed_chunk, sha256_hex};
-use liteio::{Limits, Server, ServerHandle};
+use liteio::{Limits, Server, ServerBuilder, ServerHandle};
+use liteio_store::Store;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -52,17 +53,25 @@ pub(crate) struct RawServer {
 
 impl RawServer {
     pub(crate) fn start() -> RawServer {
-        RawServer::with_limits(Limits::default())
+        RawServer::spawn(Server::builder())
     }
 
     pub(crate) fn with_limits(limits: Limits) -> RawServer {
+        RawServer::spawn(Server::builder().limits(limits))
+    }
+
+    /// A server over a store that is open.
+    pub(crate) fn over(store: Store) -> RawServer {
+        RawServer::spawn(Server::builder().store(store))
+    }
+
+    fn spawn(builder: ServerBuilder) -> RawServer {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let users = directory.path().join("users.toml");
         std::fs::write(&users, USERS).expect("written");
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().expect("a runtime");
-        let builder = Server::builder().memory().credentials_file(users).limits(limits);
-        let spawned = runtime.block_on(builder.spawn());
+        let spawned = runtime.block_on(builder.credentials_file(users).spawn());
         let handle = spawned.expect("the server starts");
         let address = handle.address();
         let server =
