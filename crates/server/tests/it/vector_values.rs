@@ -305,7 +305,7 @@ async fn a_token_continues_its_own_query_and_no_other() {
         ];
         for rest in others {
             let response = server.vectors("QueryVectors", query(rest, token)).send().await;
-            expect_invalid(&response, "nextToken", "no token of this listing");
+            expect_invalid(&response, "nextToken", "not a token of this listing");
         }
     }
 }
