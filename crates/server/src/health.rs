@@ -72,7 +72,7 @@ fn exchange(mut stream: TcpStream, authority: &str, path: &str) -> io::Result<Ve
             Ok(0) => break,
             Ok(bytes) => answer.extend_from_slice(&piece[..bytes]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // What a read timeout is called differs between systems.
+            // Systems report a read timeout as `WouldBlock` or as `TimedOut`.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(io::ErrorKind::TimedOut.into());
             }

@@ -14,7 +14,7 @@ pub(crate) const OFFLOAD_JOBS_MAX: usize = 256;
 /// A job did not run to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OffloadError {
-    /// It panicked. What it was doing may be half done.
+    /// It panicked. Its work may be half done.
     #[error("a job on a blocking thread panicked")]
     Panicked,
     /// The runtime is shutting down; it never started.

@@ -157,7 +157,7 @@ fn reads_that_do_not_wait_agree(disk: &dyn Disk) {
     file.write_at(&[5; 9000], 0).expect("written");
     for (offset, expected) in [(0, 1000), (8500, 500), (9000, 0), (100_000, 0)] {
         let mut buf = [0; 1000];
-        // Whether memory has the bytes is not ours to say.
+        // The bytes may or may not be in memory.
         if let Some(count) = file.try_read_at(&mut buf, offset).expect("readable") {
             assert_eq!(count, expected, "offset {offset}");
             assert!(buf[..count].iter().all(|byte| *byte == 5));

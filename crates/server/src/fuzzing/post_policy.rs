@@ -57,7 +57,7 @@ fn allows(policy: &Value, fields: &[(String, String)], file_is_whole: bool) {
             _ => fields.iter().filter(|field| field.0 == name).map(|f| f.1.clone()).collect(),
         };
         covered.push(name);
-        // What is not there counts as empty.
+        // A missing field counts as empty.
         if values.is_empty() { vec![String::new()] } else { values }
     };
     for condition in policy["conditions"].as_array().expect("conditions") {

@@ -21,8 +21,8 @@ pub fn sigv4(data: &[u8]) {
             let Some(signed) = signed(&head, &error) else { return };
             match authenticate(&signed, body, 0) {
                 Ok(request) => accepted(&signed, body, request),
-                // What is only looked at once it is known who asks: a parameter that cannot be the
-                // header that it stands for, an empty body that has not the hash that was signed.
+                // Checks after authentication: a parameter that is not a valid value of its header, an
+                // empty body without the signed hash.
                 Err(error) => {
                     let still = ["SignatureDoesNotMatch", "AccessDenied", "InvalidAccessKeyId"];
                     assert!(!still.contains(&error.code()), "signed, but {error}");

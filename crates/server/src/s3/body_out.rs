@@ -17,10 +17,10 @@ use tokio::task::JoinHandle;
 use super::error;
 use crate::state::{App, NextPiece, Piece};
 
-/// A body with what a reader gives.
+/// A body that streams the pieces of a reader.
 ///
 /// The first piece is read before the answer begins, so that a damaged object is an error with a
-/// status. What the store can give at once is read on the thread that serves the connection.
+/// status. Pieces in memory are read on the thread of the connection, others on a blocking thread.
 pub(super) async fn body(app: &Arc<App>, reader: ObjectReader) -> S3Result<StreamingBlob> {
     let (reader, first) = match app.next_piece(reader).map_err(error::from_store)? {
         NextPiece::Read(piece) => piece,

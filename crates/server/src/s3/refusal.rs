@@ -18,7 +18,7 @@ use crate::reply::{ApiError, Dialect};
 pub(super) struct Refusal(Arc<Mutex<Option<ApiError>>>);
 
 impl Refusal {
-    /// Keeps an error. What is returned is for s3s alone.
+    /// Keeps an error. Returns a substitute with its code, for s3s only.
     pub(super) fn keep(&self, error: S3Error) -> S3Error {
         let code = error.code().clone();
         *self.0.lock() = Some(of_error(error));

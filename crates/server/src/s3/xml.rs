@@ -96,8 +96,8 @@ impl XmlWriter {
     }
 }
 
-/// Escapes markup and white space that parsers would change. What XML 1.0 cannot carry at all becomes
-/// U+FFFD: clients that need such keys ask for `encoding-type=url`.
+/// Escapes markup and white space that parsers would change. Characters that XML 1.0 cannot contain become
+/// U+FFFD: clients that need such keys use `encoding-type=url`.
 fn push_escaped(text: &mut String, value: &str) {
     let mut plain = 0;
     for (position, character) in value.char_indices() {

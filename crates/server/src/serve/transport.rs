@@ -16,7 +16,7 @@ pub(super) struct Transport {
     address: SocketAddr,
 }
 
-/// Each way to carry bytes. What differs between them is decided in this file.
+/// The kinds of transport. Only this file distinguishes them.
 enum Stream {
     Plain(TcpStream),
 }

@@ -92,7 +92,7 @@ async fn deletes_are_conditional() {
         server.request("DELETE", path).header("if-match", value).send()
     };
     delete("/mine/key", etag(b"two")).await.expect_error(412, "PreconditionFailed");
-    // What is not there need not be deleted.
+    // A missing object need not be deleted.
     delete("/mine/none", etag(b"one")).await.expect_status(204);
     delete("/mine/key", etag(b"one")).await.expect_status(204);
     server.get("/mine/key").await.expect_error(404, "NoSuchKey");

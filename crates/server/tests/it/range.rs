@@ -12,7 +12,7 @@ async fn ranges_are_answered_as_http_says() {
         ("bytes=0-99", 206, "0123456789", Some("bytes 0-9/10")),
         ("bytes=0-99999999999999999999999", 206, "0123456789", Some("bytes 0-9/10")),
         ("bytes=9-9", 206, "9", Some("bytes 9-9/10")),
-        // What is malformed or names several ranges is ignored.
+        // Malformed headers, and several ranges, are ignored.
         ("bytes=3-1", 200, "0123456789", None),
         ("bytes=a-b", 200, "0123456789", None),
         ("bytes=0-1,3-4", 200, "0123456789", None),

@@ -75,8 +75,8 @@ mod tests {
         let counted = Arc::clone(&syncs);
         let hooked = HookedDisk::new(disk, move |moment| match moment {
             Moment::Linked(_) => _ = links.fetch_add(1, Ordering::SeqCst),
-            // Without a link the store is being opened. What was linked by now is covered; what comes
-            // while this waits is not.
+            // Without a link the store is being opened. The sync covers the links made so far, not those
+            // made while this waits.
             Moment::Synced(_) if links.load(Ordering::SeqCst) > 0 => {
                 if counted.fetch_add(1, Ordering::SeqCst) == 0 {
                     while links.load(Ordering::SeqCst) < links_awaited {

@@ -140,7 +140,7 @@ impl Store {
     fn reclaim_pass(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
         let mut position = Bound::Included(space::ALL_DELETIONS.to_vec());
         loop {
-            // What is left in the queue is for the next start.
+            // The rest of the queue is left to the next start.
             if self.shared().work.is_stopped() {
                 return Err(StoreError::Closed);
             }

@@ -20,7 +20,8 @@ impl Store {
     /// The files of an index, opened if necessary.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchIndex`] when it was deleted, or why its files cannot be opened.
+    /// [`StoreError::NoSuchIndex`] if it was deleted; [`StoreError::Corrupt`], [`StoreError::Io`],
+    /// [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if its files cannot be opened or created.
     pub(crate) fn open_index(&self, index: &Index) -> Result<Arc<OpenIndex>, StoreError> {
         let entry = self.inner.vectors.entry(index.id);
         let mut open = entry.open.lock();

@@ -81,7 +81,7 @@ fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
         files.extend(blobs.map(|blob| blob.expect("a blob").path()));
     }
     assert_eq!(files.len(), 3);
-    // Which is whose is not to be seen from outside: each in turn, the third stays whole.
+    // The names of blobs do not show their objects: damage one, remove one, leave the third whole.
     let mut content = fs::read(&files[0]).expect("readable");
     content[5000] ^= 1;
     fs::write(&files[0], content).expect("written");

@@ -422,7 +422,7 @@ fn words_are_found_alone_and_together_with_vectors() {
         assert_eq!(keys, ["bb", "a", "ccc"]);
         assert_eq!(answer.hits[0].fused, Some(1.0 / 62.0 + 1.0 / 61.0));
         assert_eq!(answer.hits[2].text_scores, []);
-        // What is replaced or deleted is found by its old words no more.
+        // A replaced or deleted vector is no longer found by its old words.
         film(store, &index, "bb", 1.0, &[("title", "Walking")]);
         store.delete_vectors(&index, vec!["a".to_owned()]).expect("deleted");
         assert_eq!(found(store, &index, &by_text(vec![text("title", "running")])), [""; 0]);

@@ -93,7 +93,7 @@ impl Chunk {
     /// zeros.
     ///
     /// # Errors
-    /// The reason why they cannot be read.
+    /// The error of the file.
     pub(super) fn read_refined(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         self.refined.as_ref().map_or(Ok(()), |refined| refined.read(buffer))
     }

@@ -38,7 +38,7 @@ impl Codes {
     /// Writes the codes of the first `slots` slots to `path`, as they were at the commit of `stamp`.
     ///
     /// # Errors
-    /// The reason why they cannot be written; codes that were there before may be gone.
+    /// The error of the disk; an older file of codes may be lost then.
     pub(crate) fn save(
         &self,
         disk: &dyn Disk,

@@ -53,7 +53,7 @@ impl Region {
     /// Copies all of it, with zeros where nothing was written.
     ///
     /// # Errors
-    /// The reason why it cannot be read.
+    /// The error of the file.
     pub(super) fn read(&self, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.kind {
             // Not through the map: reading a hole in a file in memory would allocate it.
@@ -69,7 +69,7 @@ impl Region {
     }
 
     /// # Errors
-    /// The reason why it cannot be written; the bytes are then any.
+    /// The error of the file; the bytes are undefined then.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) -> std::io::Result<()> {
         match &mut self.kind {
             Kind::Mapped { file, offset, .. } => file.write_at(bytes, *offset + at as u64),

@@ -293,8 +293,8 @@ impl SlotFile {
     /// be in memory.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, or why it cannot be
-    /// read.
+    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, [`VectorError::Corrupt`] or
+    /// [`VectorError::Io`].
     pub fn read_into(&self, slot: Slot, buffer: &mut [f32]) -> Result<(), VectorError> {
         let shared = &*self.shared;
         if buffer.len() != shared.shape.dimension() {

@@ -164,8 +164,8 @@ impl View {
     /// Copies the vector in `slot` into `buffer` with one read of the file.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, or why it cannot be
-    /// read.
+    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, [`VectorError::Corrupt`] or
+    /// [`VectorError::Io`].
     pub fn read_into(&self, slot: Slot, buffer: &mut [f32]) -> Result<(), VectorError> {
         if buffer.len() != self.shape.dimension() {
             let (expected, found) = (self.shape.dimension(), buffer.len());

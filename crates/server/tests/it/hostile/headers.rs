@@ -106,7 +106,7 @@ fn no_value_becomes_another_header() {
         assert_eq!(reply.header("x-evil"), None);
     }
     assert_absent(&server, "broken");
-    // What names the copied object is a path, not a header.
+    // The copy source is decoded as a path, not as a header.
     let copy = put("copy").header("x-amz-copy-source", "bucket/inject%0d%0ax-evil:%201");
     check(&server, [row("copy source", &copy.sign(OWNER), 404, "NoSuchKey")]);
     for source in ["", "/", "bucket", "bucket/", "//", "bucket/%FF", "../bucket/inject"] {

@@ -21,7 +21,7 @@
 //!   them visible to views that begin later, all at once. It need not make them durable: the log has
 //!   them. A batch that is dropped or aborted leaves nothing.
 //! - [`Engine::checkpoint`] makes everything committed durable, together with the [`Checkpoint`], as
-//!   one atomic step. What the engine writes in between must not damage the last checkpoint.
+//!   one atomic step. Writes of the engine in between must not damage the last checkpoint.
 //! - The first write that fails freezes the engine ([`Engine::frozen`]): from then on it writes nothing,
 //!   and goes on reading what was committed. Opening it again finds the last checkpoint.
 //!

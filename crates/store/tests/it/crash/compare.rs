@@ -149,7 +149,7 @@ pub(super) fn check_restart(left: &SimulatedDisk, run: &Run, empties: bool) -> C
     if !left_over.is_empty() {
         return Err(format!("after the restart temporary files are left: {left_over:?}"));
     }
-    // What a power cut without syncs takes are the newest writes; so does a sync that failed.
+    // A power cut without syncs loses the newest writes; so does a failed sync.
     let may_lose = run.machine.may_lose_the_newest()
         || (run.machine.durability == Durability::Os && run.disk.health().is_poisoned());
     let older = run.unsynced.iter().rev().filter(|_| may_lose);

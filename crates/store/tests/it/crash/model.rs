@@ -184,7 +184,7 @@ impl Model {
             }
             Step::CopyPart { slot, number, from, is_whole } => {
                 let Some(upload) = self.uploads.get(&slot) else { return Skip };
-                // Which of two refusals comes first is nobody's business.
+                // The order of two refusals is unspecified.
                 if !upload.is_open || !self.buckets.contains_key(&upload.bucket) {
                     return Skip;
                 }

@@ -92,7 +92,7 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
     let anywhere = || -> Place {
         (usize::from(random.below(8) == 0), random.below(KEYS.len() as u64) as usize)
     };
-    // Where something is, most of the time.
+    // A place with an object, most of the time.
     let somewhere = || {
         let places =
             (0..BUCKETS.len()).flat_map(|bucket| (0..KEYS.len()).map(move |key| (bucket, key)));
