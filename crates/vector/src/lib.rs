@@ -62,8 +62,9 @@
 //! bounds of possible neighbours with codes of four bits, and compares the rest exactly: distances are always
 //! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
 //! is missed. A filter is applied first, so it never costs results. Codes take 108 bytes of memory for a
-//! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file, so in the page cache. They are made when vectors are committed and then searched for ([`VectorIndex::prepare`]
-//! does it ahead), and saved by [`VectorIndex::save_codes`].
+//! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file, so in the page cache. They are
+//! made by the first search after a commit, or ahead of it by [`VectorIndex::prepare`], and saved by
+//! [`VectorIndex::save_codes`].
 //!
 //! [`Metric::Euclidean`] gives the distance itself, not its square, as clients of S3 Vectors assume: the
 //! LangChain integration that AWS maintains scales it by √4096.
