@@ -66,16 +66,21 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(config) => config,
         Err(error) => return fail(USAGE, &error),
     };
-    if let Err(reason) = telemetry::init(&config.log, config.log_format) {
-        return fail(FAILED, &reason);
-    }
+    let log = match telemetry::init(&config.log, config.log_format) {
+        Ok(log) => log,
+        Err(reason) => return fail(FAILED, &reason),
+    };
     raise_file_limit();
     disable_huge_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
     };
-    match runtime.block_on(serve_until_told(config)) {
+    let result = runtime.block_on(serve_until_told(config));
+    drop(runtime);
+    // The reason for a failure comes after the lines that led to it.
+    drop(log);
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(ServerError::Config(error)) => fail(USAGE, &error),
         Err(error) => fail(FAILED, &error),

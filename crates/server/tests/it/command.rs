@@ -69,10 +69,10 @@ impl Running {
     pub(crate) fn signal(mut self, name: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
         assert!(sent.expect("kill runs").success());
-        let status = self.child.wait().expect("it ends");
         let mut log = String::new();
         let mut stderr = self.child.stderr.take().expect("a pipe");
         stderr.read_to_string(&mut log).expect("text");
+        let status = self.child.wait().expect("it ends");
         (status.code(), log)
     }
 }
@@ -206,6 +206,42 @@ fn flags_mix_with_variables_and_a_set_secret_is_never_shown() {
     let (code, log) = server.signal("TERM");
     assert_eq!(code, Some(0));
     assert!(!log.contains("correct horse"), "{log}");
+}
+
+/// Sends requests for a missing object whose name is of 1,000 bytes, and waits for the answer to each.
+fn ask_for_long_names(address: &str, requests: usize) {
+    let mut stream = TcpStream::connect(address).expect("it accepts");
+    let request = format!("HEAD /bucket/{} HTTP/1.1\r\nhost: x\r\n\r\n", "k".repeat(1_000));
+    let mut answers = BufReader::new(stream.try_clone().expect("a second handle"));
+    for _ in 0..requests {
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            answers.read_line(&mut line).expect("it answers");
+            assert!(!line.is_empty(), "the connection is kept");
+        }
+    }
+}
+
+#[test]
+fn whoever_reads_the_log_holds_up_no_request_and_learns_how_many_lines_were_dropped() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args(["--memory", "--address", "127.0.0.1:0"]));
+    let address = server.endpoint().strip_prefix("http://").expect("a URL").to_owned();
+    // More than the pipe and the buffer of the log hold together. Nobody reads the pipe meanwhile.
+    let requests = 3_000;
+    ask_for_long_names(&address, requests);
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0));
+    let logged = log.lines().filter(|line| line.contains("liteio::access")).count();
+    let dropped = log.lines().filter_map(|line| line.split_once("dropped=")).map(|(_, count)| {
+        let digits = count.split(' ').next().expect("a first word");
+        digits.parse::<usize>().expect("a number")
+    });
+    let dropped: usize = dropped.sum();
+    assert!(dropped > 0, "{logged} lines");
+    assert_eq!(logged + dropped, requests);
 }
 
 #[test]

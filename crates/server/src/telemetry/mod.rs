@@ -1,12 +1,18 @@
 //! The log: set up once, by the binary. The library only emits events, so that several servers in
 //! one process, and whoever embeds them, keep their own.
 
+mod background;
+mod fields;
+
 use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::filter::{EnvFilter, FilterFn};
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+pub(crate) use self::background::LogGuard;
+use self::fields::PlainFields;
 
 /// Crates that would repeat what our own lines say: s3s logs every 4xx as an error, and at debug
 /// more than may ever be shown of a signature. No filter brings them back.
@@ -49,16 +55,18 @@ fn parse(filter: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(filter).map_err(|error| error.to_string())
 }
 
-/// Sends the events of this process to standard error.
+/// Sends the events of this process to standard error, until the result is dropped.
 ///
 /// # Errors
-/// An invalid filter, or a subscriber that is installed already.
-pub(crate) fn init(filter: &str, format: LogFormat) -> Result<(), String> {
+/// An invalid filter, a subscriber that is installed already, or no thread to write.
+pub(crate) fn init(filter: &str, format: LogFormat) -> Result<LogGuard, String> {
+    let (writer, guard) = background::start(io::stderr())
+        .map_err(|error| format!("cannot start the thread of the log: {error}"))?;
     let quiet = FilterFn::new(|metadata| !is_noise(metadata.target()));
-    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_timer(Utc);
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_timer(Utc);
     let layer = layer.with_ansi(io::stderr().is_terminal());
     let layer = match format {
-        LogFormat::Text => layer.boxed(),
+        LogFormat::Text => layer.fmt_fields(PlainFields).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).with_current_span(false).boxed(),
     };
     tracing_subscriber::registry()
@@ -66,7 +74,8 @@ pub(crate) fn init(filter: &str, format: LogFormat) -> Result<(), String> {
         .with(quiet)
         .with(layer)
         .try_init()
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    Ok(guard)
 }
 
 fn is_noise(target: &str) -> bool {
