@@ -115,17 +115,19 @@ fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
 impl Services {
     /// Authenticates a request and gives it to the service that it is signed for.
     async fn signed(&self, request: Request<RequestBody>, origin: &Origin) -> Reply {
-        let claimed = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-        let claimed = claimed.and_then(Service::claimed);
+        let authorization = request.headers().get(AUTHORIZATION).cloned();
         let authenticated =
             self.authenticator.authenticate(request, origin.target.host_bucket()).await;
         let authenticated = authenticated.and_then(admit);
         let request = match authenticated {
             Ok(request) => request,
-            Err(error) if claimed == Some(Service::S3Vectors) => {
-                return Err(vectors::refusal(&error));
+            Err(error) => {
+                let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
+                return Err(match claimed.and_then(Service::claimed) {
+                    Some(Service::S3Vectors) => vectors::refusal(&error),
+                    _ => error,
+                });
             }
-            Err(error) => return Err(error),
         };
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use http::{Extensions, HeaderMap};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, Uri};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
@@ -31,14 +32,26 @@ impl S3Access for Access {
     }
 }
 
+/// Permission for a request with this head, which addresses the bucket `name`.
+pub(super) fn of_bucket(app: &App, head: &Parts, action: Action, name: &str) -> S3Result<Granted> {
+    let principal = Principal::new(head.extensions.get::<Identity>());
+    let context = circumstances(&head.headers, &head.uri);
+    let granted = app.look(|store| access::bucket(store, &principal, action, name, context));
+    granted.map_err(refused)
+}
+
+fn circumstances<'a>(headers: &'a HeaderMap, uri: &Uri) -> Context<'a> {
+    Context {
+        expected_owner: header(headers, "x-amz-expected-bucket-owner"),
+        overrides_response: uri.query().is_some_and(overrides_response),
+    }
+}
+
 impl Access {
     fn decide(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
         let principal = Principal::new(context.extensions_mut().get::<Identity>());
         let action = S3Api::action(context.s3_op().name()).ok_or_else(error::access_denied)?;
-        let circumstances = Context {
-            expected_owner: header(context.headers(), "x-amz-expected-bucket-owner"),
-            overrides_response: context.uri().query().is_some_and(overrides_response),
-        };
+        let circumstances = circumstances(context.headers(), context.uri());
         match context.s3_path().get_bucket_name().filter(|_| !action.is_of_account()) {
             Some(name) => {
                 let granted = self

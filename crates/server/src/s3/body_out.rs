@@ -6,36 +6,29 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures_util::Stream;
+use http_body::{Body, Frame, SizeHint};
 use liteio_store::{ObjectReader, StoreError};
-use parking_lot::Mutex;
-use s3s::dto::StreamingBlob;
-use s3s::stream::{ByteStream, RemainingLength};
-use s3s::{Body, S3Result, StdError};
+use s3s::S3Result;
 use tokio::task::JoinHandle;
 
 use super::error;
+use crate::reply::{BoxError, ReplyBody};
 use crate::state::{App, NextPiece, Piece};
 
 /// A body that streams the pieces of a reader.
 ///
 /// The first piece is read before the answer begins, so that a damaged object is an error with a
 /// status. Pieces in memory are read on the thread of the connection, others on a blocking thread.
-pub(super) async fn body(app: &Arc<App>, reader: ObjectReader) -> S3Result<StreamingBlob> {
+pub(super) async fn body(app: &Arc<App>, reader: ObjectReader) -> S3Result<ReplyBody> {
     let (reader, first) = match app.next_piece(reader).map_err(error::from_store)? {
         NextPiece::Read(piece) => piece,
         NextPiece::Reading(piece) => piece.await.map_err(error::from_store)?,
     };
     if reader.remaining() == 0 {
-        return Ok(StreamingBlob::from(Body::from(first.unwrap_or_default())));
+        return Ok(ReplyBody::from(first.unwrap_or_default()));
     }
     let bytes = first.as_ref().map_or(0, Bytes::len) as u64 + reader.remaining();
-    Ok(StreamingBlob::new(Pieces {
-        app: Arc::clone(app),
-        first,
-        bytes,
-        state: Mutex::new(State::Idle(reader)),
-    }))
+    Ok(ReplyBody::stream(Pieces { app: Arc::clone(app), first, bytes, state: State::Idle(reader) }))
 }
 
 /// The pieces of an object.
@@ -44,8 +37,7 @@ struct Pieces {
     first: Option<Bytes>,
     /// The rest of the body.
     bytes: u64,
-    /// Never locked: the mutex only makes it `Sync`, as s3s wants it.
-    state: Mutex<State>,
+    state: State,
 }
 
 enum State {
@@ -55,11 +47,11 @@ enum State {
 }
 
 impl Pieces {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, StdError>>> {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        let state = self.state.get_mut();
+        let state = &mut self.state;
         loop {
             match std::mem::replace(state, State::Ended) {
                 State::Ended => return Poll::Ready(None),
@@ -97,21 +89,26 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
-    type Item = Result<Bytes, StdError>;
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = BoxError;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let piece = ready!(self.poll_piece(context));
         if let Some(Ok(piece)) = &piece {
             self.bytes = self.bytes.saturating_sub(piece.len() as u64);
         }
-        Poll::Ready(piece)
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
-}
 
-impl ByteStream for Pieces {
-    fn remaining_length(&self) -> RemainingLength {
-        usize::try_from(self.bytes)
-            .map_or_else(|_| RemainingLength::unknown(), RemainingLength::new_exact)
+    fn is_end_stream(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes)
     }
 }

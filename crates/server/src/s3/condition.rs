@@ -2,15 +2,10 @@
 
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Extensions, HeaderMap};
-use liteio_store::{ByteRange, ReadConditions, WriteConditions};
+use liteio_store::{ReadConditions, WriteConditions};
 use s3s::{S3Result, s3_error};
 
 use super::lenient::LenientHeaders;
-
-/// The range of an object that is read.
-pub(super) fn range(extensions: &Extensions) -> Option<ByteRange> {
-    extensions.get::<LenientHeaders>()?.range
-}
 
 /// The conditions on an object that is read.
 pub(super) fn of_object(extensions: &Extensions) -> ReadConditions {

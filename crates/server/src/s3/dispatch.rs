@@ -16,16 +16,17 @@ use super::{
 use crate::access::Action;
 
 /// Turns the table into `impl S3`: an operation with a handler calls it with what [`granted`] has for it,
-/// one that arrives as another has nothing to do here, one without either answers 501.
+/// one that arrives as another has nothing to do here, one with a way of its own gets here only with the
+/// subresource of another, one without any of these answers 501.
 macro_rules! operations {
     ($($name:ident [s3:$action:ident]: $method:ident($input:ty) -> $output:ty
-        $(= $module:ident::$handler:ident)? $(as $arrives_as:ident)?;)*) => {
+        $(= $module:ident::$handler:ident)? $(as $arrives_as:ident)? $(=> $route:ident)?;)*) => {
         #[async_trait::async_trait]
         impl S3 for S3Api {
             $(async fn $method(&self, request: Req<$input>) -> Resp<$output> {
                 let refusal = request.extensions.get::<Refusal>().cloned().unwrap_or_default();
                 let answer: Resp<$output> =
-                    operations!(@body self, request, $name $(, $module::$handler)? $(, as $arrives_as)?);
+                    operations!(@body self, request, $name $(, $module::$handler)? $(, as $arrives_as)? $(, => $route)?);
                 answer.map_err(|error| refusal.keep(error))
             })*
         }
@@ -52,6 +53,9 @@ macro_rules! operations {
         Err(not_implemented(concat!(
             stringify!($name), " arrives as ", stringify!($arrives_as), "; this is no form upload."
         )))
+    }};
+    (@body $self:ident, $request:ident, $name:ident, => $route:ident) => {{
+        Err($route::not_a_read(&$request.method, &$request.uri))
     }};
     (@body $self:ident, $request:ident, $name:ident) => {{
         drop($request);
@@ -174,7 +178,7 @@ operations! {
     GetBucketWebsite [s3:GetBucketWebsite]:
         get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput;
     GetObject [s3:GetObject]:
-        get_object(GetObjectInput) -> GetObjectOutput = object_get::get_object;
+        get_object(GetObjectInput) -> GetObjectOutput => object_get;
     GetObjectAcl [s3:GetObjectAcl]: get_object_acl(GetObjectAclInput) -> GetObjectAclOutput;
     GetObjectAttributes [s3:GetObjectAttributes]:
         get_object_attributes(GetObjectAttributesInput)
@@ -195,7 +199,7 @@ operations! {
     HeadBucket [s3:ListBucket]:
         head_bucket(HeadBucketInput) -> HeadBucketOutput = bucket::head_bucket;
     HeadObject [s3:GetObject]:
-        head_object(HeadObjectInput) -> HeadObjectOutput = object_get::head_object;
+        head_object(HeadObjectInput) -> HeadObjectOutput => object_get;
     ListBucketAnalyticsConfigurations [s3:GetAnalyticsConfiguration]:
         list_bucket_analytics_configurations(ListBucketAnalyticsConfigurationsInput)
             -> ListBucketAnalyticsConfigurationsOutput;

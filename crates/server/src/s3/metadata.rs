@@ -1,5 +1,7 @@
 //! Metadata kept beside an object's bytes: from request headers, and back into response headers.
 
+use std::borrow::Cow;
+
 use http::Extensions;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
@@ -7,9 +9,9 @@ use http::header::{
 };
 use liteio_store::{ContentHeaders, ObjectMetadata, ObjectVersion};
 use s3s::dto::Metadata;
-use s3s::{S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
-use super::convert::{etag_header, header, http_date, insert_text};
+use super::convert::{etag_header, header, header_value, http_date, insert_text};
 use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
 use super::tagging;
@@ -157,8 +159,58 @@ pub(super) fn insert_version(headers: &mut HeaderMap, object: &ObjectVersion) ->
     insert_text(headers, VERSION_ID, Some(&object.version_id.to_string()))
 }
 
-/// User metadata for the typed layer, which encodes what headers cannot carry.
-pub(super) fn user_metadata_of(object: &ObjectVersion) -> Option<Metadata> {
-    let user = &object.metadata.user;
-    (!user.is_empty()).then(|| user.iter().cloned().collect())
+/// Sets the headers of the user metadata.
+pub(super) fn insert_user(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
+    for (name, value) in &object.metadata.user {
+        let name = HeaderName::try_from(format!("x-amz-meta-{name}"));
+        headers.insert(name.map_err(S3Error::internal_error)?, header_value(&encoded(value))?);
+    }
+    Ok(())
+}
+
+/// The longest piece of a text that fits into one encoded word of 75 characters.
+const ENCODED_WORD_BYTES_MAX: usize = 45;
+
+/// A value of user metadata as S3 sends it: text that is not printable ASCII in encoded words (RFC 2047,
+/// `=?UTF-8?B?…?=`).
+fn encoded(value: &str) -> Cow<'_, str> {
+    if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(value);
+    }
+    let mut words = String::new();
+    let mut rest = value;
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.floor_char_boundary(ENCODED_WORD_BYTES_MAX));
+        rest = after;
+        words.push_str(if words.is_empty() { "=?UTF-8?B?" } else { " =?UTF-8?B?" });
+        words.push_str(&base64_simd::STANDARD.encode_to_string(word));
+        words.push_str("?=");
+    }
+    Cow::Owned(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_metadata_is_encoded_in_words_of_whole_characters() {
+        for (value, expected) in [
+            ("", ""),
+            ("plain ~ text", "plain ~ text"),
+            ("é", "=?UTF-8?B?w6k=?="),
+            ("a\tb", "=?UTF-8?B?YQli?="),
+        ] {
+            assert_eq!(encoded(value), expected, "{value}");
+        }
+        let long = "ü".repeat(60);
+        let words: Vec<String> = encoded(&long).split(' ').map(str::to_owned).collect();
+        assert!(words.len() == 3 && words.iter().all(|word| word.len() <= 75), "{words:?}");
+        let decode = |word: &String| {
+            let text = word.strip_prefix("=?UTF-8?B?").and_then(|word| word.strip_suffix("?="));
+            let bytes = base64_simd::STANDARD.decode_to_vec(text.expect("a word")).expect("base64");
+            String::from_utf8(bytes).expect("whole characters")
+        };
+        assert_eq!(words.iter().map(decode).collect::<String>(), long);
+    }
 }

@@ -30,6 +30,7 @@ mod page_token;
 mod part;
 mod refusal;
 mod service;
+mod subresource;
 mod tagging;
 mod unsupported;
 mod xml;

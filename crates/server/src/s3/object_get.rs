@@ -1,98 +1,182 @@
-//! GetObject and HeadObject.
+//! GetObject and HeadObject, by a way of their own past the typed layer: they are most requests of most
+//! clients, and of the typed layer they use next to nothing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
     CONTENT_RANGE, CONTENT_TYPE, EXPIRES,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use liteio_store::{
-    ByteRange, FoundObject, GetOptions, ObjectKey, ObjectVersion, OpenedObject, PartNumber,
-    ReadError, Selection, StoreError,
+    ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion, OpenedObject,
+    PartNumber, ReadError, Selection, StoreError,
 };
-use s3s::dto::{
-    ChecksumMode, GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, Timestamp,
-    TimestampFormat,
-};
-use s3s::{S3Error, S3Response, S3Result, s3_error};
+use percent_encoding::percent_decode_str;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::convert::{header_value, insert_text, object_key, part_number, version_id};
-use super::service::Answer;
-use super::{Req, Resp, body_out, checksum, condition, error, metadata, unsupported};
-use crate::access::Granted;
+use super::convert::{header, header_value, object_key, part_number, version_id};
+use super::lenient::LenientHeaders;
+use super::subresource::is_subresource;
+use super::{access, body_out, checksum, condition, error, metadata, unsupported};
+use crate::access::Action;
+use crate::reply::ReplyBody;
 use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
-/// The parameters that GET and HEAD share.
+/// A request for an object that is known to be one of these two operations.
+pub(super) struct ReadRequest<'a> {
+    head: &'a mut Parts,
+    bucket: String,
+    key: String,
+}
+
+impl<'a> ReadRequest<'a> {
+    /// The request with this head; `None` when it is for something else than an object.
+    ///
+    /// # Errors
+    /// `InvalidURI` when the path is not text.
+    pub(super) fn of(head: &'a mut Parts) -> S3Result<Option<ReadRequest<'a>>> {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            return Ok(None);
+        }
+        let names_other = |query| parameters(query).any(|(name, _)| is_subresource(&name));
+        if head.uri.query().is_some_and(names_other) {
+            return Ok(None);
+        }
+        let path = percent_decode_str(head.uri.path()).decode_utf8();
+        let path = path.map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+        let object = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+        let object = object.filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty());
+        let Some((bucket, key)) = object else { return Ok(None) };
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        Ok(Some(ReadRequest { head, bucket, key }))
+    }
+
+    /// Answers the request.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub(super) async fn answer(self, app: &Arc<App>) -> S3Result<Response<ReplyBody>> {
+        // Nothing of the request is kept while the first piece is read.
+        let (mut response, reader) = self.open(app)?;
+        if let Some(reader) = reader {
+            *response.body_mut() = body_out::body(app, reader).await?;
+        }
+        Ok(response)
+    }
+
+    /// The response without its body, and where that is to be read from.
+    fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
+        let granted = access::of_bucket(app, self.head, Action::GetObject, &self.bucket)?;
+        let read = Read::parse(self.head, self.key)?;
+        let (found, reader) = app
+            .look(|store| match self.head.method {
+                Method::HEAD => {
+                    let found = store.head_object(granted.bucket(), &read.key, &read.options);
+                    found.map(|found| (found, None))
+                }
+                _ => {
+                    let opened = store.get_object(granted.bucket(), &read.key, &read.options);
+                    opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
+                }
+            })
+            .map_err(from_read)?;
+        let mut response = Response::new(ReplyBody::empty());
+        if read.is_partial(&found) {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        }
+        *response.headers_mut() = read.headers(&found)?;
+        Ok((response, reader))
+    }
+}
+
+/// The error of a read whose query names a subresource that objects do not have.
+pub(super) fn not_a_read(method: &Method, uri: &Uri) -> S3Error {
+    let mut names = uri.query().into_iter().flat_map(parameters).map(|(name, _)| name);
+    let name = names.find(|name| is_subresource(name)).unwrap_or_default();
+    S3Error::with_message(
+        S3ErrorCode::InvalidRequest,
+        format!("Key is not expected for the {method} method ?{name} subresource"),
+    )
+}
+
+/// The parameters of a query, decoded.
+fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.as_bytes())
+}
+
+/// What to read, and headers of the answer that the request chooses.
 struct Read {
     key: ObjectKey,
     options: GetOptions,
     wants_checksum: bool,
-    overrides: [(HeaderName, Option<String>); 5],
-    expires_override: Option<Timestamp>,
+    overrides: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The two inputs are different types with the same fields.
-macro_rules! read_of {
-    ($request:expr) => {{
-        let Req { input, headers, extensions, .. } = $request;
-        unsupported::check_customer_key(&headers)?;
-        let part = input.part_number.map(part_number).transpose()?;
-        Read {
-            key: object_key(input.key)?,
-            options: GetOptions {
-                version: version_id(input.version_id)?,
-                conditions: condition::of_object(&extensions),
-                select: selection(part, condition::range(&extensions))?,
-            },
-            wants_checksum: wants_checksum(input.checksum_mode.as_ref()),
-            overrides: [
-                (CACHE_CONTROL, input.response_cache_control),
-                (CONTENT_DISPOSITION, input.response_content_disposition),
-                (CONTENT_ENCODING, input.response_content_encoding),
-                (CONTENT_LANGUAGE, input.response_content_language),
-                (CONTENT_TYPE, input.response_content_type),
-            ],
-            expires_override: input.response_expires,
+impl Read {
+    fn parse(head: &mut Parts, key: String) -> S3Result<Read> {
+        unsupported::check_customer_key(&head.headers)?;
+        let mut found = Parameters::default();
+        for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
+            found.take(&name, value)?;
         }
-    }};
+        let LenientHeaders { range, object: conditions, .. } =
+            condition::take(&mut head.headers, false)?;
+        Ok(Read {
+            key: object_key(key)?,
+            options: GetOptions {
+                version: version_id(found.version)?,
+                conditions,
+                select: selection(found.part, range)?,
+            },
+            wants_checksum: header(&head.headers, "x-amz-checksum-mode")
+                .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
+            overrides: found.overrides,
+        })
+    }
 }
 
-pub(super) async fn get_object(
-    app: &Arc<App>,
-    granted: Granted,
-    request: Req<GetObjectInput>,
-) -> Resp<GetObjectOutput> {
-    let read = read_of!(request);
-    let opened = app.look(|store| store.get_object(granted.bucket(), &read.key, &read.options));
-    let OpenedObject { found, reader } = opened.map_err(from_read)?;
-    let mut response = S3Response::new(GetObjectOutput::default());
-    response.headers = read.headers(&found)?;
-    response.output.metadata = metadata::user_metadata_of(&found.object);
-    if read.is_partial(&found) {
-        response.extensions.insert(partial_content());
-    }
-    response.output.body = Some(body_out::body(app, reader).await?);
-    Ok(response)
+/// The parameters that both operations know; they ignore those of no operation.
+#[derive(Default)]
+struct Parameters {
+    part: Option<PartNumber>,
+    version: Option<String>,
+    overrides: Vec<(HeaderName, HeaderValue)>,
 }
 
-pub(super) async fn head_object(
-    app: &Arc<App>,
-    granted: Granted,
-    request: Req<HeadObjectInput>,
-) -> Resp<HeadObjectOutput> {
-    let read = read_of!(request);
-    let found = app.look(|store| store.head_object(granted.bucket(), &read.key, &read.options));
-    let found = found.map_err(from_read)?;
-    let mut response = S3Response::new(HeadObjectOutput::default());
-    response.headers = read.headers(&found)?;
-    response.output.metadata = metadata::user_metadata_of(&found.object);
-    if read.is_partial(&found) {
-        response.extensions.insert(partial_content());
+impl Parameters {
+    fn take(&mut self, name: &str, value: Cow<'_, str>) -> S3Result<()> {
+        let repeated =
+            || Err(s3_error!(InvalidArgument, "A query parameter is given more than once"));
+        if name == "partNumber" {
+            let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
+            return self.part.replace(number).map_or(Ok(()), |_| repeated());
+        }
+        if name == "versionId" {
+            return self.version.replace(value.into_owned()).map_or(Ok(()), |_| repeated());
+        }
+        let name = match name.strip_prefix("response-") {
+            Some("cache-control") => CACHE_CONTROL,
+            Some("content-disposition") => CONTENT_DISPOSITION,
+            Some("content-encoding") => CONTENT_ENCODING,
+            Some("content-language") => CONTENT_LANGUAGE,
+            Some("content-type") => CONTENT_TYPE,
+            Some("expires") => EXPIRES,
+            _ => return Ok(()),
+        };
+        if self.overrides.iter().any(|(other, _)| *other == name) {
+            return repeated();
+        }
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+            s3_error!(InvalidArgument, "Header value cannot be represented using ISO-8859-1.")
+        })?;
+        self.overrides.push((name, value));
+        Ok(())
     }
-    Ok(response)
 }
 
 /// The selected bytes. A range and a part exclude each other.
@@ -108,14 +192,6 @@ fn selection(part: Option<PartNumber>, range: Option<ByteRange>) -> S3Result<Sel
     }
 }
 
-fn wants_checksum(mode: Option<&ChecksumMode>) -> bool {
-    mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case(ChecksumMode::ENABLED))
-}
-
-fn partial_content() -> Answer {
-    Answer { status: Some(StatusCode::PARTIAL_CONTENT), xml: None }
-}
-
 impl Read {
     /// Ranges and parts are 206, also when they are all of the object. The one part of an empty object
     /// has no range that could be named.
@@ -126,14 +202,9 @@ impl Read {
     fn headers(&self, found: &FoundObject) -> S3Result<HeaderMap> {
         let FoundObject { object, part, range, .. } = found;
         let mut headers = metadata::object_headers(object)?;
+        metadata::insert_user(&mut headers, object)?;
         for (name, value) in &self.overrides {
-            insert_text(&mut headers, name.clone(), value.as_deref())?;
-        }
-        if let Some(expires) = &self.expires_override {
-            let mut text = Vec::new();
-            let formatted = expires.format(TimestampFormat::HttpDate, &mut text);
-            formatted.map_err(S3Error::internal_error)?;
-            insert_text(&mut headers, EXPIRES, std::str::from_utf8(&text).ok())?;
+            headers.insert(name, value.clone());
         }
         headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
         if self.is_partial(found) {

@@ -16,6 +16,7 @@ use super::access::{Access, AlreadyAuthenticated, AnyName};
 use super::document::Document;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
+use super::object_get::ReadRequest;
 use super::refusal::{self, Refusal};
 use super::{condition, error};
 use crate::auth::AuthBody;
@@ -41,6 +42,7 @@ const BUCKET_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').re
 
 /// The S3 service of a server, behind authentication.
 pub(crate) struct S3Service {
+    app: Arc<App>,
     inner: s3s::service::S3Service,
 }
 
@@ -53,13 +55,24 @@ impl S3Service {
         config.xml_max_body_size = XML_BODY_BYTES_MAX;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
         builder.set_auth(AlreadyAuthenticated);
-        builder.set_access(Access { app });
+        builder.set_access(Access { app: Arc::clone(&app) });
         builder.set_validation(AnyName);
-        S3Service { inner: builder.build() }
+        S3Service { app, inner: builder.build() }
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub(crate) async fn call(&self, request: Request<AuthBody>) -> Reply {
+    pub(crate) async fn call(&self, mut request: Request<AuthBody>) -> Reply {
+        name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
+        let (mut head, body) = request.into_parts();
+        if let Some(read) = ReadRequest::of(&mut head).map_err(refusal::of_error)? {
+            return read.answer(&self.app).await.map_err(refusal::of_error);
+        }
+        // Boxed, so that reads do not carry its state about.
+        Box::pin(self.call_typed(Request::from_parts(head, body))).await
+    }
+
+    /// Answers a request through s3s.
+    async fn call_typed(&self, request: Request<AuthBody>) -> Reply {
         let mut request = prepare(request.map(Body::http_body)).await.map_err(refusal::of_error)?;
         let refusal = Refusal::default();
         request.extensions_mut().insert(refusal.clone());
@@ -80,7 +93,6 @@ impl S3Service {
 
 /// Takes off what s3s would refuse, and verifies what it would take unseen.
 async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
-    name_bucket_in_path(&mut request)?;
     let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
     let lenient = condition::take(request.headers_mut(), is_write)?;
     if lenient != LenientHeaders::default() {
@@ -97,7 +109,7 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
 
 /// Turns a virtual-host address into a path address, by putting the bucket in front of the key. s3s then
 /// needs no configuration of hosts.
-fn name_bucket_in_path(request: &mut Request<Body>) -> S3Result<()> {
+fn name_bucket_in_path<B>(request: &mut Request<B>) -> S3Result<()> {
     let Some(origin) = request.extensions().get::<Arc<Origin>>() else { return Ok(()) };
     let Some(bucket) = origin.target.host_bucket() else { return Ok(()) };
     let bucket = utf8_percent_encode(bucket, BUCKET_IN_PATH);

@@ -23,7 +23,7 @@ fn operations() -> BTreeMap<&'static str, bool> {
             (name.trim(), rest)
         })
         .collect();
-    let is_answered = |rest: &str| rest.contains(" = ");
+    let is_answered = |rest: &str| rest.contains(" = ") || rest.contains(" => ");
     let works = |rest: &str| match rest.split_once(" as ") {
         Some((_, other)) => is_answered(entries[other.trim()]),
         None => is_answered(rest),

@@ -461,3 +461,55 @@ async fn every_answer_has_ids_and_every_error_its_elements() {
         assert!(ids.insert(id), "{context}: an id of its own");
     }
 }
+
+#[tokio::test]
+async fn a_read_with_the_subresource_of_another_operation_is_refused() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "bytes").await.expect_status(200);
+    for subresource in ["uploads", "versions", "lifecycle", "versions&x=1"] {
+        let refused = server.get(&format!("/mine/key?{subresource}")).await;
+        let refused = refused.expect_error(400, "InvalidRequest");
+        let name = subresource.split('&').next().expect("a name");
+        assert!(refused.element("Message").contains(&format!("?{name} ")), "{}", refused.text());
+    }
+    server.head("/mine/key?uploads").await.expect_status(400);
+    for ignored in ["v=2", "x-id=GetObject", "", "&&", "max-keys=3"] {
+        let got = server.get(&format!("/mine/key?{ignored}")).await.expect_status(200);
+        assert_eq!(got.text(), "bytes", "{ignored}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_of_a_read_are_taken_once_and_verbatim() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "bytes").await.expect_status(200);
+    let got =
+        server.get("/mine/key?response-expires=never%20%3D&response-content-type=a%2Fb").await;
+    assert_eq!(got.header("expires"), Some("never ="));
+    assert_eq!(got.header("content-type"), Some("a/b"));
+    for query in [
+        "partNumber=1&partNumber=1",
+        "partNumber=x",
+        "partNumber=0",
+        "versionId=",
+        "versionId=null&versionId=null",
+        "response-expires=a&response-expires=b",
+        "response-content-type=a%0Db",
+    ] {
+        let refused = server.get(&format!("/mine/key?{query}")).await;
+        refused.expect_error(400, "InvalidArgument");
+    }
+}
+
+#[tokio::test]
+async fn user_metadata_beyond_ascii_comes_back_in_encoded_words() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let put = server.request("PUT", "/mine/key").header("x-amz-meta-name", "=?UTF-8?B?w6kgw7w=?=");
+    put.send().await.expect_status(200);
+    for got in [server.get("/mine/key").await, server.head("/mine/key").await] {
+        assert_eq!(got.header("x-amz-meta-name"), Some("=?UTF-8?B?w6kgw7w=?="));
+    }
+}
