@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::Payload;
 use super::pieces::Pieces;
-use super::sign::{EMPTY_SHA256, PayloadMode, Service, Signer, ToSign};
+use super::sign::{EMPTY_SHA256, Endpoint, PayloadMode, Service, Signer, ToSign};
 use crate::run::Failure;
 
 /// A request that takes longer has failed.
@@ -21,16 +21,6 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 
 /// Bytes of an answer that are kept to explain a failure.
 const ERROR_BYTES_MAX: usize = 64 << 10;
-
-/// An address and the identity that requests to it are signed with.
-#[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
-    pub(crate) host: String,
-    pub(crate) access_key: String,
-    pub(crate) secret_key: String,
-    /// The region that is signed.
-    pub(crate) region: String,
-}
 
 /// A request before it is signed.
 #[derive(Clone, Debug)]
@@ -90,8 +80,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// A client that is not connected yet.
     pub(crate) fn new(endpoint: Arc<Endpoint>, mode: PayloadMode, service: Service) -> Connection {
-        let Endpoint { host, access_key, secret_key, region } = &*endpoint;
-        let signer = Signer::new(access_key, secret_key, region, host, service);
+        let signer = Signer::new(Arc::clone(&endpoint), service);
         Connection { endpoint, signer, mode, sender: None }
     }
 

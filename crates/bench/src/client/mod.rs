@@ -10,7 +10,8 @@ pub(crate) mod sign;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use connection::{Connection, Endpoint, Expect, Request};
+pub(crate) use connection::{Connection, Expect, Request};
 pub(crate) use drive::{Driven, Limit, drive};
 pub(crate) use payload::{Payload, Payloads, Stock};
+pub(crate) use sign::Endpoint;
 pub use sign::PayloadMode;

@@ -6,6 +6,7 @@
 //! as the server's. A test holds every signature against it.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -42,13 +43,21 @@ pub(crate) const EMPTY_SHA256: &str =
 
 const STREAMING: &str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 
+/// An address and the identity that requests to it are signed with.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    /// With its port.
+    pub(crate) host: String,
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
+    /// The region that is signed.
+    pub(crate) region: String,
+}
+
 /// Signs requests to one endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Signer {
-    access_key: String,
-    secret_key: String,
-    region: String,
-    host: String,
+    endpoint: Arc<Endpoint>,
     service: Service,
     second: u64,
     time: String,
@@ -87,24 +96,8 @@ impl Service {
 }
 
 impl Signer {
-    /// A signer for a service at `host` (with its port).
-    pub(crate) fn new(
-        access_key: &str,
-        secret_key: &str,
-        region: &str,
-        host: &str,
-        service: Service,
-    ) -> Signer {
-        Signer {
-            access_key: access_key.to_owned(),
-            secret_key: secret_key.to_owned(),
-            region: region.to_owned(),
-            host: host.to_owned(),
-            service,
-            second: u64::MAX,
-            time: String::new(),
-            key: Vec::new(),
-        }
+    pub(crate) fn new(endpoint: Arc<Endpoint>, service: Service) -> Signer {
+        Signer { endpoint, service, second: u64::MAX, time: String::new(), key: Vec::new() }
     }
 
     /// Signs a request without a body, or with one that is vouched for by `content_sha256`.
@@ -123,7 +116,8 @@ impl Signer {
         let mut canonical = String::with_capacity(512);
         let ToSign { method, path, query, headers } = request;
         let _ = write!(canonical, "{method}\n{path}\n{query}\n");
-        let mut all = vec![("host", self.host.as_str()), ("x-amz-date", self.time.as_str())];
+        let mut all =
+            vec![("host", self.endpoint.host.as_str()), ("x-amz-date", self.time.as_str())];
         if self.service == Service::S3 {
             all.push(("x-amz-content-sha256", content_sha256));
         }
@@ -140,7 +134,7 @@ impl Signer {
         let signature = self.seal(&format!("AWS4-HMAC-SHA256\n{}\n{scope}\n{hash}", self.time));
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
-            self.access_key
+            self.endpoint.access_key
         );
         let is_sent = self.service == Service::S3;
         let content_sha256 = is_sent.then(|| content_sha256.to_owned());
@@ -174,7 +168,7 @@ impl Signer {
     }
 
     fn scope(&self) -> String {
-        format!("{}/{}/{}/aws4_request", &self.time[..8], self.region, self.service.name())
+        format!("{}/{}/{}/aws4_request", &self.time[..8], self.endpoint.region, self.service.name())
     }
 
     fn seal(&self, text: &str) -> String {
@@ -190,8 +184,8 @@ impl Signer {
         let stamp = jiff::Timestamp::from_second(since.as_secs().cast_signed()).unwrap_or_default();
         let text = stamp.strftime("%Y%m%dT%H%M%SZ").to_string();
         if self.key.is_empty() || self.time[..8] != text[..8] {
-            self.key = hmac(format!("AWS4{}", self.secret_key).as_bytes(), &text[..8]);
-            for step in [self.region.as_str(), self.service.name(), "aws4_request"] {
+            self.key = hmac(format!("AWS4{}", self.endpoint.secret_key).as_bytes(), &text[..8]);
+            for step in [self.endpoint.region.as_str(), self.service.name(), "aws4_request"] {
                 self.key = hmac(&self.key, step);
             }
         }

@@ -1,5 +1,6 @@
 //! Signatures are those of the SDK.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{
@@ -9,7 +10,7 @@ use aws_sigv4::http_request::{
 use aws_sigv4::sign::v4;
 
 use super::connection::without_error;
-use super::sign::{EMPTY_SHA256, Service, Signer, ToSign};
+use super::sign::{EMPTY_SHA256, Endpoint, Service, Signer, ToSign};
 
 #[test]
 fn a_failure_may_stand_in_the_text_of_an_answer() {
@@ -22,8 +23,7 @@ fn a_failure_may_stand_in_the_text_of_an_answer() {
 /// which is not signed here.
 #[test]
 fn a_signature_covers_host_and_amz_headers_in_order() {
-    let mut signer =
-        Signer::new("AKIDEXAMPLE", "secret", "us-east-1", "example.com:80", Service::S3);
+    let mut signer = signer(Service::S3);
     let headers = [("x-amz-acl".to_owned(), "private".to_owned())];
     let request = ToSign { method: "PUT", path: "/b/k", query: "", headers: &headers };
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_440_938_160);
@@ -31,7 +31,7 @@ fn a_signature_covers_host_and_amz_headers_in_order() {
     assert_eq!(signed.date, "20150830T123600Z");
     assert!(
         signed.authorization.starts_with(
-            "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/s3/aws4_request, \
+            "AWS4-HMAC-SHA256 Credential=KEY/20150830/eu-west-1/s3/aws4_request, \
              SignedHeaders=host;x-amz-acl;x-amz-content-sha256;x-amz-date, Signature="
         ),
         "{}",
@@ -65,6 +65,12 @@ fn theirs(request: ToSign<'_>, hash: &str, name: &str, settings: SigningSettings
 
 const HOST: &str = "127.0.0.1:9000";
 
+fn signer(service: Service) -> Signer {
+    let [host, access_key, secret_key, region] =
+        [HOST, "KEY", "secret", "eu-west-1"].map(str::to_owned);
+    Signer::new(Arc::new(Endpoint { host, access_key, secret_key, region }), service)
+}
+
 fn time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
 }
@@ -86,8 +92,7 @@ fn signatures_are_those_of_the_sdk() {
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
-        let mut signer = Signer::new("KEY", "secret", "eu-west-1", HOST, Service::S3);
-        let ours = signer.sign_at(request, hash, time());
+        let ours = signer(Service::S3).sign_at(request, hash, time());
         let theirs = theirs(request, hash, "s3", settings);
         assert!(ours.authorization.ends_with(&theirs), "{method} {path}?{query}");
     }
@@ -97,9 +102,8 @@ fn signatures_are_those_of_the_sdk() {
 #[test]
 fn signatures_for_vectors_are_those_of_the_sdk() {
     let headers = &[("content-type".to_owned(), "application/json".to_owned())];
-    let mut signer = Signer::new("KEY", "secret", "eu-west-1", HOST, Service::S3Vectors);
     let request = ToSign { method: "POST", path: "/PutVectors", query: "", headers };
-    let ours = signer.sign_at(request, EMPTY_SHA256, time());
+    let ours = signer(Service::S3Vectors).sign_at(request, EMPTY_SHA256, time());
     assert_eq!(ours.content_sha256, None);
     assert!(ours.authorization.contains("SignedHeaders=content-type;host;x-amz-date, "));
     let theirs = theirs(request, EMPTY_SHA256, "s3vectors", SigningSettings::default());

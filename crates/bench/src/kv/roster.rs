@@ -17,10 +17,11 @@ use crate::worker::{self, Candidate, locked_version, own_version};
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) home: Home,
-    /// Of puts that are not synced, then of those that are.
-    durability: &'static str,
-    /// Published nanoseconds, by row.
-    published: &'static [(&'static str, f64)],
+    /// The durability of puts that are not synced, and of those that are.
+    not_synced: &'static str,
+    synced: &'static str,
+    /// Published microseconds, in the order of [`PUBLISHED`].
+    published: [f64; 4],
 }
 
 /// The place of an engine.
@@ -39,129 +40,74 @@ const SOURCE: &str = "one million entries, no sync, one thread; Zen 4, 2 cores, 
 /// The engine that lives in memory.
 pub(crate) const MEMORY: &str = "liteio-memory";
 
-const PUT: &str = "Put";
-const GET: &str = "Get at random";
-const SCAN: &str = "Scan 1,000 in order";
-const THOUSAND: &str = "1,000 a transaction, not synced";
+/// The rows with published figures.
+const PUBLISHED: [&str; 4] =
+    ["Put", "Get at random", "Scan 1,000 in order", "1,000 a transaction, not synced"];
+/// No published figure.
+const NO: f64 = f64::NAN;
+const KERNEL: &str = "the kernel has the log";
 
 /// All of them, in the order of reports.
 pub(crate) static ENGINES: [Entry; 18] = [
-    entry(
-        "liteio",
-        Home::Own,
-        "not synced: the kernel has the log; synced: the log is synced, once for all \
-                     puts that wait",
-        &[],
-    ),
-    entry(MEMORY, Home::Own, "nothing is on disk", &[]),
-    entry(
-        "redb",
-        Home::Own,
-        "not synced: in its own memory only; synced: Durability::Immediate",
-        &[(PUT, 13_400.0), (GET, 1_600.0), (SCAN, 28_000.0), (THOUSAND, 5_800.0)],
-    ),
-    entry(
-        "fjall",
-        Home::Rust,
-        "not synced: the kernel has the journal; synced: PersistMode::SyncAll",
-        &[(PUT, 3_240.0), (GET, 4_080.0), (SCAN, 284_000.0)],
-    ),
+    entry("liteio", Home::Own, KERNEL, "the log is synced, once for all puts that wait", [NO; 4]),
+    entry(MEMORY, Home::Own, "nothing is on disk", "nothing is on disk", [NO; 4]),
+    entry("redb", Home::Own, "in its memory", "Durability::Immediate", [13.4, 1.6, 28.0, 5.8]),
+    entry("fjall", Home::Rust, KERNEL, "PersistMode::SyncAll", [3.24, 4.08, 284.0, NO]),
     entry(
         "lmdb",
         Home::Rust,
-        "not synced: NOSYNC and WRITEMAP, the kernel has the pages; synced: its default",
-        &[(PUT, 2_060.0), (GET, 1_260.0), (SCAN, 48_000.0), (THOUSAND, 1_607.0)],
+        "NOSYNC and WRITEMAP, the kernel has the pages",
+        "its default",
+        [2.06, 1.26, 48.0, 1.607],
     ),
-    entry(
-        "rocksdb",
-        Home::Rust,
-        "not synced: the kernel has the log; synced: WriteOptions::sync",
-        &[(PUT, 6_330.0), (GET, 5_690.0)],
-    ),
+    entry("rocksdb", Home::Rust, KERNEL, "WriteOptions::sync", [6.33, 5.69, NO, NO]),
     entry(
         "sled",
         Home::Rust,
-        "not synced: in its own memory, flushed twice a second; synced: flush() after \
-                     each",
-        &[(PUT, 9_120.0), (GET, 2_970.0)],
+        "in its own memory, flushed twice a second",
+        "flush() after each",
+        [9.12, 2.97, NO, NO],
     ),
     entry(
         "sqlite",
         Home::Rust,
-        "not synced: WAL with synchronous=OFF; synced: WAL with synchronous=FULL",
-        &[(GET, 3_560.0), (THOUSAND, 10_900.0)],
+        "WAL with synchronous=OFF",
+        "WAL with synchronous=FULL",
+        [NO, 3.56, NO, 10.9],
     ),
-    entry(
-        "pogreb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: Sync() after each",
-        &[(PUT, 4_370.0), (GET, 784.0)],
-    ),
+    entry("pogreb", Home::Go, KERNEL, "Sync() after each", [4.37, 0.784, NO, NO]),
     entry(
         "bbolt",
         Home::Go,
-        "not synced: NoSync, the kernel has the pages; synced: its default",
-        &[(PUT, 26_300.0), (GET, 1_940.0), (SCAN, 28_000.0)],
+        "NoSync, the kernel has the pages",
+        "its default",
+        [26.3, 1.94, 28.0, NO],
     ),
-    entry(
-        "badger",
-        Home::Go,
-        "not synced: the log is mapped memory; synced: SyncWrites",
-        &[(PUT, 9_090.0), (GET, 6_940.0), (SCAN, 697_000.0)],
-    ),
-    entry(
-        "buntdb",
-        Home::Go,
-        "not synced: SyncPolicy Never, the kernel has the log; synced: Always",
-        &[(PUT, 5_860.0), (GET, 3_120.0)],
-    ),
-    entry(
-        "flydb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: SyncWrite",
-        &[(PUT, 1_320.0), (GET, 2_110.0)],
-    ),
-    entry(
-        "goleveldb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: WriteOptions.Sync",
-        &[(PUT, 3_456.0), (GET, 6_900.0)],
-    ),
-    entry(
-        "lotusdb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: WriteOptions.Sync (its Options.Sync \
-                     syncs nothing)",
-        &[(PUT, 5_480.0), (GET, 8_640.0)],
-    ),
-    entry(
-        "nutsdb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: SyncEnable",
-        &[(PUT, 6_980.0), (GET, 2_790.0)],
-    ),
+    entry("badger", Home::Go, "the log is mapped memory", "SyncWrites", [9.09, 6.94, 697.0, NO]),
+    entry("buntdb", Home::Go, KERNEL, "SyncPolicy Always", [5.86, 3.12, NO, NO]),
+    entry("flydb", Home::Go, KERNEL, "SyncWrite", [1.32, 2.11, NO, NO]),
+    entry("goleveldb", Home::Go, KERNEL, "WriteOptions.Sync", [3.456, 6.9, NO, NO]),
+    // Its Options.Sync syncs nothing, nor does that of rosedb.
+    entry("lotusdb", Home::Go, KERNEL, "WriteOptions.Sync", [5.48, 8.64, NO, NO]),
+    entry("nutsdb", Home::Go, KERNEL, "SyncEnable", [6.98, 2.79, NO, NO]),
     entry(
         "pebble",
         Home::Go,
-        "not synced: the log is on its way to the kernel; synced: pebble.Sync",
-        &[(PUT, 1_770.0), (GET, 15_900.0), (SCAN, 177_000.0)],
+        "the log is on its way to the kernel",
+        "pebble.Sync",
+        [1.77, 15.9, 177.0, NO],
     ),
-    entry(
-        "rosedb",
-        Home::Go,
-        "not synced: the kernel has the log; synced: BatchOptions.Sync (its Options.Sync \
-                     syncs nothing)",
-        &[(PUT, 4_730.0), (GET, 12_000.0)],
-    ),
+    entry("rosedb", Home::Go, KERNEL, "BatchOptions.Sync", [4.73, 12.0, NO, NO]),
 ];
 
 const fn entry(
     name: &'static str,
     home: Home,
-    durability: &'static str,
-    published: &'static [(&'static str, f64)],
+    not_synced: &'static str,
+    synced: &'static str,
+    published: [f64; 4],
 ) -> Entry {
-    Entry { name, home, durability, published }
+    Entry { name, home, not_synced, synced, published }
 }
 
 /// The engines that are in this program.
@@ -187,13 +133,15 @@ impl Entry {
     /// The durability of an acknowledged put.
     pub(crate) fn durability(&self) -> Durability {
         let level = if self.name == MEMORY { Level::Memory } else { Level::ByRow };
-        Durability::new(level, self.durability)
+        let Entry { not_synced, synced, .. } = self;
+        Durability::new(level, format!("not synced: {not_synced}; synced: {synced}"))
     }
 
     /// The figure that was published for a row.
     pub(crate) fn published(&self, row: &str) -> Option<Published> {
-        let (_, value) = self.published.iter().find(|(name, _)| *name == row)?;
-        Some(Published { value: *value, source: SOURCE.to_owned() })
+        let place = PUBLISHED.iter().position(|published| *published == row)?;
+        let microseconds = Some(self.published[place]).filter(|it| !it.is_nan())?;
+        Some(Published { value: microseconds * 1e3, source: SOURCE.to_owned() })
     }
 
     /// Its program, built if need be, or the reason that there is none.

@@ -12,7 +12,6 @@ use md5::{Digest as _, Md5};
 
 use super::rows::{LARGE_BYTES, Task};
 use crate::client::Driven;
-use crate::run::Failure;
 use crate::s3::case::Work;
 
 const PAGE_BYTES: usize = 4 << 10;
@@ -21,37 +20,20 @@ const PAGES: usize = 16;
 /// Pieces in which a file goes through the socket.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Does for `time` what the machine has to do for a task at least; `None` if it does nothing.
-pub(super) fn measure(
-    task: &Task,
-    folder: &Path,
-    time: Duration,
-) -> Option<Result<Driven, Failure>> {
-    let path = folder.join("bare");
-    let measured = match task {
-        Task::Hash => hash(time),
-        Task::Case(case) => match case.work {
-            Work::Put { bytes: LARGE_BYTES, .. } => write(&path, time),
-            Work::Put { .. } if case.clients == 1 => sync(&path, time),
-            Work::Get { bytes: LARGE_BYTES } => read(&path, time),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let _ = fs::remove_file(&path);
-    Some(measured.map_err(Failure::from))
-}
+/// Work of the machine, on a file of its own, for so long.
+type Measure = fn(&Path, Duration) -> io::Result<Driven>;
 
-/// True if the machine has something to do for a task.
-pub(super) fn takes_part(task: &Task) -> bool {
+/// The least that the machine has to do for a task; `None` if that is nothing.
+pub(super) fn least(task: &Task) -> Option<Measure> {
     match task {
-        Task::Hash => true,
+        Task::Hash => Some(hash),
         Task::Case(case) => match case.work {
-            Work::Put { .. } => case.clients == 1,
-            Work::Get { bytes } => bytes == LARGE_BYTES,
-            _ => false,
+            Work::Put { bytes: LARGE_BYTES, .. } => Some(write),
+            Work::Put { .. } if case.clients == 1 => Some(sync),
+            Work::Get { bytes: LARGE_BYTES } => Some(read),
+            _ => None,
         },
-        _ => false,
+        _ => None,
     }
 }
 
@@ -73,7 +55,7 @@ fn body() -> Vec<u8> {
     (0..LARGE_BYTES).map(|place| ((place * 31) >> 3) as u8).collect()
 }
 
-fn hash(time: Duration) -> io::Result<Driven> {
+fn hash(_: &Path, time: Duration) -> io::Result<Driven> {
     let body = body();
     repeat(time, |_| {
         std::hint::black_box(Md5::digest(&body));

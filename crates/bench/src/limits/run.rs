@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::bare::least;
+use super::fresh;
 use super::rows::{LARGE_BYTES, Task, jobs};
-use super::{bare, fresh};
 use crate::client::{PayloadMode, Stock};
 use crate::error::BenchError;
 use crate::report::{Durability, Level, Report, Target};
@@ -97,8 +98,10 @@ impl Limited {
     async fn phases(&mut self, task: &Task, round: usize) -> Result<Vec<Phase>, Failure> {
         let (server, rival) = match &mut self.kind {
             Kind::Machine(_) => {
-                let driven = bare::measure(task, &self.data, self.time);
-                return Ok(vec![driven.ok_or("nothing to do")??.phase(ROW, None)]);
+                let (measure, path) = (least(task).ok_or("nothing to do")?, self.data.join("bare"));
+                let driven = measure(&path, self.time);
+                let _ = std::fs::remove_file(path);
+                return Ok(vec![driven?.phase(ROW, None)]);
             }
             Kind::Server(server, rival) => (server, *rival),
         };
@@ -137,7 +140,7 @@ impl Subject for Limited {
 
     fn takes_part(&self, job: &Job<Task>) -> bool {
         match (&self.kind, &job.work) {
-            (Kind::Machine(_), task) => bare::takes_part(task),
+            (Kind::Machine(_), task) => least(task).is_some(),
             (Kind::Server(..), Task::Case(_)) => true,
             (Kind::Server(..), Task::Hash) => false,
             (Kind::Server(_, None), _) => false,

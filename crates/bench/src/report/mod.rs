@@ -19,7 +19,7 @@ pub use html::html;
 pub use markdown::{comparison_markdown, markdown};
 pub use model::{Cell, Curve, FORMAT, Fact, Metric, Published, Report, Row, Series};
 pub use save::{load, save};
-pub use summary::{Best, Summary, summary};
+pub use summary::{Best, Standing, Summary, Winner, summary};
 pub use target::{Durability, Level, Target};
 pub use unit::{Better, Unit};
 

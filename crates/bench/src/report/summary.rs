@@ -1,25 +1,17 @@
 //! The winners of a report.
 
-use std::collections::BTreeMap;
-
 use super::model::{Report, Row};
-use super::target::Level;
+use super::target::{Level, Target};
 use super::unit::Better;
 use crate::statistics::geometric_mean;
 
 /// The result of a report in a few numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// The winner of each row with how many times as good it is as the runner-up, in row order.
+    /// The winners in row order. Some rows have none.
     pub winners: Vec<Winner>,
-    /// Rows won, by target, most first. Targets without a win are in it.
-    pub wins: Vec<(String, usize)>,
-    /// Rows won among the durable targets, most first.
-    pub durable_wins: Vec<(String, usize)>,
-    /// The geometric mean of the ratios to the baseline over all rows, with the number of rows.
-    pub means: BTreeMap<String, (f64, usize)>,
-    /// The best rows of each target: those with the best place against the best of the others.
-    pub best: BTreeMap<String, Vec<Best>>,
+    /// All targets that were measured, those with the most rows won first.
+    pub standings: Vec<Standing>,
 }
 
 /// The winner of a row.
@@ -31,6 +23,21 @@ pub struct Winner {
     pub target: String,
     /// Goodness relative to the next; `None` if it was alone, or there is no such number.
     pub margin: Option<f64>,
+}
+
+/// The result of a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The target.
+    pub target: String,
+    /// Rows won.
+    pub wins: usize,
+    /// Rows won among the durable targets; `None` if it is not one of them.
+    pub durable_wins: Option<usize>,
+    /// The geometric mean of the ratios to the baseline, with the number of rows.
+    pub mean: Option<(f64, usize)>,
+    /// The rows with the best place against the best of the others.
+    pub best: Vec<Best>,
 }
 
 /// A row at which a target is good.
@@ -45,54 +52,43 @@ pub struct Best {
 /// Rows that are named for each target.
 const BEST_ROWS: usize = 3;
 
+/// The targets that count in a row, best first, with their goodness.
+type Places<'a> = Vec<(&'a str, f64)>;
+
 /// Finds winners. A cell with errors, or without a figure, wins nothing.
 pub fn summary(report: &Report) -> Summary {
-    let mut summary = Summary::default();
-    let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut durable_wins: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut best: BTreeMap<&str, Vec<Best>> = BTreeMap::new();
-    for target in report.measured() {
-        wins.insert(&target.name, 0);
-        if target.durability.level == Level::PowerCut {
-            durable_wins.insert(&target.name, 0);
-        }
-    }
-    for row in &report.rows {
-        let places = places(report, row);
-        if let Some(winner) = winner(row, &places) {
-            *wins.entry(places[0].0).or_default() += 1;
-            summary.winners.push(winner);
-        }
-        let durable: Vec<_> =
-            places.iter().filter(|(name, _)| durable_wins.contains_key(name)).copied().collect();
-        if winner(row, &durable).is_some() {
-            *durable_wins.entry(durable[0].0).or_default() += 1;
-        }
-        for (place, (name, goodness)) in places.iter().enumerate() {
-            let other = if place == 0 { places.get(1) } else { places.first() };
-            let ratio = other.map_or(f64::NAN, |(_, other)| goodness / other);
-            // Nothing is a number of times as good as nothing.
-            if ratio.is_finite() && *goodness > 0.0 {
-                best.entry(name).or_default().push(Best { row: row.name.clone(), ratio });
-            }
-        }
-    }
-    summary.wins = most_first(&wins);
-    summary.durable_wins = most_first(&durable_wins);
-    for (name, mut rows) in best {
-        rows.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-        rows.truncate(BEST_ROWS);
-        summary.best.insert(name.to_owned(), rows);
-    }
-    summary.means = means(report);
-    summary
+    let is_durable = |target: &Target| target.durability.level == Level::PowerCut;
+    let durable = |name: &str| report.target(name).is_some_and(is_durable);
+    let all: Vec<(&Row, Places<'_>)> =
+        report.rows.iter().map(|row| (row, places(report, row))).collect();
+    let winners: Vec<Winner> = all.iter().filter_map(|(row, places)| winner(row, places)).collect();
+    let durable_winners: Vec<Winner> = all
+        .iter()
+        .filter_map(|(row, places)| {
+            let durable = places.iter().filter(|(name, _)| durable(name));
+            winner(row, &durable.copied().collect::<Places<'_>>())
+        })
+        .collect();
+    let wins = |winners: &[Winner], target: &Target| {
+        winners.iter().filter(|winner| winner.target == target.name).count()
+    };
+    let standing = |target: &Target| Standing {
+        target: target.name.clone(),
+        wins: wins(&winners, target),
+        durable_wins: is_durable(target).then(|| wins(&durable_winners, target)),
+        mean: mean(report, target),
+        best: best(&all, &target.name),
+    };
+    let mut standings: Vec<Standing> = report.measured().map(standing).collect();
+    standings.sort_by_key(|standing| std::cmp::Reverse(standing.wins));
+    Summary { winners, standings }
 }
 
 /// The targets that count in a row, best first, with a goodness of which more is better: infinite
 /// where less is better and there is nothing at all.
-pub(super) fn places<'a>(report: &'a Report, row: &Row) -> Vec<(&'a str, f64)> {
+pub(super) fn places<'a>(report: &'a Report, row: &Row) -> Places<'a> {
     let Some(metric) = report.metric(&row.metric) else { return Vec::new() };
-    let mut places: Vec<(&str, f64)> = Vec::new();
+    let mut places = Places::new();
     for target in report.measured() {
         let Some(cell) = row.cells.get(&target.name).filter(|cell| cell.errors == 0) else {
             continue;
@@ -118,25 +114,25 @@ fn winner(row: &Row, places: &[(&str, f64)]) -> Option<Winner> {
     Some(Winner { row: row.name.clone(), target: (*target).to_owned(), margin })
 }
 
-fn most_first(wins: &BTreeMap<&str, usize>) -> Vec<(String, usize)> {
-    let mut sorted: Vec<(String, usize)> =
-        wins.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    sorted
+fn best(all: &[(&Row, Places<'_>)], target: &str) -> Vec<Best> {
+    let against = |(row, places): &(&Row, Places<'_>)| {
+        let place = places.iter().position(|(name, _)| *name == target)?;
+        let (other, goodness) = (places.get(usize::from(place == 0))?.1, places[place].1);
+        let ratio = goodness / other;
+        // Nothing is a number of times as good as nothing.
+        let is_number = ratio.is_finite() && goodness > 0.0;
+        is_number.then(|| Best { row: row.name.clone(), ratio })
+    };
+    let mut rows: Vec<Best> = all.iter().filter_map(against).collect();
+    rows.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    rows.truncate(BEST_ROWS);
+    rows
 }
 
-fn means(report: &Report) -> BTreeMap<String, (f64, usize)> {
-    let mut means = BTreeMap::new();
-    for target in report.measured() {
-        let ratios: Vec<f64> = report
-            .rows
-            .iter()
-            .filter(|row| row.cells.get(&target.name).is_some_and(|cell| cell.errors == 0))
-            .filter_map(|row| report.ratio(row, &target.name).map(|ratio| ratio.median))
-            .collect();
-        if let Some(mean) = geometric_mean(&ratios) {
-            means.insert(target.name.clone(), (mean, ratios.len()));
-        }
-    }
-    means
+fn mean(report: &Report, target: &Target) -> Option<(f64, usize)> {
+    let counts = |row: &&Row| row.cells.get(&target.name).is_some_and(|cell| cell.errors == 0);
+    let rows = report.rows.iter().filter(counts);
+    let ratios: Vec<f64> =
+        rows.filter_map(|row| report.ratio(row, &target.name)).map(|ratio| ratio.median).collect();
+    Some((geometric_mean(&ratios)?, ratios.len()))
 }

@@ -93,11 +93,12 @@ fn who_has_errors_wins_nothing_and_the_durable_are_compared_among_themselves() {
     assert_eq!(winners, [("write", "ours"), ("write, 10", "theirs"), ("open, again", "ours")]);
     assert_eq!(found.winners[0].margin, Some(3.0));
     assert_eq!(found.winners[2].margin, None, "nobody else finished");
-    assert_eq!(found.wins, [("ours".to_owned(), 2), ("theirs".to_owned(), 1)]);
-    assert_eq!(found.durable_wins, [("ours".to_owned(), 3)]);
-    let (mean, rows) = found.means["ours"];
+    let [ours, theirs] = &found.standings[..] else { panic!("two were measured") };
+    assert_eq!((&*ours.target, ours.wins, ours.durable_wins), ("ours", 2, Some(3)));
+    assert_eq!((&*theirs.target, theirs.wins, theirs.durable_wins), ("theirs", 1, None));
+    let (mean, rows) = ours.mean.expect("both were measured");
     assert!((mean - (3.0_f64 * 0.5 * 0.5).cbrt()).abs() < 1e-9 && rows == 3, "{mean} of {rows}");
-    assert_eq!(found.best["ours"][0], Best { row: "write".to_owned(), ratio: 3.0 });
+    assert_eq!(ours.best[0], Best { row: "write".to_owned(), ratio: 3.0 });
 }
 
 #[test]
@@ -249,5 +250,6 @@ fn where_less_is_better_nothing_wins_and_a_draw_has_no_winner() {
     let winners: Vec<_> = summary.winners.iter().map(|it| (&*it.row, &*it.target)).collect();
     assert_eq!(winners, [("alone", "careful")]);
     assert_eq!(summary.winners[0].margin, None);
-    assert!(summary.best.values().flatten().all(|best| best.ratio.is_finite()));
+    let mut best = summary.standings.iter().flat_map(|standing| &standing.best);
+    assert!(best.all(|best| best.ratio.is_finite()));
 }

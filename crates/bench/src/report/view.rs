@@ -146,20 +146,17 @@ fn in_short(report: &Report, summary: &Summary) -> Vec<Block> {
     let mean_head = format!("× {baseline}");
     let mut table =
         vec![heads(&["target", "rows won", "of the durable", mean_head.as_str(), "best at"])];
-    for (name, wins) in &summary.wins {
-        let Some(target) = report.target(name) else { continue };
-        let durable = summary.durable_wins.iter().find(|(durable, _)| durable == name);
-        let mean = summary.means.get(name);
-        let best = summary.best.get(name).into_iter().flatten();
+    let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
+    for standing in &summary.standings {
+        let Some(target) = report.target(&standing.target) else { continue };
+        let mean = standing.mean.map(|(mean, rows)| format!("{} ({rows} rows)", digits(mean)));
+        let best = standing.best.iter();
         let best = best.map(|best| format!("{} ({}×)", best.row, digits(best.ratio)));
         table.push(vec![
             named(target).into(),
-            wins.to_string().into(),
-            durable.map_or(NOTHING.to_owned(), |(_, wins)| wins.to_string()).into(),
-            mean.map_or(NOTHING.to_owned(), |(mean, rows)| {
-                format!("{} ({rows} rows)", digits(*mean))
-            })
-            .into(),
+            standing.wins.to_string().into(),
+            or_nothing(standing.durable_wins.map(|wins| wins.to_string())).into(),
+            or_nothing(mean).into(),
             best.collect::<Vec<_>>().join(", ").into(),
         ]);
     }

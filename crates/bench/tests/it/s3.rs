@@ -40,7 +40,7 @@ fn every_operation_works_and_every_report_shows_it() {
     }
     let absent = report.target("nobody").and_then(|target| target.absent.as_deref());
     assert!(absent.is_some_and(|reason| reason.contains("no answer")), "{absent:?}");
-    let wins: usize = summary(&report).wins.iter().map(|(_, wins)| wins).sum();
+    let wins: usize = summary(&report).standings.iter().map(|standing| standing.wins).sum();
     assert_eq!(wins, report.rows.len(), "every row has one winner");
 
     let Saved { markdown, csv, html, again } = saved(&report, directory.path());

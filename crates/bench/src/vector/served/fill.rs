@@ -33,7 +33,8 @@ pub(super) struct Filling {
     count: u32,
     made: u32,
     each: u32,
-    gets: Vec<Get>,
+    /// The GetVectors requests, complete when all vectors are put.
+    pub(super) gets: Vec<Get>,
 }
 
 impl Filling {
@@ -70,11 +71,6 @@ impl Filling {
         look(first, &vectors);
         self.made += count;
         Some(body::put(first, &vectors))
-    }
-
-    /// The GetVectors requests, when all are put.
-    pub(super) fn gets(self) -> Vec<Get> {
-        self.gets
     }
 }
 

@@ -97,7 +97,7 @@ async fn put_row(bench: &mut Bench, targets: &mut [VectorTarget], job: &Job<Case
             Unit::Bytes.format(bytes as f64)
         ));
     }
-    let bodies = Rc::new(Bodies { puts, gets: filling.gets(), queries: Vec::new() });
+    let bodies = Rc::new(Bodies { puts, gets: filling.gets, queries: Vec::new() });
     targets.iter_mut().for_each(|target| target.bodies = Rc::clone(&bodies));
     bench.job(targets, job).await;
 }
@@ -120,7 +120,7 @@ async fn fill(bench: &Bench, sizes: &Sizes, targets: &mut [VectorTarget], indexe
     }
     sync_file_system(bench.data());
     let queries = queries(&asked, &exact);
-    let bodies = Rc::new(Bodies { puts: Vec::new(), gets: filling.gets(), queries });
+    let bodies = Rc::new(Bodies { puts: Vec::new(), gets: filling.gets, queries });
     targets.iter_mut().for_each(|target| target.bodies = Rc::clone(&bodies));
 }
 
