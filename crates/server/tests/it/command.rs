@@ -241,7 +241,8 @@ fn whoever_reads_the_log_holds_up_no_request_and_learns_how_many_lines_were_drop
     });
     let dropped: usize = dropped.sum();
     assert!(dropped > 0, "{logged} lines");
-    assert_eq!(logged + dropped, requests);
+    // A few lines are of the server itself, and may have been dropped, too.
+    assert!((requests..requests + 5).contains(&(logged + dropped)), "{logged} and {dropped}");
 }
 
 #[test]
