@@ -8,6 +8,8 @@ use std::fmt::{Display, Write};
 
 use bytes::Bytes;
 
+use liteio_store::ETag;
+
 use super::convert::iso_date;
 
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -78,8 +80,14 @@ impl XmlWriter {
     }
 
     /// An ETag, in quotes.
-    pub(super) fn etag(&mut self, value: impl Display) {
-        let _ = write!(self.text, "<ETag>&quot;{value}&quot;</ETag>");
+    pub(super) fn etag(&mut self, etag: ETag) {
+        self.text.push_str("<ETag>&quot;");
+        if let ETag::Md5(md5) = &etag {
+            hex_simd::encode_append(md5, &mut self.text, hex_simd::AsciiCase::Lower);
+        } else {
+            let _ = write!(self.text, "{etag}");
+        }
+        self.text.push_str("&quot;</ETag>");
     }
 
     /// A time, to the second as everywhere in S3.
@@ -96,9 +104,24 @@ impl XmlWriter {
     }
 }
 
+/// Bytes that no escaped character begins with: U+FFFE and U+FFFF begin with 0xEF.
+const PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 0x20 && !matches!(byte as u8, b'&' | b'<' | b'>' | b'"' | 0xef);
+        byte += 1;
+    }
+    table
+};
+
 /// Escapes markup and white space that parsers would change. Characters that XML 1.0 cannot contain become
 /// U+FFFD: clients that need such keys use `encoding-type=url`.
 fn push_escaped(text: &mut String, value: &str) {
+    // Nearly all text is plain, and a look at its bytes costs a tenth of one at its characters.
+    if value.bytes().all(|byte| PLAIN[usize::from(byte)]) {
+        return text.push_str(value);
+    }
     let mut plain = 0;
     for (position, character) in value.char_indices() {
         let escaped = match character {
@@ -127,6 +150,7 @@ mod tests {
     fn any_text_leaves_the_document_valid() {
         let rows = [
             ("plain/ключ", "plain/ключ"),
+            ("\u{f000}\u{ff00}\u{10ffff}", "\u{f000}\u{ff00}\u{10ffff}"),
             ("a<b>&\"c\"", "a&lt;b&gt;&amp;&quot;c&quot;"),
             ("tab\tline\nreturn\r", "tab&#x9;line&#xA;return&#xD;"),
             ("\u{0}\u{1}\u{1f}\u{fffe}\u{ffff}", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
@@ -145,14 +169,14 @@ mod tests {
         let mut xml = XmlWriter::new("Root", 0);
         xml.text("Key", "a&b");
         xml.value("Size", 3);
-        xml.etag("abc");
+        xml.etag(ETag::Md5([0xab; 16]));
         xml.date("LastModified", 1_704_067_200_999);
         xml.optional_text("None", None);
         assert_eq!(
             xml.finish(),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <Root xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Key>a&amp;b</Key><Size>3</Size>\
-             <ETag>&quot;abc&quot;</ETag><LastModified>2024-01-01T00:00:00.000Z</LastModified></Root>"
+             <ETag>&quot;abababababababababababababababab&quot;</ETag><LastModified>2024-01-01T00:00:00.000Z</LastModified></Root>"
         );
     }
 }
