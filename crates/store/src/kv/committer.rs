@@ -94,7 +94,7 @@ impl Committer {
 
     pub(super) fn memory(config: KvConfig) -> Result<Self, KvError> {
         let engine = Engine::memory(config.engine, config.cache_bytes)?;
-        engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] })?;
+        engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16], in_order: false })?;
         Ok(Self::new(engine, None, config))
     }
 
@@ -351,11 +351,12 @@ impl Committer {
             return;
         }
         let result = match &mut self.durable {
-            None => engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16] }),
+            None => engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16], in_order: false }),
             Some(durable) => new_nonce().and_then(|nonce| {
                 let number = durable.log.number();
                 self.config.attachments.as_deref().map_or(Ok(()), Attachments::sync)?;
-                engine.checkpoint(&Checkpoint { number, nonce })?;
+                let in_order = self.config.durability == Durability::Fsync;
+                engine.checkpoint(&Checkpoint { number, nonce, in_order })?;
                 durable.log.start(nonce, number);
                 self.shared.syncs.synced(number, Instant::now());
                 Ok(())

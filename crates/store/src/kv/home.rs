@@ -8,6 +8,7 @@ use liteio_disk::{Disk, OpenMode};
 use super::engine::{Checkpoint, Engine, Table};
 use super::log::{Log, Operation, new_nonce};
 use super::{Attachments, KvConfig, KvError};
+use crate::Durability;
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.
@@ -53,7 +54,8 @@ impl Home {
             _ => {}
         }
         let engine = Engine::open(config.engine, &self.disk, &new_path, config.cache_bytes)?;
-        engine.checkpoint(&Checkpoint { number: 0, nonce: new_nonce()? })?;
+        let in_order = config.durability == Durability::Fsync;
+        engine.checkpoint(&Checkpoint { number: 0, nonce: new_nonce()?, in_order })?;
         drop(engine);
         let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
         self.disk.sync_dir(parent)?;
@@ -79,7 +81,8 @@ pub(super) fn open_engine(
     }
     // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
     // behind a torn one. Under a new nonce they never verify.
-    let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()? };
+    let in_order = config.durability == Durability::Fsync;
+    let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()?, in_order };
     match engine.checkpoint(&checkpoint) {
         Ok(()) => log.start(checkpoint.nonce, checkpoint.number),
         // Frozen: the log keeps what the file does not have.
@@ -97,7 +100,7 @@ fn replay(
     log: &mut Log,
     attachments: Option<&dyn Attachments>,
 ) -> Result<(), KvError> {
-    let Some(Checkpoint { number, nonce }) = engine.read_checkpoint()? else {
+    let Some(Checkpoint { number, nonce, in_order }) = engine.read_checkpoint()? else {
         return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
     };
     let mut marked = number;
@@ -108,6 +111,18 @@ fn replay(
         Ok(true)
     };
     log.replay(nonce, number, read_mark, |_| Ok(()))?;
+    if in_order && let Some(damage) = log.find_damage()? {
+        return Err(KvError::Corrupt(format!(
+            "record {} of {} at byte {} is damaged, because record {} behind it at byte {} is whole. \
+             Nothing was changed, and nothing is written before this is decided: copy the directory, \
+             then restore it from a backup or another copy.",
+            damage.number,
+            home.log_path(),
+            damage.position,
+            damage.whole_number,
+            damage.whole_position,
+        )));
+    }
     // Attachments noted behind the last mark may never have been synced, although their records reached
     // the device. The first that is not whole, and whose contents the log does not hold, ends the
     // replay: later records may build on it.

@@ -31,6 +31,10 @@ const SHRINK_BYTES: u64 = 64 << 20;
 /// A log that is too short for a record grows by this at most.
 const EXTEND_STEP_MAX: u64 = 1 << 20;
 const EXTEND_PIECE: usize = 1 << 18;
+/// Bytes read at once in the search for records behind the end.
+const SEARCH_PIECE: usize = 1 << 20;
+/// The bound of what that search verifies, in bytes: some 100 ms.
+const WORK_MAX: u64 = 1 << 30;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const NOTE: u8 = 3;
@@ -193,6 +197,17 @@ fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, Kv
     })
 }
 
+/// A damaged record in the middle of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogDamage {
+    /// The number of the damaged record, and its offset.
+    pub(super) number: u64,
+    pub(super) position: u64,
+    /// Those of a record behind it that verifies.
+    pub(super) whole_number: u64,
+    pub(super) whole_position: u64,
+}
+
 /// The log file.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -267,6 +282,65 @@ impl Log {
             self.position += record.len() as u64;
         }
         Ok(())
+    }
+
+    /// Looks behind the end of a [replay](Log::replay) for a record of the same round. In a round whose
+    /// records were synced one before the next, a torn write is always the last: a whole record behind the
+    /// end proves that one before it was damaged later, and that acknowledged updates would be lost.
+    pub(super) fn find_damage(&self) -> Result<Option<LogDamage>, KvError> {
+        let end = self.file.len()?;
+        // So many records fit at most, which also passes over what earlier rounds left.
+        let numbers = self.number + 1..=self.number + (end - self.position) / HEADER_BYTES as u64;
+        let mut work_left = WORK_MAX;
+        let mut piece = vec![0; SEARCH_PIECE + HEADER_BYTES];
+        let mut start = self.position + 1;
+        while start + HEADER_BYTES as u64 <= end {
+            let bytes = piece.len().min(usize::try_from(end - start).unwrap_or(piece.len()));
+            self.read_exactly(&mut piece[..bytes], start)?;
+            for at in 0..(bytes - HEADER_BYTES + 1).min(SEARCH_PIECE) {
+                let field = |place: usize| {
+                    u64::from_le_bytes(std::array::from_fn(|i| piece[at + place + i]))
+                };
+                let number = field(8);
+                if !numbers.contains(&number) {
+                    continue;
+                }
+                let position = start + at as u64;
+                let bytes = field(16);
+                if bytes > end - position - HEADER_BYTES as u64 {
+                    continue;
+                }
+                // Values of clients may look like headers. None verifies, but each costs its length.
+                let Some(left) = u64::checked_sub(work_left, bytes + 1) else { return Ok(None) };
+                work_left = left;
+                if self.verifies(position, bytes, field(0))? {
+                    return Ok(Some(LogDamage {
+                        number: self.number + 1,
+                        position: self.position,
+                        whole_number: number,
+                        whole_position: position,
+                    }));
+                }
+            }
+            start += SEARCH_PIECE as u64;
+        }
+        Ok(None)
+    }
+
+    /// `true` if a record with so many `bytes` of operations has the checksum `expected`.
+    fn verifies(&self, position: u64, bytes: u64, expected: u64) -> Result<bool, KvError> {
+        let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
+        digest.update(&self.nonce);
+        let (mut next, end) = (position + 8, position + HEADER_BYTES as u64 + bytes);
+        let mut piece =
+            vec![0; SEARCH_PIECE.min(usize::try_from(end - next).unwrap_or(SEARCH_PIECE))];
+        while next < end {
+            let bytes = piece.len().min(usize::try_from(end - next).unwrap_or(piece.len()));
+            self.read_exactly(&mut piece[..bytes], next)?;
+            digest.update(&piece[..bytes]);
+            next += bytes as u64;
+        }
+        Ok(digest.finalize() == expected)
     }
 
     /// Starts a new round at the first byte. Call it only after a checkpoint with this nonce and number:
@@ -429,6 +503,55 @@ mod tests {
             let last = operations(bytes).last().expect("refused, not passed over");
             assert!(matches!(last, Err(KvError::Corrupt(_))), "{what}: {last:?}");
         }
+    }
+
+    fn damage(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Option<(u64, u64)> {
+        let mut log = Log::open(disk, "log", 100).expect("opens");
+        let all = |_, _: Operation<'_>| Ok(true);
+        log.replay(nonce, number, all, |_| Ok(())).expect("replays");
+        let damage = log.find_damage().expect("reads")?;
+        assert!(damage.position < damage.whole_position, "{damage:?}");
+        Some((damage.number, damage.whole_number))
+    }
+
+    #[test]
+    fn a_changed_byte_is_damage_unless_it_is_in_the_last_record() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log", 100).expect("opens");
+        // An earlier round, longer than the current one.
+        log.start([7; 16], 0);
+        records(&mut log, 9);
+        log.start([1; 16], 9);
+        records(&mut log, 4);
+        assert_eq!(damage(&disk, [1; 16], 9), None);
+        let record_bytes = log.bytes() / 4;
+        for at in 0..log.bytes() {
+            let mut byte = [0];
+            log.file.read_at(&mut byte, at).expect("reads");
+            log.file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
+            let record = at / record_bytes;
+            let expected = (record < 3).then_some((10 + record, 11 + record));
+            assert_eq!(damage(&disk, [1; 16], 9), expected, "byte {at}");
+            log.file.write_at(&byte, at).expect("writes");
+        }
+        // Several records, and a whole sector.
+        log.file.write_at(&vec![0; 2 * record_bytes as usize + 3], 0).expect("writes");
+        assert_eq!(damage(&disk, [1; 16], 9), Some((10, 13)));
+    }
+
+    #[test]
+    fn values_that_look_like_records_are_no_damage_and_no_endless_work() {
+        let disk = SimulatedDisk::new(1);
+        let mut log = Log::open(&disk, "log", 1 << 20).expect("opens");
+        log.start([1; 16], 0);
+        let fakes: Vec<u8> = (0..40_000_u64)
+            .flat_map(|_| [7_u64, 3, 500_000].map(u64::to_le_bytes).concat())
+            .collect();
+        let mut record = Record::new();
+        record.put(b"key", &fakes);
+        log.append(&mut record, true).expect("appends");
+        log.file.write_at(&[0xff], 30).expect("writes");
+        assert_eq!(damage(&disk, [1; 16], 0), None);
     }
 
     #[test]

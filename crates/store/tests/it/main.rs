@@ -8,6 +8,7 @@ mod disk_full;
 mod fixtures;
 mod harness;
 mod list;
+mod log_damage;
 mod multipart;
 mod object;
 mod reclaim;

@@ -59,21 +59,32 @@ pub(super) struct Checkpoint {
     pub(super) number: u64,
     /// Nonce of the records that follow.
     pub(super) nonce: Nonce,
+    /// Each of these records is synced before the next is appended. So none that is whole can follow one
+    /// that is not, unless the file was damaged.
+    pub(super) in_order: bool,
 }
 
 impl Checkpoint {
-    fn encode(&self) -> [u8; 24] {
-        let mut bytes = [0; 24];
+    fn encode(&self) -> [u8; 25] {
+        let mut bytes = [0; 25];
         bytes[..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.nonce);
+        bytes[8..24].copy_from_slice(&self.nonce);
+        bytes[24] = u8::from(self.in_order);
         bytes
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, KvError> {
         let split = bytes.split_first_chunk::<8>();
-        let parsed = split.and_then(|(number, nonce)| {
+        let parsed = split.and_then(|(number, rest)| {
             let number = u64::from_le_bytes(*number);
-            Some(Self { number, nonce: nonce.try_into().ok()? })
+            let (nonce, rest) = rest.split_first_chunk()?;
+            // Checkpoints of 24 bytes were written before the order was told.
+            let in_order = match rest {
+                [] | [0] => false,
+                [1] => true,
+                _ => return None,
+            };
+            Some(Self { number, nonce: *nonce, in_order })
         });
         parsed.ok_or_else(|| KvError::Corrupt("the checkpoint cannot be read".into()))
     }

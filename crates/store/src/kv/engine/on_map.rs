@@ -19,7 +19,7 @@ type Bytes = Arc<[u8]>;
 type Map = BTreeMap<Bytes, Bytes>;
 
 /// Bytes of the encoded [`Checkpoint`], with which the file begins.
-const CHECKPOINT_BYTES: usize = 24;
+const CHECKPOINT_BYTES: usize = 25;
 
 #[derive(Debug)]
 pub(crate) struct Engine {
