@@ -125,7 +125,7 @@ impl ChunkChain {
 }
 
 fn malformed(message: &'static str) -> ApiError {
-    ApiError::new(ErrorCode::InvalidRequest, message)
+    ApiError::new(ErrorCode::IncompleteBody, message)
 }
 
 fn incomplete() -> ApiError {

@@ -194,7 +194,10 @@ impl Condition {
             Operator::Equals => "eq",
             Operator::StartsWith => "starts-with",
         };
-        serde_json::json!([operator, format!("${}", self.field), self.operand]).to_string()
+        // As AWS spells it, with a space after each comma.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let (field, operand) = (format!("${}", self.field), &self.operand);
+        format!("[{}, {}, {}]", quoted(operator), quoted(&field), quoted(operand))
     }
 }
 

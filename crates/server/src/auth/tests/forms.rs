@@ -133,7 +133,7 @@ fn the_published_form_cannot_be_changed() {
     for (name, value, code, message) in [
         ("X-Amz-Signature", "00", "SignatureDoesNotMatch", ""),
         ("Policy", "e30=", "SignatureDoesNotMatch", ""),
-        ("key", "user/user2/a", "AccessDenied", "[\"starts-with\",\"$key\",\"user/user1/\"]"),
+        ("key", "user/user2/a", "AccessDenied", "[\"starts-with\", \"$key\", \"user/user1/\"]"),
         ("acl", "private", "AccessDenied", "Policy Condition failed"),
         ("Content-Type", "text/html", "AccessDenied", "Policy Condition failed"),
         ("Content-Type", "image/png, text/html", "AccessDenied", "Policy Condition failed"),
@@ -155,7 +155,7 @@ fn the_published_form_cannot_be_changed() {
         assert_refused(refused, code, message);
     }
     let other = send("otherbucket", &published(), b"JPEG");
-    assert_refused(other, "AccessDenied", "[\"eq\",\"$bucket\",\"sigv4examplebucket\"]");
+    assert_refused(other, "AccessDenied", "[\"eq\", \"$bucket\", \"sigv4examplebucket\"]");
     for name in ["Policy", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Credential", "X-Amz-Algorithm"] {
         let refused = send(bucket, &without(published(), name), b"JPEG");
         assert_refused(refused, "InvalidArgument", "Bucket POST must contain a field named");

@@ -271,7 +271,7 @@ fn a_form_cannot_be_changed() {
         ("policy", "e30=", "SignatureDoesNotMatch", ""),
         ("AWSAccessKeyId", "OTHERKEY", "SignatureDoesNotMatch", ""),
         ("AWSAccessKeyId", "NOBODY", "InvalidAccessKeyId", ""),
-        ("key", "down/a", "AccessDenied", "[\"starts-with\",\"$key\",\"up/\"]"),
+        ("key", "down/a", "AccessDenied", "[\"starts-with\", \"$key\", \"up/\"]"),
         ("acl", "public-read", "AccessDenied", "Policy Condition failed"),
     ] {
         let refused = send_form("bucket", &replaced(form(), name, value), b"12345");
