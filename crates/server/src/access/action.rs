@@ -31,9 +31,11 @@ actions! {
         DeleteBucketPolicy
         DeleteBucketWebsite
         DeleteObject
+        DeleteObjectAnnotation
         DeleteObjectTagging
         GetAccelerateConfiguration
         GetAnalyticsConfiguration
+        GetBucketAbac
         GetBucketAcl
         GetBucketCORS
         GetBucketLocation
@@ -56,6 +58,7 @@ actions! {
         GetMetricsConfiguration
         GetObject
         GetObjectAcl
+        GetObjectAnnotation
         GetObjectAttributes
         GetObjectLegalHold
         GetObjectRetention
@@ -68,8 +71,10 @@ actions! {
         ListBucketMultipartUploads
         ListBucketVersions
         ListMultipartUploadParts
+        ListObjectAnnotations
         PutAccelerateConfiguration
         PutAnalyticsConfiguration
+        PutBucketAbac
         PutBucketAcl
         PutBucketCORS
         PutBucketLogging
@@ -89,11 +94,17 @@ actions! {
         PutMetricsConfiguration
         PutObject
         PutObjectAcl
+        PutObjectAnnotation
         PutObjectLegalHold
         PutObjectRetention
         PutObjectTagging
         PutReplicationConfiguration
+        RenameObject
         RestoreObject
+        UpdateBucketMetadataAnnotationTableConfiguration
+        UpdateBucketMetadataInventoryTableConfiguration
+        UpdateBucketMetadataJournalTableConfiguration
+        UpdateObjectEncryption
         WriteGetObjectResponse
     }
     "s3vectors" {

@@ -52,6 +52,7 @@ codes! {
     MissingContentLength = LENGTH_REQUIRED,
     NoSuchKey = NOT_FOUND,
     NotImplemented = NOT_IMPLEMENTED,
+    PreconditionFailed = PRECONDITION_FAILED,
     RequestHeaderSectionTooLarge = BAD_REQUEST,
     RequestTimeTooSkewed = FORBIDDEN,
     RequestTimeout = BAD_REQUEST,

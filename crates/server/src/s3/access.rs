@@ -4,18 +4,21 @@
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Uri};
+use http::{Extensions, HeaderMap, HeaderName, Uri};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
-use s3s::{S3Error, S3Result, s3_error};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::convert::header;
+use super::convert::{header, header_value};
+use super::error;
 use super::refusal::Refusal;
-use super::{S3Api, error};
+use super::route::Route;
 use crate::access::{self, Action, Context, Denial, Granted, Principal};
 use crate::auth::Identity;
 use crate::state::App;
+
+const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
 /// The decision before every operation.
 pub(super) struct Access {
@@ -37,7 +40,17 @@ pub(super) fn of_bucket(app: &App, head: &Parts, action: Action, name: &str) -> 
     let principal = Principal::new(head.extensions.get::<Identity>());
     let context = circumstances(&head.headers, &head.uri);
     let granted = app.look(|store| access::bucket(store, &principal, action, name, context));
-    granted.map_err(refused)
+    granted.map_err(|refusal| refused_in_region(refusal, app))
+}
+
+/// Decides about a request that nothing will answer: who may not do it shall not learn more.
+pub(super) fn of_request(app: &App, head: &Parts, action: Action, bucket: &str) -> S3Result<()> {
+    if action.is_of_account() {
+        let principal = Principal::new(head.extensions.get::<Identity>());
+        let context = circumstances(&head.headers, &head.uri);
+        return access::account(&principal, action, context).map(drop).map_err(refused);
+    }
+    of_bucket(app, head, action, bucket).map(drop)
 }
 
 fn circumstances<'a>(headers: &'a HeaderMap, uri: &Uri) -> Context<'a> {
@@ -50,14 +63,17 @@ fn circumstances<'a>(headers: &'a HeaderMap, uri: &Uri) -> Context<'a> {
 impl Access {
     fn decide(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
         let principal = Principal::new(context.extensions_mut().get::<Identity>());
-        let action = S3Api::action(context.s3_op().name()).ok_or_else(error::access_denied)?;
+        let route = context.extensions_mut().get::<&'static Route>().copied();
+        // s3s finds the operation by rules of its own; where they disagree nothing is done.
+        let route = route.filter(|route| route.operation == context.s3_op().name());
+        let action = route.ok_or_else(error::access_denied)?.action;
         let circumstances = circumstances(context.headers(), context.uri());
         match context.s3_path().get_bucket_name().filter(|_| !action.is_of_account()) {
             Some(name) => {
                 let granted = self
                     .app
                     .look(|store| access::bucket(store, &principal, action, name, circumstances));
-                let granted = granted.map_err(refused)?;
+                let granted = granted.map_err(|refusal| refused_in_region(refusal, &self.app))?;
                 context.extensions_mut().insert(granted);
             }
             None => {
@@ -100,6 +116,15 @@ pub(super) fn refused(refusal: access::Refusal) -> S3Error {
         ),
         access::Refusal::Store(error) => error::from_store(error),
     }
+}
+
+/// The same, for a bucket: who may not use it may still learn its region, as from AWS. SDKs ask so.
+fn refused_in_region(refusal: access::Refusal, app: &App) -> S3Error {
+    let mut error = refused(refusal);
+    if let (S3ErrorCode::AccessDenied, Ok(region)) = (error.code(), header_value(&app.region)) {
+        error.set_headers(HeaderMap::from_iter([(BUCKET_REGION, region)]));
+    }
+    error
 }
 
 fn overrides_response(query: &str) -> bool {

@@ -1,6 +1,6 @@
 //! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
-use http::header::LOCATION;
+use http::header::{HeaderName, LOCATION};
 use liteio_store::{ListBuckets, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
@@ -12,6 +12,8 @@ use super::xml::XmlWriter;
 use super::{Req, Resp, error, unsupported};
 use crate::access::{Granted, GrantedAccount};
 use crate::state::App;
+
+const BUCKET_ARN: HeaderName = HeaderName::from_static("x-amz-bucket-arn");
 
 /// The region whose buckets have no location constraint, and where creating a bucket of one's own
 /// again succeeds.
@@ -27,6 +29,7 @@ pub(super) async fn create_bucket(
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(refused)?;
     let location = header_value(&format!("/{name}"))?;
+    let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     match app.store.create_bucket(name, owner, app.region.clone()).await {
         Ok(_) => {}
         Err(StoreError::BucketAlreadyOwnedByYou { .. }) if app.region == US_EAST_1 => {}
@@ -34,6 +37,7 @@ pub(super) async fn create_bucket(
     }
     let mut response = S3Response::new(CreateBucketOutput::default());
     response.headers.insert(LOCATION, location);
+    response.headers.insert(BUCKET_ARN, arn);
     Ok(response)
 }
 
@@ -128,7 +132,7 @@ pub(super) async fn list_buckets(
     let owner = granted.owner();
     let ListBucketsInput { bucket_region, continuation_token, max_buckets, prefix } = request.input;
     let limit = liteio_store::limits::LIST_BUCKETS_MAX;
-    if max_buckets == Some(0) {
+    if max_buckets.is_some_and(|max| !(1..=10_000).contains(&max)) {
         return Err(s3_error!(
             InvalidArgument,
             "Argument max-buckets must be an integer between 1 and 10000"

@@ -108,6 +108,14 @@ fn timestamp(time_ms: u64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }
 
+/// Whole seconds since 1970 of a time in a request.
+pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
+    let mut text = Vec::new();
+    time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text).ok()?;
+    let text = std::str::from_utf8(&text).ok()?;
+    text.split('.').next()?.parse().ok()
+}
+
 /// A response whose body is a document of our own, not that of the typed layer.
 pub(super) fn xml_response<T: Default>(xml: bytes::Bytes) -> S3Response<T> {
     let mut response = S3Response::new(T::default());

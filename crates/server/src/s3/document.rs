@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Uri};
-use http_body::Body as _;
 use liteio_store::DigestSet;
 use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesText, Event};
@@ -12,6 +11,7 @@ use s3s::{Body, S3Result, s3_error};
 
 use super::checksum::BodyChecks;
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
+use super::route::Route;
 use super::{body_in, error};
 use crate::auth::{CollectError, collect};
 
@@ -29,19 +29,48 @@ pub(super) enum Document {
 impl Document {
     /// The document that a request carries, if any.
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
-        match *request.method() {
-            Method::POST if has_query(request.uri(), "delete") => Some(Document::DeleteObjects),
-            Method::POST if has_query(request.uri(), "uploadId") => {
-                Some(Document::CompleteMultipartUpload)
-            }
-            Method::PUT => {
-                let path = request.uri().path().trim_start_matches('/');
-                let is_bucket = !path.strip_suffix('/').unwrap_or(path).contains('/');
-                let bytes = request.body().size_hint().upper();
-                let is_small = bytes.is_some_and(|bytes| bytes <= 64 << 10);
-                (is_bucket && is_small).then_some(Document::CreateBucket)
-            }
+        match request.extensions().get::<&'static Route>()?.operation {
+            "DeleteObjects" => Some(Document::DeleteObjects),
+            "CompleteMultipartUpload" => Some(Document::CompleteMultipartUpload),
+            "CreateBucket" => Some(Document::CreateBucket),
             _ => None,
+        }
+    }
+
+    /// The elements of the document. s3s passes over all others, and the request would succeed without
+    /// what they ask for.
+    fn elements(self) -> &'static [&'static str] {
+        match self {
+            Document::DeleteObjects => &[
+                "Delete",
+                "Object",
+                "Key",
+                "VersionId",
+                "ETag",
+                "LastModifiedTime",
+                "Size",
+                "Quiet",
+            ],
+            Document::CompleteMultipartUpload => &[
+                "CompleteMultipartUpload",
+                "Part",
+                "PartNumber",
+                "ETag",
+                "ChecksumCRC32",
+                "ChecksumCRC32C",
+                "ChecksumCRC64NVME",
+                "ChecksumSHA1",
+                "ChecksumSHA256",
+            ],
+            Document::CreateBucket => &[
+                "CreateBucketConfiguration",
+                "LocationConstraint",
+                "Location",
+                "Type",
+                "Name",
+                "Bucket",
+                "DataRedundancy",
+            ],
         }
     }
 
@@ -61,15 +90,8 @@ impl Document {
             digests.update(&bytes);
             checks.verify(&digests.finish())?;
         }
-        let bytes = match self {
-            // It may be an object.
-            Document::CreateBucket => bytes,
-            Document::DeleteObjects | Document::CompleteMultipartUpload => {
-                check_shape(&bytes)?;
-                plain_text(bytes)?
-            }
-        };
-        Ok(Request::from_parts(parts, Body::from(bytes)))
+        check_shape(&bytes, self.elements())?;
+        Ok(Request::from_parts(parts, Body::from(plain_text(bytes)?)))
     }
 
     fn checks(self, parts: &Parts) -> S3Result<BodyChecks> {
@@ -107,17 +129,23 @@ fn has_query(uri: &Uri, name: &str) -> bool {
     names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
 }
 
-/// Refuses what costs the parser far more than its size, deep nesting and elements without end, and
-/// document types, which bring entities.
-fn check_shape(document: &[u8]) -> S3Result<()> {
+/// Refuses what costs the parser far more than its size, deep nesting and elements without end; document
+/// types, which bring entities; and elements that the document does not have.
+fn check_shape(document: &[u8], names: &[&str]) -> S3Result<()> {
     let mut reader = Reader::from_reader(document);
     let (mut depth, mut elements) = (0_usize, 0_usize);
     loop {
         match reader.read_event().map_err(|_| error::malformed_xml())? {
             Event::Eof => return Ok(()),
             Event::DocType(_) => return Err(error::malformed_xml()),
-            Event::Start(_) => (depth, elements) = (depth + 1, elements + 1),
-            Event::Empty(_) => elements += 1,
+            Event::Start(start) => {
+                check_name(start.local_name().as_ref(), names)?;
+                (depth, elements) = (depth + 1, elements + 1);
+            }
+            Event::Empty(empty) => {
+                check_name(empty.local_name().as_ref(), names)?;
+                elements += 1;
+            }
             Event::End(_) => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -125,6 +153,19 @@ fn check_shape(document: &[u8]) -> S3Result<()> {
             return Err(error::malformed_xml());
         }
     }
+}
+
+fn check_name(name: &[u8], names: &[&str]) -> S3Result<()> {
+    if names.iter().any(|known| known.as_bytes() == name) {
+        return Ok(());
+    }
+    if matches!(name, b"Tags" | b"Tag") {
+        return Err(s3_error!(
+            NotImplemented,
+            "Tags of buckets are not implemented by LiteIO yet. Leave them out; nothing was created."
+        ));
+    }
+    Err(error::malformed_xml())
 }
 
 /// Writes out CDATA sections, which s3s skips, so that `<![CDATA[a]]>b` would name `b`; and references
@@ -165,7 +206,9 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
         let wide = |elements: usize| format!("<a>{}</a>", "<b/>".repeat(elements - 1));
         for (document, accepted) in [
-            ("<Delete><Object><Key>a</Key></Object></Delete>".to_owned(), true),
+            ("<x:a xmlns:x=\"y\"><b></b></x:a>".to_owned(), true),
+            ("<a><c/></a>".to_owned(), false),
+            ("<a><B></B></a>".to_owned(), false),
             (nested(XML_DEPTH_MAX), true),
             (nested(XML_DEPTH_MAX + 1), false),
             (wide(XML_ELEMENTS_MAX), true),
@@ -173,7 +216,11 @@ mod tests {
             ("<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>".to_owned(), false),
             ("<a></b>".to_owned(), false),
         ] {
-            assert_eq!(check_shape(document.as_bytes()).is_ok(), accepted, "{document:.80}");
+            assert_eq!(
+                check_shape(document.as_bytes(), &["a", "b"]).is_ok(),
+                accepted,
+                "{document:.80}"
+            );
         }
     }
 

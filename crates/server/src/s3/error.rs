@@ -6,6 +6,7 @@ use liteio_store::StoreError;
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
+use crate::reply::{ApiError, ErrorCode};
 
 /// AWS's code, status and message for an error of the store.
 ///
@@ -76,7 +77,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         ),
         StoreError::PartTooLarge { .. } | StoreError::ObjectTooLarge { .. } => too_large(),
         StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
-        StoreError::PreconditionFailed { .. } => precondition_failed(),
+        StoreError::PreconditionFailed { condition } => precondition_failed(condition),
         StoreError::ConditionalRequestConflict => s3_error!(
             ConditionalRequestConflict,
             "The conditional request cannot succeed due to a conflicting operation against this \
@@ -131,8 +132,12 @@ pub(super) fn access_denied() -> S3Error {
     s3_error!(AccessDenied, "Access Denied")
 }
 
-pub(super) fn precondition_failed() -> S3Error {
-    s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+pub(super) fn precondition_failed(condition: &str) -> S3Error {
+    let message = "At least one of the pre-conditions you specified did not hold";
+    let whole = ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition);
+    let mut error = S3Error::with_message(S3ErrorCode::PreconditionFailed, message);
+    error.set_source(Box::new(whole));
+    error
 }
 
 pub(super) fn too_large() -> S3Error {

@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use http::Extensions;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
     CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
 };
+use http::{Extensions, StatusCode};
 use liteio_store::{ContentHeaders, ObjectMetadata, ObjectVersion};
 use s3s::dto::Metadata;
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{etag_header, header, header_value, http_date, insert_text};
+use super::error;
 use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
 use super::tagging;
@@ -77,10 +78,11 @@ pub(super) fn redirect(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, REDIRECT.as_str()) {
         None => Ok(None),
         Some(location) if is_redirect(location) => Ok(Some(location.to_owned())),
-        Some(_) => Err(s3_error!(
-            InvalidRequest,
+        Some(_) => Err(error::custom(
+            "InvalidRedirectLocation",
+            StatusCode::BAD_REQUEST,
             "The website redirect location must be non-empty and must start with 'http://', \
-             'https://' or '/'."
+             'https://' or '/'.",
         )),
     }
 }

@@ -12,7 +12,8 @@ use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::convert::{
-    header, insert_text, object_key, object_url, page_size, part_number, upload_id, xml_response,
+    header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
+    xml_response,
 };
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
@@ -154,6 +155,18 @@ fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<Compl
         let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
         kept != Some(DEFAULT_ALGORITHM) || value.algorithm == DEFAULT_ALGORITHM
     });
+    if let (None, Some((algorithm, ChecksumType::Composite))) =
+        (checksum, upload.and_then(|upload| upload.checksum))
+    {
+        return Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!(
+                "The upload was created using a {} checksum. The complete request must include the \
+                 checksum for each part. It was missing for part {number} in the request.",
+                checksum::name(algorithm).to_ascii_lowercase()
+            ),
+        ));
+    }
     let etag = part.e_tag.ok_or_else(error::malformed_xml)?;
     Ok(CompletePart { number, etag: Some(etag.into_value()), checksum })
 }
@@ -206,6 +219,14 @@ pub(super) async fn abort_multipart_upload(
     let input = request.input;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
+    if let Some(initiated) = input.if_match_initiated_time {
+        // No transaction: the time of an upload never changes.
+        let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
+        let upload = upload.map_err(error::from_store)?;
+        if i64::try_from(upload.initiated_ms / 1000).ok() != unix_seconds(initiated) {
+            return Err(error::precondition_failed("x-amz-if-match-initiated-time"));
+        }
+    }
     app.store.abort_upload(granted.bucket(), &key, &id).await.map_err(error::from_store)?;
     Ok(S3Response::new(AbortMultipartUploadOutput::default()))
 }

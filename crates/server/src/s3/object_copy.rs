@@ -118,7 +118,7 @@ fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
 /// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.
 pub(super) fn from_copy(error: StoreError) -> S3Error {
     match error {
-        StoreError::NotModified => error::precondition_failed(),
+        StoreError::NotModified => error::precondition_failed("If-None-Match"),
         StoreError::MethodNotAllowed => s3_error!(
             InvalidRequest,
             "The source of a copy request may not specifically refer to a delete marker by version id."

@@ -6,11 +6,11 @@ use liteio_store::{
 };
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
-    ObjectIdentifier, Timestamp,
+    ObjectIdentifier,
 };
 use s3s::{S3Error, S3Response, S3Result};
 
-use super::convert::{insert_text, object_key, version_id, xml_response};
+use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{Req, Resp, access, condition, error};
 use crate::access::{Action, Granted};
@@ -43,13 +43,6 @@ fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<
     let version = outcome.version_id.as_ref().map(VersionId::to_string);
     let name = http::HeaderName::from_static("x-amz-version-id");
     insert_text(headers, name, version.as_deref())
-}
-
-fn unix_seconds(time: Timestamp) -> Option<i64> {
-    let mut text = Vec::new();
-    time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text).ok()?;
-    let text = std::str::from_utf8(&text).ok()?;
-    text.split('.').next()?.parse().ok()
 }
 
 /// An object to delete, as the request names it.

@@ -9,17 +9,16 @@ use http::header::{
     CONTENT_RANGE, CONTENT_TYPE, EXPIRES,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use liteio_store::{
     ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion, OpenedObject,
     PartNumber, ReadError, Selection, StoreError,
 };
-use percent_encoding::percent_decode_str;
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{header, header_value, object_key, part_number, version_id};
 use super::lenient::LenientHeaders;
-use super::subresource::is_subresource;
+use super::route::{Target, parameters};
 use super::{access, body_out, checksum, condition, error, metadata, unsupported};
 use crate::access::Action;
 use crate::reply::ReplyBody;
@@ -27,35 +26,13 @@ use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
-/// A request for an object that is known to be one of these two operations.
+/// A request for one of these two operations.
 pub(super) struct ReadRequest<'a> {
-    head: &'a mut Parts,
-    bucket: String,
-    key: String,
+    pub(super) head: &'a mut Parts,
+    pub(super) target: Target,
 }
 
-impl<'a> ReadRequest<'a> {
-    /// The request with this head; `None` when it is for something else than an object.
-    ///
-    /// # Errors
-    /// `InvalidURI` when the path is not text.
-    pub(super) fn of(head: &'a mut Parts) -> S3Result<Option<ReadRequest<'a>>> {
-        if !matches!(head.method, Method::GET | Method::HEAD) {
-            return Ok(None);
-        }
-        let names_other = |query| parameters(query).any(|(name, _)| is_subresource(&name));
-        if head.uri.query().is_some_and(names_other) {
-            return Ok(None);
-        }
-        let path = percent_decode_str(head.uri.path()).decode_utf8();
-        let path = path.map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
-        let object = path.strip_prefix('/').and_then(|path| path.split_once('/'));
-        let object = object.filter(|(bucket, key)| !bucket.is_empty() && !key.is_empty());
-        let Some((bucket, key)) = object else { return Ok(None) };
-        let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        Ok(Some(ReadRequest { head, bucket, key }))
-    }
-
+impl ReadRequest<'_> {
     /// Answers the request.
     ///
     /// # Errors
@@ -71,8 +48,8 @@ impl<'a> ReadRequest<'a> {
 
     /// The response without its body, and where that is to be read from.
     fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
-        let granted = access::of_bucket(app, self.head, Action::GetObject, &self.bucket)?;
-        let read = Read::parse(self.head, self.key)?;
+        let granted = access::of_bucket(app, self.head, Action::GetObject, &self.target.bucket)?;
+        let read = Read::parse(self.head, self.target.key)?;
         let (found, reader) = app
             .look(|store| match self.head.method {
                 Method::HEAD => {
@@ -92,21 +69,6 @@ impl<'a> ReadRequest<'a> {
         *response.headers_mut() = read.headers(&found)?;
         Ok((response, reader))
     }
-}
-
-/// The error of a read whose query names a subresource that objects do not have.
-pub(super) fn not_a_read(method: &Method, uri: &Uri) -> S3Error {
-    let mut names = uri.query().into_iter().flat_map(parameters).map(|(name, _)| name);
-    let name = names.find(|name| is_subresource(name)).unwrap_or_default();
-    S3Error::with_message(
-        S3ErrorCode::InvalidRequest,
-        format!("Key is not expected for the {method} method ?{name} subresource"),
-    )
-}
-
-/// The parameters of a query, decoded.
-fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
-    form_urlencoded::parse(query.as_bytes())
 }
 
 /// What to read, and headers of the answer that the request chooses.

@@ -2,7 +2,8 @@
 
 use http::header::ETAG;
 use liteio_store::{
-    ByteRange, ChecksumAlgorithm, CopyPartOptions, CopyPartOutcome, PartPage, StoreError, Upload,
+    ByteRange, ChecksumAlgorithm, ChecksumType, CopyPartOptions, CopyPartOutcome, PartPage,
+    StoreError, Upload,
 };
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
@@ -64,6 +65,17 @@ fn algorithms(
                 checksum::name(sent).to_ascii_lowercase()
             ),
         )),
+        // S3 computes only what it can combine itself.
+        (Some(kept), None) if upload.checksum == Some((kept, ChecksumType::Composite)) => {
+            Err(S3Error::with_message(
+                S3ErrorCode::InvalidRequest,
+                format!(
+                    "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum \
+                     Type: null",
+                    checksum::name(kept).to_ascii_lowercase()
+                ),
+            ))
+        }
         (kept, sent) => Ok(kept.into_iter().chain(sent).collect()),
     }
 }

@@ -33,6 +33,9 @@ impl Refusal {
 
 /// The value of an error of ours.
 pub(super) fn of_error(error: S3Error) -> ApiError {
+    if let Some(whole) = error.source().and_then(|source| ApiError::find(source)) {
+        return whole.clone();
+    }
     let status = error.status_code().unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
     let code = error.code().as_str().to_owned();
     let message = error.message().unwrap_or_default().to_owned();

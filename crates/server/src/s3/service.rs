@@ -5,19 +5,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
-use s3s::{Body, S3Result, s3_error};
+use s3s::{Body, S3Error, S3Result, s3_error};
 
 use super::S3Api;
-use super::access::{Access, AlreadyAuthenticated, AnyName};
+use super::access::{self, Access, AlreadyAuthenticated, AnyName};
+use super::convert::header_value;
 use super::document::Document;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
 use super::refusal::{self, Refusal};
+use super::route::{Answerer, Route, Target};
 use super::{condition, error};
 use crate::auth::AuthBody;
 use crate::origin::Origin;
@@ -36,6 +38,8 @@ pub(super) struct Answer {
 /// `Expires` as it was sent: S3 keeps it verbatim, s3s refuses what is no date.
 #[derive(Clone, Debug)]
 pub(super) struct VerbatimExpires(pub(super) HeaderValue);
+
+const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 
 /// The bytes of a host that mean something else in a path.
 const BUCKET_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
@@ -64,8 +68,22 @@ impl S3Service {
     pub(crate) async fn call(&self, mut request: Request<AuthBody>) -> Reply {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
-        if let Some(read) = ReadRequest::of(&mut head).map_err(refusal::of_error)? {
-            return read.answer(&self.app).await.map_err(refusal::of_error);
+        let target = Target::of(&head.uri).map_err(refusal::of_error)?;
+        let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        match route.map(|route| (route, route.answerer)) {
+            Some((_, Answerer::Own)) => {
+                let read = ReadRequest { head: &mut head, target };
+                return read.answer(&self.app).await.map_err(refusal::of_error);
+            }
+            Some((route, Answerer::Nobody | Answerer::Other(_))) => {
+                let granted = access::of_request(&self.app, &head, route.action, &target.bucket);
+                let refused = granted.err().unwrap_or_else(|| route.not_implemented());
+                return Err(refusal::of_error(refused));
+            }
+            Some((route, Answerer::Typed)) => {
+                head.extensions.insert(route);
+            }
+            None => {}
         }
         // Boxed, so that reads do not carry its state about.
         Box::pin(self.call_typed(Request::from_parts(head, body))).await
@@ -98,6 +116,8 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     if lenient != LenientHeaders::default() {
         request.extensions_mut().insert(lenient);
     }
+    plain_copy_source(request.headers_mut())?;
+    join_user_metadata(request.headers_mut())?;
     if let Some(expires) = request.headers_mut().remove(EXPIRES) {
         request.extensions_mut().insert(VerbatimExpires(expires));
     }
@@ -105,6 +125,37 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
         Some(document) => document.read(request).await,
         None => Ok(request),
     }
+}
+
+/// Writes out `+`, which is a space in the source of a copy as in a form. s3s takes it for itself, and an
+/// incomplete escape, too.
+fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
+    // Of several none counts: s3s refuses them.
+    let mut sources = headers.get_all(COPY_SOURCE).iter();
+    let (Some(source), None) = (sources.next(), sources.next()) else { return Ok(()) };
+    let mut escapes = source.as_bytes().split(|byte| *byte == b'%').skip(1);
+    if !escapes.all(|rest| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit)) {
+        return Err(s3_error!(InvalidArgument, "Invalid copy source encoding."));
+    }
+    let text = source.to_str().ok().filter(|source| source.contains('+'));
+    if let Some(plain) = text.map(|source| source.replace('+', "%20")) {
+        headers.insert(COPY_SOURCE, header_value(&plain)?);
+    }
+    Ok(())
+}
+
+/// Makes one header of user metadata that was sent in several, as S3 does.
+fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
+    let is_repeated = |name: &&HeaderName| {
+        name.as_str().starts_with("x-amz-meta-") && headers.get_all(*name).iter().count() > 1
+    };
+    let repeated: Vec<HeaderName> = headers.keys().filter(is_repeated).cloned().collect();
+    for name in repeated {
+        let values: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+        let joined = HeaderValue::from_bytes(&values.join(&b','));
+        headers.insert(name, joined.map_err(S3Error::internal_error)?);
+    }
+    Ok(())
 }
 
 /// Turns a virtual-host address into a path address, by putting the bucket in front of the key. s3s then

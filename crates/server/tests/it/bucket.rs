@@ -1,6 +1,6 @@
 //! Buckets: names, owners, regions, listing.
 
-use crate::harness::{self, ALICE, BOB};
+use crate::harness::{self, ALICE, BOB, base64, md5};
 
 #[tokio::test]
 async fn a_bucket_lives_from_create_to_delete() {
@@ -8,6 +8,7 @@ async fn a_bucket_lives_from_create_to_delete() {
         server.head("/photos").await.expect_status(404);
         let created = server.put("/photos", "").await.expect_status(200);
         assert_eq!(created.header("location"), Some("/photos"));
+        assert_eq!(created.header("x-amz-bucket-arn"), Some("arn:aws:s3:::photos"));
         let head = server.head("/photos").await.expect_status(200);
         assert_eq!(head.header("x-amz-bucket-region"), Some("us-east-1"));
         server.put("/photos/a", "x").await.expect_status(200);
@@ -230,5 +231,53 @@ async fn the_expected_owner_is_checked() {
             ("x-amz-source-expected-bucket-owner", owner),
         ]);
         copy.send().await.expect_status(status);
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_use_a_bucket_learns_its_region_and_no_more() {
+    let server = harness::in_region("eu-west-1").await;
+    let region = "<CreateBucketConfiguration><LocationConstraint>eu-west-1</LocationConstraint>\
+                  </CreateBucketConfiguration>";
+    server.put("/mine", region).await.expect_status(200);
+    server.put("/mine/key", "x").await.expect_status(200);
+    for (method, target) in [("HEAD", "/mine"), ("GET", "/mine"), ("GET", "/mine/key")] {
+        for stranger in
+            [server.request(method, target).by(BOB), server.request(method, target).anonymous()]
+        {
+            let refused = stranger.send().await.expect_status(403);
+            assert_eq!(refused.header("x-amz-bucket-region"), Some("eu-west-1"), "{target}");
+        }
+    }
+    let missing = server.head("/missing").await.expect_status(404);
+    assert_eq!(missing.header("x-amz-bucket-region"), None);
+}
+
+#[tokio::test]
+async fn nothing_in_a_document_is_passed_over() {
+    let server = harness::memory().await;
+    let with =
+        |inside: &str| format!("<CreateBucketConfiguration>{inside}</CreateBucketConfiguration>");
+    let tags = with("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>");
+    server.put("/mine", tags).await.expect_error(501, "NotImplemented");
+    server.put("/mine", with("<Colour>red</Colour>")).await.expect_error(400, "MalformedXML");
+    server.head("/mine").await.expect_status(404);
+    server.bucket("mine").await;
+    server.put("/mine/key", "x").await.expect_status(200);
+    let delete = "<Delete><Object><Key>key</Key><IfUnchanged/></Object></Delete>";
+    let delete = server
+        .request("POST", "/mine?delete")
+        .header("content-md5", base64(&md5(delete.as_bytes())))
+        .body(delete);
+    delete.send().await.expect_error(400, "MalformedXML");
+    server.get("/mine/key").await.expect_status(200);
+}
+
+#[tokio::test]
+async fn pages_of_buckets_have_a_bound() {
+    let server = harness::memory().await;
+    for (max, status) in [("0", 400), ("1", 200), ("10000", 200), ("10001", 400), ("-1", 400)] {
+        let listed = server.get(&format!("/?max-buckets={max}")).await;
+        assert_eq!(listed.status, status, "{max}: {}", listed.text());
     }
 }

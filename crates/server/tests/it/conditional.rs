@@ -47,6 +47,10 @@ async fn reads_are_conditional() {
     for (headers, status) in rows {
         let got = server.request("GET", "/mine/key").headers(&headers).send().await;
         assert_eq!(got.status, status, "GET {headers:?}");
+        if status == 412 {
+            let condition = got.element("Condition").to_ascii_lowercase();
+            assert!(headers.iter().any(|(name, _)| *name == condition), "{headers:?}: {condition}");
+        }
         if status == 304 {
             assert_eq!(got.header("etag"), Some(tag.as_str()), "{headers:?}");
             assert!(got.header("last-modified").is_some(), "{headers:?}");

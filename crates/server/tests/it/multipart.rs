@@ -326,7 +326,7 @@ async fn checksums_of_parts_make_that_of_the_object() {
 
 /// An object of one part, whose length and bytes `seed` decides.
 async fn upload_of(server: &TestServer, seed: u8) {
-    let algorithm = [("x-amz-checksum-algorithm", "CRC32"), ("x-amz-checksum-type", "COMPOSITE")];
+    let algorithm = [("x-amz-checksum-algorithm", "CRC32"), ("x-amz-checksum-type", "FULL_OBJECT")];
     let upload = create(server, &algorithm).await;
     let part = part_bytes(seed, 100 + usize::from(seed));
     server.put(&part_path(&upload, 1), &part).await.expect_status(200);
@@ -392,9 +392,22 @@ async fn wrong_checksums_of_uploads_are_refused() {
     };
     put(crc32, &crc32_value).await.expect_error(400, "InvalidRequest");
     put(sha256, &checksums(b"other")[4].1).await.expect_error(400, "BadDigest");
-    put("content-md5", &base64(&md5(b"other"))).await.expect_error(400, "BadDigest");
+    let both = server.request("PUT", &part_path(&upload, 1)).header(sha256, &sha256_value);
+    let both = both.header("content-md5", base64(&md5(b"other"))).body("part").send().await;
+    both.expect_error(400, "BadDigest");
+    let without = server.put(&part_path(&upload, 1), "part").await;
+    let without = without.expect_error(400, "InvalidRequest");
+    assert!(without.element("Message").ends_with("sha256, actual checksum Type: null"));
     put(sha256, &sha256_value).await.expect_status(200);
     let tag = etag(b"part");
+    let bare = server.post(&complete_path(&upload), document(&[(1, &tag)])).await;
+    let bare = bare.expect_error(400, "InvalidRequest");
+    assert!(bare.element("Message").contains("missing for part 1"), "{}", bare.text());
+    let foreign = document(&[(1, &tag)])
+        .replace("</ETag>", &format!("</ETag><ChecksumCRC32>{crc32_value}</ChecksumCRC32>"));
+    server.post(&complete_path(&upload), foreign).await.expect_error(400, "InvalidPart");
+    let whole = document(&[(1, &tag)])
+        .replace("</ETag>", &format!("</ETag><ChecksumSHA256>{sha256_value}</ChecksumSHA256>"));
     let wrong =
         document(&[(1, &tag)]).replace("</ETag>", "</ETag><ChecksumSHA256>AAAA</ChecksumSHA256>");
     server.post(&complete_path(&upload), wrong).await.expect_error(400, "InvalidRequest");
@@ -404,15 +417,15 @@ async fn wrong_checksums_of_uploads_are_refused() {
     server.post(&complete_path(&upload), wrong).await.expect_error(400, "InvalidPart");
     let wrong =
         server.request("POST", &complete_path(&upload)).header(sha256, format!("{other}-1"));
-    wrong.body(document(&[(1, &tag)])).send().await.expect_error(400, "BadDigest");
+    wrong.body(&whole).send().await.expect_error(400, "BadDigest");
     let wrong =
         server.request("POST", &complete_path(&upload)).header("x-amz-mp-object-size", "99");
-    wrong.body(document(&[(1, &tag)])).send().await.expect_error(400, "InvalidRequest");
+    wrong.body(&whole).send().await.expect_error(400, "InvalidRequest");
     let wrong = server
         .request("POST", &complete_path(&upload))
         .header("x-amz-checksum-type", "FULL_OBJECT");
-    wrong.body(document(&[(1, &tag)])).send().await.expect_error(400, "InvalidRequest");
-    server.post(&complete_path(&upload), document(&[(1, &tag)])).await.expect_status(200);
+    wrong.body(&whole).send().await.expect_error(400, "InvalidRequest");
+    server.post(&complete_path(&upload), whole).await.expect_status(200);
 }
 
 #[tokio::test]
@@ -433,4 +446,24 @@ async fn completing_is_conditional() {
         complete("if-match", &etag(b"here")).await.expect_status(200);
         assert_eq!(server.get("/mine/key").await.body, b"part");
     }
+}
+
+#[tokio::test]
+async fn aborting_is_conditional() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let upload = create(&server, &[]).await;
+    let target = complete_path(&upload);
+    let abort = |time: &str| {
+        server.request("DELETE", &target).header("x-amz-if-match-initiated-time", time).send()
+    };
+    let refused = abort("Thu, 01 Jan 1970 00:00:00 GMT").await;
+    let refused = refused.expect_error(412, "PreconditionFailed");
+    assert_eq!(refused.element("Condition"), "x-amz-if-match-initiated-time");
+    let listed = server.get("/mine?uploads").await.element("Initiated");
+    let initiated: jiff::Timestamp = listed.parse().expect("a time");
+    let initiated =
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&initiated);
+    abort(&initiated.expect("a date")).await.expect_status(204);
+    server.delete(&target).await.expect_error(404, "NoSuchUpload");
 }

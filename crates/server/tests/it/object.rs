@@ -181,7 +181,7 @@ async fn what_is_not_done_is_refused_before_anything_is_stored() {
         ("x-amz-acl", "nonsense", 400, "InvalidArgument"),
         ("x-amz-grant-full-control", "id=\"bob-id\"", 400, "AccessControlListNotSupported"),
         ("x-amz-storage-class", "PAPER", 400, "InvalidStorageClass"),
-        ("x-amz-website-redirect-location", "elsewhere", 400, "InvalidRequest"),
+        ("x-amz-website-redirect-location", "elsewhere", 400, "InvalidRedirectLocation"),
         ("x-amz-write-offset-bytes", "3", 501, "NotImplemented"),
         ("content-md5", "nonsense", 400, "InvalidDigest"),
     ];
@@ -462,22 +462,49 @@ async fn every_answer_has_ids_and_every_error_its_elements() {
     }
 }
 
+/// Every method at every level with a subresource of another operation: none is taken for the operation
+/// without it.
 #[tokio::test]
-async fn a_read_with_the_subresource_of_another_operation_is_refused() {
+async fn a_parameter_that_an_operation_does_not_know_destroys_nothing() {
     let server = harness::memory().await;
     server.bucket("mine").await;
     server.put("/mine/key", "bytes").await.expect_status(200);
-    for subresource in ["uploads", "versions", "lifecycle", "versions&x=1"] {
-        let refused = server.get(&format!("/mine/key?{subresource}")).await;
-        let refused = refused.expect_error(400, "InvalidRequest");
-        let name = subresource.split('&').next().expect("a name");
-        assert!(refused.element("Message").contains(&format!("?{name} ")), "{}", refused.text());
+    let not_there = [
+        ("PUT", "/mine/key?encryption", 501, "NotImplemented"),
+        ("PUT", "/mine/key?renameObject", 501, "NotImplemented"),
+        ("PUT", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
+        ("DELETE", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
+        ("DELETE", "/mine?abac", 405, "MethodNotAllowed"),
+        ("DELETE", "/mine?metadataConfiguration", 501, "NotImplemented"),
+        ("DELETE", "/mine/key?acl", 405, "MethodNotAllowed"),
+        ("DELETE", "/mine/key?retention", 405, "MethodNotAllowed"),
+        ("DELETE", "/mine/key?legal-hold", 405, "MethodNotAllowed"),
+        ("DELETE", "/mine/key?foo", 400, "InvalidArgument"),
+        ("PUT", "/mine/key?partNumber=1", 400, "InvalidRequest"),
+        ("PUT", "/mine/key?uploadId=x", 405, "MethodNotAllowed"),
+        ("PUT", "/mine/key?versionId=x", 400, "InvalidArgument"),
+        ("PUT", "/mine/key?restore", 405, "MethodNotAllowed"),
+        ("PUT", "/mine/key?foo", 400, "InvalidArgument"),
+        ("GET", "/mine/key?uploads", 405, "MethodNotAllowed"),
+        ("GET", "/mine/key?versions", 400, "InvalidRequest"),
+        ("PUT", "/other?foo", 400, "InvalidArgument"),
+        ("POST", "/mine?acl", 405, "MethodNotAllowed"),
+    ];
+    for (method, target, status, code) in not_there {
+        let body = if method == "GET" { "" } else { "<Other/>" };
+        let refused = server.request(method, target).body(body).send().await;
+        refused.expect_error(status, code);
     }
-    server.head("/mine/key?uploads").await.expect_status(400);
-    for ignored in ["v=2", "x-id=GetObject", "", "&&", "max-keys=3"] {
+    assert_eq!(server.get("/mine/key").await.expect_status(200).text(), "bytes");
+    server.head("/other").await.expect_status(404);
+    for ignored in ["v=2", "x-id=GetObject", "", "&&"] {
         let got = server.get(&format!("/mine/key?{ignored}")).await.expect_status(200);
         assert_eq!(got.text(), "bytes", "{ignored}");
     }
+    // Not even an answer that nothing answers is for strangers.
+    let stranger = server.request("PUT", "/mine/key?encryption").body("<Other/>").anonymous();
+    stranger.send().await.expect_error(403, "AccessDenied");
+    server.put("/missing/key?encryption", "<Other/>").await.expect_error(404, "NoSuchBucket");
 }
 
 #[tokio::test]
@@ -511,5 +538,27 @@ async fn user_metadata_beyond_ascii_comes_back_in_encoded_words() {
     put.send().await.expect_status(200);
     for got in [server.get("/mine/key").await, server.head("/mine/key").await] {
         assert_eq!(got.header("x-amz-meta-name"), Some("=?UTF-8?B?w6kgw7w=?="));
+    }
+}
+
+#[tokio::test]
+async fn a_plus_in_the_source_of_a_copy_is_a_space() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/a%20b", "space").await.expect_status(200);
+    server.put("/mine/a%2Bb", "plus").await.expect_status(200);
+    for (source, expected) in [
+        ("/mine/a+b", "space"),
+        ("mine/a%20b", "space"),
+        ("/mine/a%2Bb", "plus"),
+        ("mine%2Fa+b", "space"),
+    ] {
+        let copy = server.request("PUT", "/mine/copy").header("x-amz-copy-source", source);
+        copy.send().await.expect_status(200);
+        assert_eq!(server.get("/mine/copy").await.text(), expected, "{source}");
+    }
+    for malformed in ["/mine/a%ZZ", "/mine/a%", "/mine/a%2"] {
+        let copy = server.request("PUT", "/mine/copy").header("x-amz-copy-source", malformed);
+        copy.send().await.expect_error(400, "InvalidArgument");
     }
 }

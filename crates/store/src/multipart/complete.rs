@@ -141,7 +141,7 @@ fn choose(
         let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
         // If the part was stored without this checksum, there is nothing to compare with.
         let has_checksum = |sent: &ChecksumValue| match &facts.checksum {
-            Some(stored) => stored.algorithm != sent.algorithm || stored == sent,
+            Some(stored) => stored == sent,
             None => true,
         };
         if !part.etag.as_ref().is_none_or(has_tag)

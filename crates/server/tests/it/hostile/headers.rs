@@ -118,6 +118,16 @@ fn no_value_becomes_another_header() {
 }
 
 #[test]
+fn user_metadata_may_come_in_several_headers() {
+    let server = RawServer::start();
+    let put = put("meta").body("x").header("x-amz-meta-a", "1").header("x-amz-meta-a", "2");
+    let reply = server.send(&put.sign(OWNER).bytes());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let head = server.ask("HEAD", "/bucket/meta");
+    assert_eq!(head.header("x-amz-meta-a"), Some("1,2"));
+}
+
+#[test]
 fn what_decides_comes_once() {
     let server = RawServer::start();
     let data = || put("twice").body("x");
