@@ -49,6 +49,28 @@ pub(crate) fn refuse_names<'a>(
     }
 }
 
+/// Refuses to begin anew where the blobs of a store are left but not its key space: no record would
+/// reference them, and the sweep would delete them all.
+pub(crate) fn refuse_blobs_without(disk: &dyn Disk, key_space: &str) -> Result<(), StoreError> {
+    match disk.open(key_space, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        file => return file.map(drop).map_err(StoreError::from),
+    }
+    let list = |path: &str| match disk.list(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries,
+    };
+    for entry in list("blobs")? {
+        if !list(&format!("blobs/{}", entry.name))?.is_empty() {
+            return Err(StoreError::corrupt(format!(
+                "{key_space} is missing, but there are blobs. Nothing was changed: put {key_space} and \
+                 {key_space}.log back from a copy, or move the directory away to begin anew."
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The format of the directory, if it has one; a newer one than this program's is refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {

@@ -99,6 +99,9 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             directory::write_format(&*disk)?;
         }
     }
+    if format.is_some() {
+        directory::refuse_blobs_without(&*disk, KEY_SPACE_FILE)?;
+    }
     // In a new directory there is nothing to sweep, either.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     let opened = open_parts(disk, config, was_clean)?;

@@ -109,6 +109,31 @@ fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
 }
 
 #[test]
+fn blobs_without_their_key_space_are_left_alone() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    put(&store, "a", &bytes(1, 10_000));
+    store.close();
+    drop(store);
+    let away = tempfile::tempdir().expect("a temporary directory");
+    for file in ["meta.redb", "meta.redb.log"] {
+        fs::rename(directory.path().join(file), away.path().join(file)).expect("moved");
+    }
+    for _ in 0..2 {
+        match Store::open(on_directory(directory.path())) {
+            Err(StoreError::Corrupt { what }) => assert!(what.contains("meta.redb is missing")),
+            other => panic!("{other:?}"),
+        }
+    }
+    for file in ["meta.redb", "meta.redb.log"] {
+        fs::rename(away.path().join(file), directory.path().join(file)).expect("moved back");
+    }
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    assert_eq!(get(&store, "a"), bytes(1, 10_000));
+}
+
+#[test]
 fn an_orphan_is_swept_after_an_unclean_end() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = Store::open(on_directory(directory.path())).expect("opens");
