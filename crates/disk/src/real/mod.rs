@@ -4,9 +4,10 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,7 +49,7 @@ impl RealDisk {
     /// # Errors
     /// The reason why the directory cannot be created or opened, with its path.
     pub fn open(root: &Path) -> io::Result<Self> {
-        create_durably(root).map_err(|error| explain(root, &error))?;
+        create_durably(root, PRIVATE).map_err(|error| explain(root, &error))?;
         Self::open_existing(root)
     }
 
@@ -240,8 +241,13 @@ fn not_linkable(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{what} cannot be linked"))
 }
 
+/// The permissions of a directory of data: its owner's alone. Those of one that is there already are left.
+const PRIVATE: u32 = 0o700;
+/// Those of a directory above it, less the mask of the process.
+const ORDINARY: u32 = 0o777;
+
 /// Creates `directory` with its parents and makes the new names durable.
-fn create_durably(directory: &Path) -> io::Result<()> {
+fn create_durably(directory: &Path, mode: u32) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
     }
@@ -249,8 +255,8 @@ fn create_durably(directory: &Path) -> io::Result<()> {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    create_durably(parent)?;
-    match std::fs::create_dir(directory) {
+    create_durably(parent, ORDINARY)?;
+    match DirBuilder::new().mode(mode).create(directory) {
         // Another process was faster. A file of that name is found out when it is opened.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => result?,

@@ -27,6 +27,20 @@ fn a_file_on_tmpfs_is_in_memory_and_so_is_one_without_a_disk() {
 }
 
 #[test]
+fn a_new_directory_is_for_its_owner_alone_and_an_old_one_is_left_as_it_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = directory.path().join("above/data");
+    let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    drop(RealDisk::open(&data).expect("opens"));
+    assert_eq!(mode(&data), 0o700);
+    assert_ne!(mode(data.parent().expect("a parent")) & 0o700, 0);
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o750)).expect("set");
+    drop(RealDisk::open(&data).expect("opens"));
+    assert_eq!(mode(&data), 0o750);
+}
+
+#[test]
 fn without_unnamed_files_a_temporary_file_lives_in_tmp_until_linked_or_dropped() {
     let (_directory, disk) = disk_with_named_temporaries();
     let file = disk.create_temporary().expect("created");
