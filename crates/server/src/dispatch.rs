@@ -129,6 +129,9 @@ impl Services {
                 });
             }
         };
+        if let Some(user) = request.extensions().get().and_then(Identity::user) {
+            origin.found.note_user(&user.name);
+        }
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Sts) => {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::header::HOST;
 use http::request::Parts;
@@ -122,6 +122,13 @@ impl Target {
         }
     }
 
+    /// The names in the query, without their values, which may be secret: `versionId,X-Amz-Signature`.
+    pub(crate) fn query_names(&self) -> String {
+        let pairs = self.uri.query().unwrap_or_default().split('&');
+        let names = pairs.map(|pair| pair.split('=').next().unwrap_or_default());
+        names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(",")
+    }
+
     /// True when there is a key.
     pub(crate) fn names_key(&self) -> bool {
         !self.raw_key().is_empty()
@@ -142,12 +149,43 @@ impl Target {
 }
 
 /// The origin of one request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Origin {
     /// The sender.
     pub(crate) peer: Peer,
     /// The bucket and the key.
     pub(crate) target: Target,
+    /// The findings of the layers behind, for the log.
+    pub(crate) found: Found,
+}
+
+/// The user and the operation of a request, noted by those who find them out.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    user: OnceLock<String>,
+    operation: OnceLock<&'static str>,
+}
+
+impl Found {
+    /// Notes the user whose signature was verified. The first counts.
+    pub(crate) fn note_user(&self, name: &str) {
+        self.user.get_or_init(|| name.to_owned());
+    }
+
+    /// Notes the operation. The first counts.
+    pub(crate) fn note_operation(&self, name: &'static str) {
+        self.operation.get_or_init(|| name);
+    }
+
+    /// The user's name; empty if there is none.
+    pub(crate) fn user(&self) -> &str {
+        self.user.get().map_or("", String::as_str)
+    }
+
+    /// The operation's name; empty if it is not known.
+    pub(crate) fn operation(&self) -> &'static str {
+        self.operation.get().copied().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! One request with its answer: what both bodies share, and the line in the access log.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -30,6 +30,8 @@ pub(crate) struct Exchange {
     origin: Arc<Origin>,
     started: Instant,
     status: AtomicU16,
+    /// The code of an error.
+    code: OnceLock<String>,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     share: Mutex<Option<Share>>,
@@ -50,6 +52,7 @@ impl Exchange {
             connection,
             started: Instant::now(),
             status: AtomicU16::new(0),
+            code: OnceLock::new(),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             share: Mutex::new(share),
@@ -58,6 +61,10 @@ impl Exchange {
 
     pub(crate) fn set_status(&self, status: StatusCode) {
         self.status.store(status.as_u16(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_code(&self, code: &str) {
+        self.code.get_or_init(|| code.to_owned());
     }
 
     pub(crate) fn add_bytes_in(&self, bytes: usize) -> u64 {
@@ -80,15 +87,23 @@ impl Drop for Exchange {
         if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
             return;
         }
-        let target = &self.origin.target;
+        let Origin { peer, target, found } = &*self.origin;
+        // Empty fields would only make lines longer.
+        let known = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+        let (user, query) = (found.user(), target.query_names());
         // Status 0: the client went away before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
             id = %self.ids.request_id(),
+            client = %peer.address,
+            user = Some(user).filter(|user| !user.is_empty()),
             method = %self.method,
+            operation = known(found.operation()),
             bucket = target.bucket(),
             key = &*target.key(),
+            query = Some(&*query).filter(|query| !query.is_empty()),
             status = self.status.load(Ordering::Relaxed),
+            code = self.code.get().map(String::as_str),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),
             bytes_out = self.bytes_out.load(Ordering::Relaxed),
             milliseconds = self.started.elapsed().as_micros() as f64 / 1000.0,

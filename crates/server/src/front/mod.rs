@@ -26,7 +26,7 @@ pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::{Budget, Limits};
 use self::request_id::{RequestIdSource, RequestIds};
 use crate::connection::ConnectionState;
-use crate::origin::{Domains, Origin, Peer, Target};
+use crate::origin::{Domains, Found, Origin, Peer, Target};
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
 
 /// The front of one server.
@@ -66,7 +66,11 @@ impl Front {
         let ids = self.ids.next();
         let share = self.budget.try_share();
         let overloaded = share.is_none();
-        let origin = Arc::new(Origin { peer, target: Target::of(&parts, &self.domains) });
+        let origin = Arc::new(Origin {
+            peer,
+            target: Target::of(&parts, &self.domains),
+            found: Found::default(),
+        });
         parts.extensions.insert(Arc::clone(&origin));
         let exchange = Arc::new(Exchange::new(
             ids.clone(),
@@ -95,8 +99,10 @@ impl Front {
                 Err(error)
             }
         };
-        let response =
-            reply.unwrap_or_else(|error| error_response(error, origin.target.path(), &ids, head));
+        let response = reply.unwrap_or_else(|error| {
+            exchange.set_code(error.code());
+            error_response(error, origin.target.path(), &ids, head)
+        });
         Ok(finish(response, &ids, exchange))
     }
 

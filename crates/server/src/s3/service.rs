@@ -70,6 +70,9 @@ impl S3Service {
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
         let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
+            origin.found.note_operation(route.operation);
+        }
         match route.map(|route| (route, route.answerer)) {
             Some((_, Answerer::Own)) => {
                 let read = ReadRequest { head: &mut head, target };

@@ -35,6 +35,7 @@ use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
 use crate::access::{Action, Principal};
 use crate::auth::{AuthBody, CollectError, Identity, collect};
+use crate::origin::Origin;
 use crate::reply::{Reply, ReplyBody};
 use crate::state::App;
 
@@ -139,6 +140,9 @@ impl VectorsService {
             return Err(ApiError::access_denied());
         }
         let (route, action) = Route::of(&parts.method, parts.uri.path())?;
+        if let Some(origin) = parts.extensions.get::<Arc<Origin>>() {
+            origin.found.note_operation(action.name());
+        }
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let body = collect(body, BODY_BYTES_MAX).await.map_err(|error| match error {
             CollectError::TooLarge => {

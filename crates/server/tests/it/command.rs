@@ -208,6 +208,18 @@ fn flags_mix_with_variables_and_a_set_secret_is_never_shown() {
     assert!(!log.contains("correct horse"), "{log}");
 }
 
+#[test]
+fn a_variable_that_nothing_reads_is_warned_of() {
+    let directory = directory();
+    let mut command = liteio(&directory);
+    command.args(["--memory", "--address", "127.0.0.1:0"]);
+    let server = Running::start(command.env("LITEIO_SECRET_KAY", "hush-hush"));
+    let (_, log) = server.signal("TERM");
+    let warnings: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    assert!(warnings[0].contains("LITEIO_SECRET_KAY") && !log.contains("hush-hush"), "{log}");
+}
+
 /// Sends requests for a missing object whose name is of 1,000 bytes, and waits for the answer to each.
 fn ask_for_long_names(address: &str, requests: usize) {
     let mut stream = TcpStream::connect(address).expect("it accepts");
@@ -257,7 +269,7 @@ fn every_request_is_one_line_in_the_log() {
     ]));
     let address = server.endpoint().strip_prefix("http://").expect("a URL").to_owned();
     let mut stream = TcpStream::connect(address).expect("it accepts");
-    let request = "PUT /bucket/a%20key%0a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+    let request = "PUT /bucket/a%20key%0a?x-id=hush HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
                    content-length: 0\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut answer = String::new();
@@ -274,6 +286,12 @@ fn every_request_is_one_line_in_the_log() {
     let line = &lines[0];
     assert_eq!(line["id"], id);
     assert_eq!(line["method"], "PUT");
+    assert!(line["client"].as_str().is_some_and(|client| client.starts_with("127.0.0.1:")));
+    assert_eq!((&line["operation"], &line["query"]), (&"PutObject".into(), &"x-id".into()));
+    let code = answer.split_once("<Code>").and_then(|(_, rest)| rest.split_once('<'));
+    assert_eq!(line["code"], code.expect("an error").0);
+    // Without a signature there is no user, and no value of a parameter is logged.
+    assert!(line.get("user").is_none() && !log.contains("hush"), "{log}");
     assert_eq!(line["bucket"], "bucket");
     assert_eq!(line["key"], "a key\n");
     let status: u64 = answer.split(' ').nth(1).expect("a status").parse().expect("a number");
