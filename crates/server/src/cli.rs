@@ -1,12 +1,12 @@
 //! The command line: every setting once, with its flag, its variable and its help. The values stay
 //! raw; [`Config::resolve`](crate::config::Config::resolve) is their only reader.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
@@ -117,6 +117,21 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             _ => Stop::Usage(one_line(&error.render().to_string())),
         }),
     }
+}
+
+/// The names of variables that begin like ours, and that no option reads: typing errors, mostly.
+pub(crate) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
+    let command = Cli::command();
+    let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let known: Vec<&OsStr> =
+        commands.flat_map(|it| it.get_arguments()).filter_map(|it| it.get_env()).collect();
+    let mut unknown: Vec<String> = names
+        .filter(|name| !known.contains(&name.as_os_str()))
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.starts_with("LITEIO_"))
+        .collect();
+    unknown.sort();
+    unknown
 }
 
 /// clap's message without its usage block, in one line.

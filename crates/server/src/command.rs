@@ -70,6 +70,9 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
+    for variable in cli::unknown_variables(std::env::vars_os().map(|(name, _)| name)) {
+        tracing::warn!(variable, "nothing reads this variable; see `liteio --help`");
+    }
     raise_file_limit();
     disable_huge_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -145,12 +145,13 @@ impl Credentials {
             if !names.insert(name.as_str()) {
                 return fail(format!("two users are named {name:?}"));
             }
-            if !ids.insert(user.id.as_str()) {
-                return fail(format!("user {name:?} has the id of another user"));
-            }
+            // Before the id, which is made from it where none is given.
             let index = u32::try_from(index).or_else(|_| fail("there are too many users"))?;
             if by_access_key.insert(access_key.clone(), index).is_some() {
                 return fail(format!("two users have the access_key {access_key:?}"));
+            }
+            if !ids.insert(user.id.as_str()) {
+                return fail(format!("user {name:?} has the id of another user"));
             }
         }
         Ok(Credentials { users: users.into_iter().map(Arc::new).collect(), by_access_key })
@@ -288,6 +289,7 @@ mod tests {
             (user("a", "a/b/c", "hush-hush"), "visible ASCII"),
             (user("a", "abc", "hush"), "secret_key is shorter than 8"),
             (user("a", "abc", "hush-hush") + &user("a", "abd", "hush-hush"), "are named \"a\""),
+            (user("a", "abc", "hush-hush") + &user("b", "abc", "hush-hush"), "access_key \"abc\""),
             (user("a", "abc", "hush-hush") + &user("b", "abc", "hush-hush"), "access_key \"abc\""),
             (user("a", "abc", "hush-hush") + "colour = 'red'", "unknown key \"colour\""),
             (user("a", "abc", "hush-hush") + "id = ''", "id is empty"),
