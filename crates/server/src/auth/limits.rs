@@ -41,6 +41,9 @@ pub(super) const FORM_FILE_BYTES_MAX: u64 = 5 << 30;
 /// Bytes read and thrown away after the file of a form, so that the connection stays usable.
 pub(super) const FORM_EPILOGUE_BYTES_MAX: usize = 1 << 20;
 
+/// Bytes of them in which another file is looked for.
+pub(super) const FORM_EPILOGUE_FIELDS_BYTES_MAX: usize = 16 << 10;
+
 /// An object key, in bytes of UTF-8.
 pub(super) const OBJECT_KEY_BYTES_MAX: usize = 1024;
 

@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::body::Step;
 use super::error;
-use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_FILE_BYTES_MAX};
+use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_EPILOGUE_FIELDS_BYTES_MAX, FORM_FILE_BYTES_MAX};
 use crate::reply::{ApiError, ErrorCode};
 
 /// The bounds on a file in bytes, both included.
@@ -30,6 +30,8 @@ pub(super) struct FileDecoder {
     state: State,
     length: LengthRange,
     file_bytes: u64,
+    /// The start of the epilogue, in which a second file is looked for.
+    epilogue: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ enum State {
     File { matched: usize },
     /// After the delimiter: `--` or CRLF must follow.
     DelimiterEnd { first: Option<u8> },
-    /// The epilogue: bytes after the file, which mean nothing.
+    /// The epilogue: fields after the file, which mean nothing, unless one is another file.
     Epilogue { bytes: usize },
 }
 
@@ -49,13 +51,19 @@ pub(super) fn malformed_form() -> ApiError {
     )
 }
 
+/// A form must hold one file.
+pub(super) fn not_one_file() -> ApiError {
+    error::invalid_argument("POST requires exactly one file upload per request.")
+        .with("ArgumentName", "file")
+}
+
 impl FileDecoder {
     /// `delimiter` is CRLF, two dashes and the boundary.
     pub(super) fn new(delimiter: Bytes, length: LengthRange) -> Self {
         let finder = memmem::Finder::new(&delimiter).into_owned();
         let length = LengthRange { min: length.min, max: length.max.min(FORM_FILE_BYTES_MAX) };
         let state = State::File { matched: 0 };
-        FileDecoder { delimiter, finder, state, length, file_bytes: 0 }
+        FileDecoder { delimiter, finder, state, length, file_bytes: 0, epilogue: Vec::new() }
     }
 
     pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
@@ -87,7 +95,10 @@ impl FileDecoder {
                 }
                 State::Epilogue { bytes } => {
                     self.state = State::Epilogue { bytes: bytes + input.len() };
+                    let room = FORM_EPILOGUE_FIELDS_BYTES_MAX - self.epilogue.len();
+                    self.epilogue.extend_from_slice(&input[..room.min(input.len())]);
                     input.clear();
+                    self.check_epilogue()?;
                 }
             }
         }
@@ -143,6 +154,15 @@ impl FileDecoder {
             return Err(error::entity_too_large());
         }
         Ok(Step::Data(data))
+    }
+
+    /// Refuses a second file: which of them was meant is not for us to say.
+    fn check_epilogue(&self) -> Result<(), ApiError> {
+        let has = |name: &[u8]| memmem::find(&self.epilogue, name).is_some();
+        if has(b"name=\"file\"") || has(b"name=file;") || has(b"name=file\r") {
+            return Err(not_one_file());
+        }
+        Ok(())
     }
 
     fn check_end(&self) -> Result<(), ApiError> {

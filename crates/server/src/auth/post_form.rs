@@ -8,9 +8,8 @@ use http::header::CONTENT_TYPE;
 use memchr::memmem;
 
 use super::body::Source;
-use super::error;
 use super::limits::{FORM_FIELDS_MAX, FORM_PREFACE_BYTES_MAX};
-use super::post_file::malformed_form;
+use super::post_file::{malformed_form, not_one_file};
 use crate::reply::{ApiError, ErrorCode};
 
 /// A field of a form: its name in lower case, and its value.
@@ -134,7 +133,7 @@ impl PrefaceReader {
                 continue;
             }
             match rest {
-                [b'-', b'-', ..] => return Err(no_file()),
+                [b'-', b'-', ..] => return Err(not_one_file()),
                 [b'\r', b'\n', ..] => {}
                 [] | [b'-' | b'\r'] => return Ok(None),
                 _ => return Err(malformed_form()),
@@ -158,12 +157,6 @@ impl PrefaceReader {
             self.position += content + end + self.delimiter.len();
         }
     }
-}
-
-fn no_file() -> ApiError {
-    error::invalid_argument("POST requires exactly one file upload per request.")
-        .with("ArgumentName", "file")
-        .with("ArgumentValue", "0")
 }
 
 /// `Content-Disposition: form-data; name="…"; filename="…"`.

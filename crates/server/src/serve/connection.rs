@@ -54,8 +54,8 @@ impl Service<Request<Incoming>> for FrontService {
 enum Ended {
     /// By itself: closed by either side, or broken.
     Closed,
-    /// By bytes that are no request.
-    Malformed,
+    /// By bytes that are no request; in its first line, or behind that.
+    Malformed { has_line: bool },
     /// Nothing has happened for a while.
     Parked,
     /// A phase has lasted too long.
@@ -91,8 +91,8 @@ pub(super) async fn serve(stream: Transport, front: Arc<Front>, stopping: watch:
                 return Box::pin(linger(io.into_stream(), &front)).await;
             }
             Ended::Closed => return,
-            Ended::Malformed => {
-                let error = rejection(io.rejected());
+            Ended::Malformed { has_line } => {
+                let error = rejection(io.rejected(), has_line);
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
             Ended::TimedOut(Phase::Head) => {
@@ -137,7 +137,10 @@ async fn serve_requests(
                 Poll::Ready(Err(error)) => {
                     tracing::debug!(%error, "connection broken");
                     let malformed = error.is_parse() && !state.is_in_request();
-                    return Poll::Ready(if malformed { Ended::Malformed } else { Ended::Closed });
+                    return Poll::Ready(match malformed {
+                        true => Ended::Malformed { has_line: true },
+                        false => Ended::Closed,
+                    });
                 }
                 Poll::Pending => {}
             }
@@ -155,6 +158,10 @@ async fn serve_requests(
     })
     .await;
     let parts = connection.into_parts();
+    let ended = match ended {
+        Ended::Malformed { .. } => Ended::Malformed { has_line: parts.read_buf.contains(&b'\n') },
+        ended => ended,
+    };
     let mut io = parts.io;
     // Empty bytes would keep their whole buffer.
     if !parts.read_buf.is_empty() {
@@ -163,10 +170,12 @@ async fn serve_requests(
     (ended, io)
 }
 
-/// The error for hyper's own answer.
-fn rejection(status: Option<u16>) -> ApiError {
+/// The error for hyper's own answer. A head that is too large before its first line has ended has a URI
+/// that is too long.
+fn rejection(status: Option<u16>, has_line: bool) -> ApiError {
     match status {
         Some(414) => check::uri_too_long(),
+        Some(431) if !has_line => check::uri_too_long(),
         Some(431) => ApiError::new(
             ErrorCode::RequestHeaderSectionTooLarge,
             "Your request header and query parameters exceed the maximum allowed size or number.",

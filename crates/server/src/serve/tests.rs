@@ -174,6 +174,11 @@ async fn what_is_no_request_gets_an_s3_error() {
             414,
             "RequestURITooLong",
         ),
+        (
+            format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(1 << 20)),
+            414,
+            "RequestURITooLong",
+        ),
         ("GET /b HTTP/1.1\r\nconnection: close\r\n\r\n".to_owned(), 400, "InvalidRequest"),
     ];
     for (request, status, code) in rows {

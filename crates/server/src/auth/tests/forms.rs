@@ -435,6 +435,14 @@ fn malformed_multipart_is_refused() {
         request.headers_mut().insert("content-type", content_type.parse().expect("valid"));
         assert_refused(authenticate(&authenticator(), request), "MalformedPOSTRequest", "");
     }
+    // A second file; other fields behind the first mean nothing.
+    let field =
+        "\r\n--edge\r\nContent-Disposition: form-data; name=\"submit\"\r\n\r\nfile\r\n--edge--";
+    let whole = send_bytes("/bucket", format!("{key}{file}data{field}").into_bytes());
+    assert_eq!(read(whole.expect("right").into_body()), (b"data".to_vec(), Ok(())));
+    let second = format!("{key}{file}data\r\n{file}more\r\n--edge--");
+    let second = send_bytes("/bucket", second.into_bytes()).expect("the fields are right");
+    assert_eq!(body_code(second.into_body()), "InvalidArgument");
 }
 
 #[test]
