@@ -12,6 +12,7 @@ mod log_damage;
 mod multipart;
 mod object;
 mod reclaim;
+mod tree_damage;
 mod vectors;
 mod vectors_crash;
 mod vectors_damage;

@@ -16,6 +16,7 @@ use redb::{
 };
 
 use self::backend::{FileBackend, Freeze};
+use self::error::{EndsQuietly, guarded};
 use self::view::{Bytes, ReadTable};
 use super::Checkpoint;
 use crate::kv::KvError;
@@ -32,8 +33,8 @@ pub(crate) struct Engine {
     /// The table as of the last commit, cached by the first view of it: opening it costs a third of a
     /// lookup. It is dropped at the next commit, because it would keep replaced pages from being used
     /// again, and before the database.
-    newest: Mutex<Option<Arc<ReadTable>>>,
-    database: Database,
+    newest: Mutex<Option<Arc<EndsQuietly<ReadTable>>>>,
+    database: EndsQuietly<Database>,
     freeze: Freeze,
 }
 
@@ -54,8 +55,10 @@ impl Engine {
         freeze: Freeze,
         cache_bytes: usize,
     ) -> Result<Self, KvError> {
-        let database = Builder::new().set_cache_size(cache_bytes).create_with_backend(backend)?;
-        Ok(Self { newest: Mutex::new(None), database, freeze })
+        let mut builder = Builder::new();
+        builder.set_cache_size(cache_bytes);
+        let database = guarded(|| builder.create_with_backend(backend))?;
+        Ok(Self { newest: Mutex::new(None), database: EndsQuietly::new(database), freeze })
     }
 
     /// The failure that froze the file, if one did.
@@ -77,7 +80,10 @@ impl Engine {
         if let Some(table) = &*newest {
             return Ok(View(Arc::clone(table)));
         }
-        let table = Arc::new(self.database.begin_read()?.open_table(KEYS)?);
+        let table = guarded(|| {
+            let transaction = self.database.begin_read()?;
+            Ok::<_, KvError>(Arc::new(EndsQuietly::new(transaction.open_table(KEYS)?)))
+        })?;
         *newest = Some(Arc::clone(&table));
         Ok(View(table))
     }
@@ -92,23 +98,23 @@ impl Engine {
     /// A write transaction whose commit is visible at once and durable with the next checkpoint.
     pub(crate) fn begin(&self) -> Result<Batch<'_>, KvError> {
         self.forget_newest();
-        let mut transaction = self.database.begin_write()?;
+        let mut transaction = guarded(|| self.database.begin_write())?;
         transaction
             .set_durability(Durability::None)
             .map_err(|error| KvError::Corrupt(error.to_string()))?;
-        Ok(Batch { engine: self, transaction })
+        Ok(Batch { engine: self, transaction: EndsQuietly::new(transaction) })
     }
 
     /// The row of the checkpoint; `None` in a new file.
     pub(crate) fn read_checkpoint(&self) -> Result<Option<Checkpoint>, KvError> {
-        match self.database.begin_read()?.open_table(CHECKPOINT) {
+        guarded(|| match self.database.begin_read()?.open_table(CHECKPOINT) {
             Ok(table) => match table.get(())? {
                 Some(row) => Checkpoint::decode(row.value()).map(Some),
                 None => Ok(None),
             },
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => Err(KvError::from(error)),
+        })
     }
 
     /// A two-phase commit with both of redb's syncs.
@@ -117,11 +123,13 @@ impl Engine {
     /// commit dearer, and checkpoints are the only ones: no update waits for the difference.
     pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
         self.forget_newest();
-        let mut transaction = self.database.begin_write()?;
-        transaction.set_quick_repair(true);
-        transaction.open_table(KEYS)?;
-        transaction.open_table(CHECKPOINT)?.insert((), checkpoint.encode().as_slice())?;
-        transaction.commit()?;
+        guarded(|| {
+            let mut transaction = self.database.begin_write()?;
+            transaction.set_quick_repair(true);
+            transaction.open_table(KEYS)?;
+            transaction.open_table(CHECKPOINT)?.insert((), checkpoint.encode().as_slice())?;
+            Ok::<_, KvError>(transaction.commit()?)
+        })?;
         self.forget_newest();
         self.frozen().map_or(Ok(()), Err)
     }
@@ -136,23 +144,23 @@ impl fmt::Debug for Engine {
 /// A write transaction of redb.
 pub(crate) struct Batch<'e> {
     engine: &'e Engine,
-    transaction: WriteTransaction,
+    transaction: EndsQuietly<WriteTransaction>,
 }
 
 impl Batch<'_> {
     pub(crate) fn table(&self) -> Result<Table<'_>, KvError> {
-        Ok(Table(self.transaction.open_table(KEYS)?))
+        guarded(|| self.transaction.open_table(KEYS).map(Table))
     }
 
     /// Makes the writes visible.
     pub(crate) fn commit(self) -> Result<(), KvError> {
-        let result = self.transaction.commit();
+        let result = guarded(|| self.transaction.into_inner().commit());
         self.engine.forget_newest();
-        Ok(result?)
+        result
     }
 
     /// Takes all writes back.
     pub(crate) fn abort(self) -> Result<(), KvError> {
-        Ok(self.transaction.abort()?)
+        guarded(|| self.transaction.into_inner().abort())
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
 
+use super::error::{EndsQuietly, guarded};
 use crate::kv::KvError;
 
 /// The type of redb's keys and values.
@@ -24,13 +25,28 @@ impl Value<'_> {
     }
 }
 
+/// The value, its place in the page looked at.
+#[inline]
+fn checked(guard: Option<AccessGuard<'_, Bytes>>) -> Option<Value<'_>> {
+    let guard = guard?;
+    let _ = guard.value();
+    Some(Value(guard))
+}
+
 /// A pair in the page it lies in.
 pub(crate) struct PairGuard<'a> {
     key: AccessGuard<'a, Bytes>,
     value: AccessGuard<'a, Bytes>,
 }
 
-impl PairGuard<'_> {
+impl<'a> PairGuard<'a> {
+    #[inline]
+    fn new((key, value): (AccessGuard<'a, Bytes>, AccessGuard<'a, Bytes>)) -> Self {
+        // Their places in the page are looked at here, where a wrong one is caught.
+        let _ = (key.value(), value.value());
+        Self { key, value }
+    }
+
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         self.key.value()
@@ -43,12 +59,12 @@ impl PairGuard<'_> {
 }
 
 /// A read transaction with its table.
-pub(crate) struct View(pub(super) Arc<ReadTable>);
+pub(crate) struct View(pub(super) Arc<EndsQuietly<ReadTable>>);
 
 impl View {
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.get(key)?.map(Value))
+        guarded(|| self.0.get(key).map(checked))
     }
 
     pub(crate) fn tree(&self) -> Tree<'_> {
@@ -62,7 +78,7 @@ pub(crate) struct Table<'b>(pub(super) redb::Table<'b, Bytes, Bytes>);
 impl Table<'_> {
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.get(key)?.map(Value))
+        guarded(|| self.0.get(key).map(checked))
     }
 
     #[inline]
@@ -71,12 +87,12 @@ impl Table<'_> {
         key: &[u8],
         value: &[u8],
     ) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.insert(key, value)?.map(Value))
+        guarded(|| self.0.insert(key, value).map(checked))
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.remove(key)?.map(Value))
+        guarded(|| self.0.remove(key).map(checked))
     }
 
     pub(crate) fn tree(&self) -> Tree<'_> {
@@ -93,17 +109,17 @@ pub(crate) enum Tree<'a> {
 
 impl<'a> Tree<'a> {
     pub(crate) fn lower_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
-        Ok(Place(match self {
-            Self::View(table) => ReadableTable::lower_bound(table, bound)?,
-            Self::Table(table) => ReadableTable::lower_bound(table, bound)?,
-        }))
+        guarded(|| match self {
+            Self::View(table) => ReadableTable::lower_bound(table, bound).map(Place),
+            Self::Table(table) => ReadableTable::lower_bound(table, bound).map(Place),
+        })
     }
 
     pub(crate) fn upper_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
-        Ok(Place(match self {
-            Self::View(table) => ReadableTable::upper_bound(table, bound)?,
-            Self::Table(table) => ReadableTable::upper_bound(table, bound)?,
-        }))
+        guarded(|| match self {
+            Self::View(table) => ReadableTable::upper_bound(table, bound).map(Place),
+            Self::Table(table) => ReadableTable::upper_bound(table, bound).map(Place),
+        })
     }
 }
 
@@ -113,11 +129,11 @@ pub(crate) struct Place<'a>(redb::Cursor<'a, Bytes, Bytes>);
 impl<'a> Place<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        Ok(self.0.next()?.map(|(key, value)| PairGuard { key, value }))
+        guarded(|| self.0.next().map(|pair| pair.map(PairGuard::new)))
     }
 
     #[inline]
     pub(crate) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        Ok(self.0.prev()?.map(|(key, value)| PairGuard { key, value }))
+        guarded(|| self.0.prev().map(|pair| pair.map(PairGuard::new)))
     }
 }
