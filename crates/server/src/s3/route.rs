@@ -89,7 +89,7 @@ impl Route {
     pub(super) fn of(head: &Parts, target: &Target) -> S3Result<Option<&'static Route>> {
         let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
         let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
-        let is_copy = head.headers.contains_key("x-amz-copy-source");
+        let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
@@ -106,10 +106,11 @@ impl Route {
         names: &[&str],
         is_copy: bool,
     ) -> Option<&'static Route> {
+        // In this order most lines are passed over without comparing text.
         let fits = |route: &&Route| {
-            route.method == method.as_str()
-                && route.level == level
+            route.level == level
                 && route.required.iter().all(|name| names.contains(name))
+                && route.method == method.as_str()
         };
         S3Api::ROUTES.iter().rev().filter(fits).max_by_key(|route| {
             let known = names.iter().filter(|name| route.knows(name)).count();
