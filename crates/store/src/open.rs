@@ -48,7 +48,7 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
 /// file stays as it is. The caller must not write to it.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
     open_backend(config, RealDisk::open_existing, |disk, config| {
-        if directory::known_format(&*disk)?.is_none() {
+        if checked_format(&*disk)?.is_none() {
             let path = "the data directory".to_owned();
             return Err(StoreError::NotADataDirectory { path });
         }
@@ -87,7 +87,7 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
 }
 
 fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
-    let format = directory::known_format(&*disk)?;
+    let format = checked_format(&*disk)?;
     match format {
         Some(_) => {}
         None => {
@@ -99,15 +99,22 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             directory::write_format(&*disk)?;
         }
     }
-    if format.is_some() {
-        directory::refuse_blobs_without(&*disk, KEY_SPACE_FILE)?;
-    }
     // In a new directory there is nothing to sweep, either.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     let opened = open_parts(disk, config, was_clean)?;
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
     Ok(opened)
+}
+
+/// The format of the directory, if it has one. Checked before anything in it is created: opening the key
+/// space would make a new one in place of one that is missing.
+fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
+    let format = directory::known_format(disk)?;
+    if format.is_some() {
+        directory::refuse_blobs_without(disk, KEY_SPACE_FILE)?;
+    }
+    Ok(format)
 }
 
 fn open_parts(
