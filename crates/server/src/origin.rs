@@ -177,14 +177,14 @@ impl Found {
         self.operation.get_or_init(|| name);
     }
 
-    /// The user's name; empty if there is none.
-    pub(crate) fn user(&self) -> &str {
-        self.user.get().map_or("", String::as_str)
+    /// The user's name, if there is one.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.user.get().map(String::as_str)
     }
 
-    /// The operation's name; empty if it is not known.
-    pub(crate) fn operation(&self) -> &'static str {
-        self.operation.get().copied().unwrap_or_default()
+    /// The operation's name, if it is known.
+    pub(crate) fn operation(&self) -> Option<&'static str> {
+        self.operation.get().copied()
     }
 }
 

@@ -88,17 +88,15 @@ impl Drop for Exchange {
             return;
         }
         let Origin { peer, target, found } = &*self.origin;
-        // Empty fields would only make lines longer.
-        let known = |text: &'static str| Some(text).filter(|text| !text.is_empty());
-        let (user, query) = (found.user(), target.query_names());
+        let query = target.query_names();
         // Status 0: the client went away before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
             id = %self.ids.request_id(),
             client = %peer.address,
-            user = Some(user).filter(|user| !user.is_empty()),
+            user = found.user(),
             method = %self.method,
-            operation = known(found.operation()),
+            operation = found.operation(),
             bucket = target.bucket(),
             key = &*target.key(),
             query = Some(&*query).filter(|query| !query.is_empty()),

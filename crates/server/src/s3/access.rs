@@ -38,8 +38,17 @@ impl S3Access for Access {
 /// Permission for a request with this head, which addresses the bucket `name`.
 pub(super) fn of_bucket(app: &App, head: &Parts, action: Action, name: &str) -> S3Result<Granted> {
     let principal = Principal::new(head.extensions.get::<Identity>());
-    let context = circumstances(&head.headers, &head.uri);
-    let granted = app.look(|store| access::bucket(store, &principal, action, name, context));
+    resolve(app, &principal, action, name, circumstances(&head.headers, &head.uri))
+}
+
+fn resolve(
+    app: &App,
+    principal: &Principal,
+    action: Action,
+    name: &str,
+    context: Context<'_>,
+) -> S3Result<Granted> {
+    let granted = app.look(|store| access::bucket(store, principal, action, name, context));
     granted.map_err(|refusal| refused_in_region(refusal, app))
 }
 
@@ -70,10 +79,7 @@ impl Access {
         let circumstances = circumstances(context.headers(), context.uri());
         match context.s3_path().get_bucket_name().filter(|_| !action.is_of_account()) {
             Some(name) => {
-                let granted = self
-                    .app
-                    .look(|store| access::bucket(store, &principal, action, name, circumstances));
-                let granted = granted.map_err(|refusal| refused_in_region(refusal, &self.app))?;
+                let granted = resolve(&self.app, &principal, action, name, circumstances)?;
                 context.extensions_mut().insert(granted);
             }
             None => {

@@ -71,7 +71,7 @@ impl ReadRequest<'_> {
     }
 }
 
-/// What to read, and headers of the answer that the request chooses.
+/// The parameters of a read, and headers of the answer that the request chooses.
 struct Read {
     key: ObjectKey,
     options: GetOptions,

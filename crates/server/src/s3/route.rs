@@ -34,7 +34,7 @@ pub(super) enum Level {
     Key,
 }
 
-/// What answers an operation.
+/// The way in which an operation is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answerer {
     /// A handler behind s3s.

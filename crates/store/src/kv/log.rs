@@ -293,6 +293,7 @@ impl Log {
         let numbers = self.number + 1..=self.number + (end - self.position) / HEADER_BYTES as u64;
         let mut work_left = WORK_MAX;
         let mut piece = vec![0; SEARCH_PIECE + HEADER_BYTES];
+        let mut record = Vec::new();
         let mut start = self.position + 1;
         while start + HEADER_BYTES as u64 <= end {
             let bytes = piece.len().min(usize::try_from(end - start).unwrap_or(piece.len()));
@@ -306,14 +307,16 @@ impl Log {
                     continue;
                 }
                 let position = start + at as u64;
-                let bytes = field(16);
-                if bytes > end - position - HEADER_BYTES as u64 {
+                let length = HEADER_BYTES as u64 + field(16).min(end);
+                if length > end - position {
                     continue;
                 }
                 // Values of clients may look like headers. None verifies, but each costs its length.
-                let Some(left) = u64::checked_sub(work_left, bytes + 1) else { return Ok(None) };
+                let Some(left) = u64::checked_sub(work_left, length) else { return Ok(None) };
                 work_left = left;
-                if self.verifies(position, bytes, field(0))? {
+                record.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
+                self.read_exactly(&mut record, position)?;
+                if checksum(&self.nonce, &record) == field(0) {
                     return Ok(Some(LogDamage {
                         number: self.number + 1,
                         position: self.position,
@@ -325,22 +328,6 @@ impl Log {
             start += SEARCH_PIECE as u64;
         }
         Ok(None)
-    }
-
-    /// `true` if a record with so many `bytes` of operations has the checksum `expected`.
-    fn verifies(&self, position: u64, bytes: u64, expected: u64) -> Result<bool, KvError> {
-        let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-        digest.update(&self.nonce);
-        let (mut next, end) = (position + 8, position + HEADER_BYTES as u64 + bytes);
-        let mut piece =
-            vec![0; SEARCH_PIECE.min(usize::try_from(end - next).unwrap_or(SEARCH_PIECE))];
-        while next < end {
-            let bytes = piece.len().min(usize::try_from(end - next).unwrap_or(piece.len()));
-            self.read_exactly(&mut piece[..bytes], next)?;
-            digest.update(&piece[..bytes]);
-            next += bytes as u64;
-        }
-        Ok(digest.finalize() == expected)
     }
 
     /// Starts a new round at the first byte. Call it only after a checkpoint with this nonce and number:

@@ -10,7 +10,7 @@ use crate::harness::*;
 const LOG: &str = "meta.redb.log";
 const OBJECTS: u64 = 12;
 
-/// What a kill leaves of a store into which objects were put, with blobs of their own.
+/// The disk after a kill of a store into which objects were put, with blobs of their own.
 fn killed() -> SimulatedDisk {
     let disk = SimulatedDisk::new(1);
     let store = Store::open_on(Arc::new(disk.clone()), config(1)).expect("opens");
