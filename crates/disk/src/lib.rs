@@ -3,7 +3,8 @@
 //! [`Disk`] has files that are read and written at an offset, syncs, a hard link into place, and syncs
 //! of directories. [`RealDisk`] is the file system. `SimulatedDisk` (feature `test-util`) is its twin
 //! in memory, which loses unsynced writes, fails, or crashes on demand, so that crash tests are
-//! ordinary fast tests. [`DirectoryLock`] excludes a second process.
+//! ordinary fast tests. [`OverlayDisk`] keeps in memory what is changed on another disk, which it only
+//! reads. [`DirectoryLock`] excludes a second process.
 //!
 //! Creating a file that after a power cut is complete or does not exist:
 //!
@@ -45,6 +46,7 @@ mod content;
 mod health;
 mod lock;
 mod memory;
+mod overlay;
 mod path;
 mod platform;
 mod real;
@@ -58,6 +60,7 @@ use std::os::fd::BorrowedFd;
 pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;
 pub use memory::memory_file;
+pub use overlay::OverlayDisk;
 pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};

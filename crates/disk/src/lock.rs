@@ -6,15 +6,17 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
 
 /// The name of the lock file in the data directory.
 const LOCK_FILE: &str = "lock";
 
-/// The exclusive lock of a data directory, released when dropped.
+/// The lock of a data directory, released when dropped: exclusive for one that writes, shared by those that
+/// only read.
 ///
 /// It is an `flock` on the file `lock`, which therefore may stay behind: the kernel releases the lock
-/// when the process ends, however it ends. The file holds the process id of the holder, for the error
-/// of a second process.
+/// when the process ends, however it ends. The file holds the process id of the last exclusive holder, for
+/// the error of a second process.
 #[derive(Debug)]
 pub struct DirectoryLock {
     // Closing the file releases the lock.
@@ -28,10 +30,7 @@ impl DirectoryLock {
     /// `ResourceBusy`, with directory and holder in the message, if the directory is in use, also by this
     /// process; otherwise the error of creating or writing the lock file.
     pub fn acquire(root: &Path) -> io::Result<Self> {
-        let explain = |action: &str, error: io::Error| {
-            let kind = error.kind();
-            io::Error::new(kind, format!("{action} the lock file in {}: {error}", root.display()))
-        };
+        let explain = |action: &str, error: io::Error| explain(root, action, &error);
         // Not truncated: until the lock is ours, the content is the holder's.
         let mut file = OpenOptions::new()
             .read(true)
@@ -41,9 +40,9 @@ impl DirectoryLock {
             .mode(0o600)
             .open(root.join(LOCK_FILE))
             .map_err(|error| explain("cannot open", error))?;
-        match rustix::io::retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+        match try_lock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(root, &mut file)),
+            Err(Errno::WOULDBLOCK) => return Err(in_use(root, &mut file)),
             Err(error) => return Err(explain("cannot lock", error.into())),
         }
         // Overwrites the old content before truncating, which needs no space, so a used directory can be
@@ -54,6 +53,37 @@ impl DirectoryLock {
             .map_err(|error| explain("cannot write", error))?;
         Ok(Self { _file: file })
     }
+
+    /// Takes the lock of the existing directory `root` together with others that only read it, without
+    /// writing anything. `None` if there is nothing to lock: no lock file, or one that this process may not
+    /// read. Then nothing keeps a writer away.
+    ///
+    /// # Errors
+    /// `ResourceBusy`, with directory and holder in the message, if a writer has the directory; otherwise
+    /// the error of opening or locking the lock file.
+    pub fn share(root: &Path) -> io::Result<Option<Self>> {
+        let mut file = match File::open(root.join(LOCK_FILE)) {
+            Ok(file) => file,
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => return Ok(None),
+                _ => return Err(explain(root, "cannot open", &error)),
+            },
+        };
+        match try_lock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(Errno::WOULDBLOCK) => Err(in_use(root, &mut file)),
+            Err(error) => Err(explain(root, "cannot lock", &error.into())),
+        }
+    }
+}
+
+fn try_lock(file: &File, operation: FlockOperation) -> Result<(), Errno> {
+    retry_on_intr(|| flock(file, operation))
+}
+
+fn explain(root: &Path, action: &str, error: &io::Error) -> io::Error {
+    let message = format!("{action} the lock file in {}: {error}", root.display());
+    io::Error::new(error.kind(), message)
 }
 
 /// The refusal of a file that another handle has locked.
@@ -62,19 +92,25 @@ pub(crate) fn file_in_use(name: &str) -> io::Error {
 }
 
 fn in_use(root: &Path, file: &mut File) -> io::Error {
+    let directory = root.display();
+    let busy = |holder: String| {
+        io::Error::new(io::ErrorKind::ResourceBusy, format!("{directory} is in use by {holder}"))
+    };
+    // The id in the file is that of the last writer. Readers share the lock, and leave no id.
+    if try_lock(file, FlockOperation::NonBlockingLockShared).is_ok() {
+        return busy("another process that reads it".to_owned());
+    }
     let mut content = String::new();
     // The holder may not have written its id yet; then the message is without it.
     let holder = match file.take(32).read_to_string(&mut content) {
         Ok(_) => content.lines().next().and_then(|line| line.parse::<u32>().ok()),
         Err(_) => None,
     };
-    let holder = match holder {
+    busy(match holder {
         Some(id) if id == std::process::id() => format!("this process ({id})"),
         Some(id) => format!("process {id}"),
         None => "another process".to_owned(),
-    };
-    let directory = root.display();
-    io::Error::new(io::ErrorKind::ResourceBusy, format!("{directory} is in use by {holder}"))
+    })
 }
 
 #[cfg(test)]
@@ -102,6 +138,25 @@ mod tests {
         let _lock = DirectoryLock::acquire(directory.path()).expect("free");
         let content = std::fs::read_to_string(directory.path().join(LOCK_FILE)).expect("readable");
         assert_eq!(content, format!("{}\n", std::process::id()));
+    }
+
+    #[test]
+    fn readers_share_the_directory_and_keep_writers_away() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path();
+        assert!(DirectoryLock::share(path).expect("nothing to lock").is_none());
+        assert!(!path.join(LOCK_FILE).exists());
+        let writer = DirectoryLock::acquire(path).expect("free");
+        let error = DirectoryLock::share(path).expect_err("taken");
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        drop(writer);
+        let readers = [(); 2].map(|()| DirectoryLock::share(path).expect("free").expect("there"));
+        let error = DirectoryLock::acquire(path).expect_err("taken");
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert!(error.to_string().contains("another process that reads it"), "{error}");
+        drop(readers);
+        DirectoryLock::acquire(path).expect("free again");
     }
 
     #[test]

@@ -99,7 +99,10 @@ impl Content {
 }
 
 /// Splits `bytes` at `offset` by page: page index, offset within the page, range of the bytes.
-fn page_pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
+pub(crate) fn page_pieces(
+    offset: u64,
+    bytes: usize,
+) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         if done == bytes {

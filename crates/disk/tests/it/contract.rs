@@ -4,7 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use liteio_disk::{
-    DirEntry, Disk, DiskFile, OpenMode, RealDisk, SimulatedDisk, UNCACHED_ALIGNMENT, is_poisoned,
+    DirEntry, Disk, DiskFile, OpenMode, OverlayDisk, RealDisk, SimulatedDisk, UNCACHED_ALIGNMENT,
+    is_poisoned,
 };
 
 type Case = fn(&dyn Disk);
@@ -51,11 +52,27 @@ fn the_simulated_disk_keeps_the_contract() {
 }
 
 #[test]
+fn an_overlay_keeps_the_contract_over_every_disk() {
+    for (name, case) in CASES {
+        println!("{name}");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let real = RealDisk::open(directory.path()).expect("opens");
+        case(&OverlayDisk::new(Arc::new(real)));
+        let names = std::fs::read_dir(directory.path()).expect("readable");
+        assert_eq!(names.count(), 0, "nothing below has changed");
+        let simulated: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1));
+        case(&OverlayDisk::new(Arc::clone(&simulated)));
+        case(&OverlayDisk::new(Arc::new(OverlayDisk::new(simulated))));
+    }
+}
+
+#[test]
 fn one_handle_serves_many_threads() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let real: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("opens"));
     let simulated: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1));
-    for disk in [real, simulated] {
+    let overlay: Arc<dyn Disk> = Arc::new(OverlayDisk::new(Arc::new(SimulatedDisk::new(1))));
+    for disk in [real, simulated, overlay] {
         let file = create(&*disk, "shared");
         std::thread::scope(|scope| {
             for thread in 0..4_u8 {

@@ -1,0 +1,168 @@
+//! The disk that keeps every change in memory, over one that is only read.
+
+mod file;
+mod patches;
+mod tree;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+
+use self::file::{Node, OverlayFile};
+use self::tree::{Kind, Tree};
+use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+
+/// A disk over another one, which is only read: whatever is written, created, linked, renamed, removed or
+/// truncated here stays in memory, and is gone with the last handle. So a program can run what changes a
+/// directory, such as recovery, and leave no trace of it. Clones are handles of the same one.
+///
+/// Only the blocks of 4 KiB that were written take memory. Syncs do nothing, and there is always space.
+/// Files of the disk below that are changed by others meanwhile show those changes where no block covers
+/// them. Directories cannot be renamed here, and files have no descriptor.
+#[derive(Clone)]
+pub struct OverlayDisk {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Not that of the disk below, to which nothing is written.
+    health: Health,
+    tree: Mutex<Tree>,
+}
+
+impl OverlayDisk {
+    /// A disk that looks like `below` until it is changed.
+    #[must_use]
+    pub fn new(below: Arc<dyn Disk>) -> Self {
+        let tree = Mutex::new(Tree::new(below));
+        Self { shared: Arc::new(Shared { health: Health::new(), tree }) }
+    }
+
+    fn handle(&self, node: Arc<Node>, path: &str, mode: OpenMode) -> Box<dyn DiskFile> {
+        let is_writable = mode != OpenMode::Read;
+        Box::new(OverlayFile::new(Arc::clone(&self.shared), node, Some(path), is_writable))
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Disk for OverlayDisk {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        path::check_file(path)?;
+        let mut tree = self.shared.tree.lock();
+        let node = match mode {
+            OpenMode::Read | OpenMode::Write => tree.file(path)?,
+            OpenMode::CreateOrWrite => {
+                self.shared.health.check()?;
+                match tree.kind(path)? {
+                    Some(_) => tree.file(path)?,
+                    None => tree.insert(path, Arc::new(Node::empty()))?,
+                }
+            }
+        };
+        drop(tree);
+        Ok(self.handle(node, path, mode))
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        self.shared.health.check()?;
+        let node = Arc::new(Node::temporary());
+        Ok(Box::new(OverlayFile::new(Arc::clone(&self.shared), node, None, true)))
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        let node = file
+            .as_any()
+            .downcast_ref::<OverlayFile>()
+            .filter(|file| file.is_of(&self.shared))
+            .ok_or_else(|| not_linkable("a file of another disk"))?
+            .node();
+        let mut tree = self.shared.tree.lock();
+        if !node.is_linkable() {
+            return Err(not_linkable("a file with a name"));
+        }
+        if tree.kind(path)?.is_some() {
+            return Err(Errno::EXIST.into());
+        }
+        let node = tree.insert(path, Arc::clone(node))?;
+        node.set_linked();
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(from)?;
+        path::check_file(to)?;
+        let mut tree = self.shared.tree.lock();
+        let node = tree.file(from)?;
+        if tree.kind(to)? == Some(Kind::Directory) {
+            return Err(Errno::ISDIR.into());
+        }
+        // Now it has to be remembered, whether anything is written to it or not.
+        node.set_changed();
+        tree.insert(to, node)?;
+        if from != to {
+            tree.remove(from);
+        }
+        Ok(())
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        let mut tree = self.shared.tree.lock();
+        match tree.kind(path)? {
+            Some(Kind::File) => tree.remove(path),
+            Some(Kind::Directory) => return Err(Errno::ISDIR.into()),
+            None => return Err(Errno::NOENT.into()),
+        }
+        Ok(())
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_directory(path)?;
+        let mut tree = self.shared.tree.lock();
+        match tree.kind(path)? {
+            Some(Kind::Directory) => Ok(()),
+            Some(Kind::File) => Err(Errno::NOTDIR.into()),
+            None => tree.insert_directory(path),
+        }
+    }
+
+    /// Nothing is made durable, but a missing directory is an error as elsewhere.
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_directory(path)?;
+        self.shared.tree.lock().check_directory(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        path::check_directory(path)?;
+        self.shared.tree.lock().list(path)
+    }
+
+    /// More than anybody asks for: it is memory that is written to.
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
+    fn health(&self) -> &Health {
+        &self.shared.health
+    }
+}
+
+fn not_linkable(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what} cannot be linked"))
+}
+
+impl fmt::Debug for OverlayDisk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The content would fill pages, and the lock may be held.
+        formatter.debug_struct("OverlayDisk").finish_non_exhaustive()
+    }
+}
