@@ -25,8 +25,8 @@ pub(crate) enum Command {
     Server(ServerArgs),
     /// Ask a running server whether it is ready: exit code 0 if so, else 1.
     Health(HealthArgs),
-    /// Check every blob and record of a data directory that no server uses; exit code 1 if any is
-    /// damaged.
+    /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
+    /// code 1 if any is damaged.
     Verify(VerifyArgs),
 }
 

@@ -9,7 +9,8 @@ use crate::cli::VerifyArgs;
 
 const DEFAULT_DATA_DIR: &str = "./data";
 
-/// Checks the directory and prints what is damaged. `Ok(false)` when anything is.
+/// Checks the directory, without changing anything in it, and prints what is damaged. `Ok(false)` when
+/// anything is.
 ///
 /// # Errors
 /// The reason why the directory cannot be checked, in one line.
@@ -43,6 +44,9 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
         report.bytes,
         report.orphans
     );
+    if let Some(end) = &report.log_end {
+        println!("{}: {end}", path.display());
+    }
     Ok(report.damaged.iter().map(describe).collect())
 }
 

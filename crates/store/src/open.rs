@@ -1,10 +1,9 @@
 //! Opening: the order in which the files of a directory are checked and created.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use liteio_disk::{DirectoryLock, Disk, RealDisk};
+use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, MemoryBlobStore};
@@ -41,41 +40,52 @@ impl Store {
 }
 
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
-    open_backend(config, RealDisk::open, open_on)
-}
-
-/// Opens an existing store for reading only: the key space replays its log, and apart from that every
-/// file stays as it is. The caller must not write to it.
-pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
-    open_backend(config, RealDisk::open_existing, |disk, config| {
-        if checked_format(&*disk)?.is_none() {
-            let path = "the data directory".to_owned();
-            return Err(StoreError::NotADataDirectory { path });
-        }
-        // The marker of an orderly end stays if it is there. Closing must not add it after an unclean end:
-        // `false` means that nothing was swept.
-        let was_clean = false;
-        open_parts(disk, config, was_clean)
-    })
-}
-
-fn open_backend(
-    config: StoreConfig,
-    open_disk: impl FnOnce(&Path) -> io::Result<RealDisk>,
-    open_on: impl FnOnce(Arc<dyn Disk>, StoreConfig) -> Result<Opened, StoreError>,
-) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
-            let disk = open_disk(&path)?;
+            let disk = RealDisk::open(&path)?;
             directory::refuse_foreign(&disk, &path)?;
-            let lock = DirectoryLock::acquire(&path).map_err(|error| match error.kind() {
-                io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
-                _ => error.into(),
-            })?;
+            let lock = DirectoryLock::acquire(&path).map_err(refusal_of_lock)?;
             let opened = open_on(Arc::new(disk), config)?;
             Ok(Opened { directory_lock: Some(lock), ..opened })
         }
+    }
+}
+
+/// Opens an existing store for reading only, as a start would find it: the log is replayed, in memory, and
+/// every file and directory stays as it is. The lock is shared with others that read; without a lock file
+/// that this process may read nothing keeps a writer away.
+pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
+    match config.backend.clone() {
+        Backend::Memory => open_memory(config),
+        Backend::Directory(path) => {
+            let disk = RealDisk::open_existing(&path)?;
+            directory::refuse_foreign(&disk, &path)?;
+            let directory_lock = DirectoryLock::share(&path).map_err(refusal_of_lock)?;
+            let opened = open_to_look_on(Arc::new(disk), config)?;
+            Ok(Opened { directory_lock, ..opened })
+        }
+    }
+}
+
+/// As [`open_to_look`], on `disk`.
+pub(crate) fn open_to_look_on(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+) -> Result<Opened, StoreError> {
+    if checked_format(&*disk)?.is_none() {
+        let path = "the data directory".to_owned();
+        return Err(StoreError::NotADataDirectory { path });
+    }
+    // Nothing was swept. The marker of an orderly end would go to the overlay, too.
+    let was_clean = false;
+    open_parts(Arc::new(OverlayDisk::new(disk)), config, was_clean)
+}
+
+fn refusal_of_lock(error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
+        _ => error.into(),
     }
 }
 
@@ -83,7 +93,15 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
     let kv = Kv::memory(kv_config(&config))?;
     prepare(&kv, &config)?;
     let blobs = Arc::new(MemoryBlobStore::new());
-    Ok(Opened { config, kv, blobs, disk: None, directory_lock: None, was_clean: true })
+    Ok(Opened {
+        config,
+        kv,
+        blobs,
+        disk: None,
+        directory_lock: None,
+        was_clean: true,
+        log_end: None,
+    })
 }
 
 fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
@@ -127,7 +145,10 @@ fn open_parts(
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
-    Ok(Opened { config, kv, blobs, disk: Some(disk), directory_lock: None, was_clean })
+    // The key space does not tell yet.
+    let log_end = None;
+    let disk = Some(disk);
+    Ok(Opened { config, kv, blobs, disk, directory_lock: None, was_clean, log_end })
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {

@@ -62,6 +62,8 @@ pub(crate) struct Opened {
     pub(crate) directory_lock: Option<DirectoryLock>,
     /// The last run ended in order.
     pub(crate) was_clean: bool,
+    /// The place where the log ends and the reason, if it does not end in order.
+    pub(crate) log_end: Option<String>,
 }
 
 /// The health of a store: whether it can be written to.

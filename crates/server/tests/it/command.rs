@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The binary, in an empty directory of its own and without any setting from outside.
-fn liteio(directory: &tempfile::TempDir) -> Command {
+pub(crate) fn liteio(directory: &tempfile::TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liteio"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("LITEIO_") {
@@ -20,7 +20,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are text")
 }
 

@@ -21,3 +21,4 @@ mod reply;
 mod sources;
 mod vector_values;
 mod vectors;
+mod verify;

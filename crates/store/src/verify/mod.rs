@@ -4,6 +4,9 @@ mod vectors;
 
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::Arc;
+
+use liteio_disk::Disk;
 
 use self::vectors::VectorVerifier;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
@@ -20,7 +23,7 @@ use crate::meta::{document, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::{ObjectReader, OpenError};
 use crate::open;
-use crate::store::Store;
+use crate::store::{Opened, Store};
 
 /// The progress of [`Store::verify`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,85 +61,125 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// The damage found.
     pub damaged: Vec<Damage>,
-    /// Blobs that no record references.
+    /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
     pub orphans: u64,
+    /// The place where the log ends and the reason, if it does not end in order. Only of a closed store.
+    pub log_end: Option<String>,
+}
+
+impl VerifyReport {
+    /// Damage that ends a part of the verification, as an entry of the report.
+    fn or_damage<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match result {
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. })) => {
+                self.damaged.push(Damage::of_store(&error));
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
+}
+
+impl Damage {
+    /// Damage of the store as a whole.
+    fn of_store(error: &StoreError) -> Self {
+        Self { bucket: None, key: None, version: None, what: error.to_string() }
+    }
 }
 
 impl Store {
-    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. Its log is
-    /// replayed; nothing else in it changes: nothing is deleted, swept or cleaned up.
+    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. It is only
+    /// read: what opening changes, such as the replay of its log, stays in memory. The files may be
+    /// read-only.
     ///
     /// # Errors
-    /// As [`Store::open`], but a directory without a store is [`StoreError::NotADataDirectory`]; and as
-    /// [`Store::verify`].
+    /// As [`Store::open`], but a directory without a store is [`StoreError::NotADataDirectory`], and damage
+    /// for which a store cannot be opened is in the report.
     pub fn verify_closed(
         config: StoreConfig,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        let store = Self::from_opened(open::open_to_look(config)?);
-        let report = store.verify(progress);
-        store.close();
-        report
+        verify_opened(open::open_to_look(config), progress)
+    }
+
+    /// As [`Store::verify_closed`], on `disk`. The backend in `config` is ignored.
+    ///
+    /// # Errors
+    /// As [`Store::verify_closed`].
+    pub fn verify_closed_on(
+        disk: Arc<dyn Disk>,
+        config: StoreConfig,
+        progress: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<VerifyReport, StoreError> {
+        verify_opened(open::open_to_look_on(disk, config), progress)
     }
 
     /// Reads every object, every part of an upload and every vector, and verifies their checksums.
     /// Changes nothing. Data written or deleted meanwhile may or may not be included.
     ///
     /// # Errors
-    /// [`StoreError::Io`] or [`StoreError::Corrupt`] if the key space itself cannot be read. Damage of
-    /// records and content is in the report, not an error.
+    /// [`StoreError::Io`] if the disk cannot be read. Damage is in the report, not an error.
     pub fn verify(
         &self,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
+        let buckets = self.bucket_names(&mut report.damaged);
+        let vectors = VectorVerifier::new(self);
         let mut verifier = Verifier {
             store: self,
-            buckets: self.bucket_names(&mut report.damaged)?,
-            vectors: VectorVerifier::new(self)?,
+            buckets: report.or_damage(buckets)?.unwrap_or_default(),
+            vectors: report.or_damage(vectors)?.unwrap_or_default(),
             report,
         };
-        let spaces = [
-            space::ALL_DOCUMENTS,
-            space::ALL_CURRENT,
-            space::ALL_HISTORY,
-            space::ALL_NULL_VERSIONS,
-            space::ALL_UPLOADS,
-            space::ALL_PARTS,
-            space::ALL_VECTORS,
-            space::ALL_VECTOR_SLOTS,
-        ];
-        let mut state = VerifyProgress { done: 0, total: 0 };
-        let snapshot = self.snapshot()?;
-        for space in spaces {
-            self.walk(&snapshot, space, &mut |_, _| {
-                state.total += 1;
-                Ok(())
-            })?;
-        }
-        drop(snapshot);
+        let total = match self.count_records() {
+            // Those that can be read are counted as they come.
+            Err(StoreError::Corrupt { .. }) => 0,
+            total => total?,
+        };
+        let mut state = VerifyProgress { done: 0, total };
         progress(state);
-        for space in spaces {
-            let mut position = Bound::Included(space.to_vec());
-            loop {
-                let batch = self.read_batch(space, &position)?;
-                let Some((last, _)) = batch.last() else { break };
-                position = Bound::Excluded(last.clone());
-                for (place, value) in &batch {
-                    verifier.verify(place, value)?;
-                    state.done += 1;
-                    state.total = state.total.max(state.done);
-                    progress(state);
-                }
-            }
+        for space in SPACES {
+            let result = verifier.verify_space(space, &mut || {
+                state.done += 1;
+                state.total = state.total.max(state.done);
+                progress(state);
+            });
+            verifier.report.or_damage(result)?;
         }
         let mut report = verifier.report;
         report.damaged.extend(verifier.vectors.damaged_indexes());
-        report.blobs = self.scan_orphans(&mut |_| {
-            report.orphans += 1;
-            Ok(())
-        })?;
+        self.count_blobs(&mut report)?;
         Ok(report)
+    }
+
+    fn count_records(&self) -> Result<u64, StoreError> {
+        let mut total = 0;
+        let snapshot = self.snapshot()?;
+        for space in SPACES {
+            self.walk(&snapshot, space, &mut |_, _| {
+                total += 1;
+                Ok(())
+            })?;
+        }
+        Ok(total)
+    }
+
+    fn count_blobs(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let mut orphans = 0;
+        let scanned = self.scan_orphans(&mut |_| {
+            orphans += 1;
+            Ok(())
+        });
+        match scanned {
+            Ok(blobs) => (report.blobs, report.orphans) = (blobs, orphans),
+            // The blobs that a damaged record references are unknown.
+            Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
+                self.shared().blobs.scan(&mut |_| report.blobs += 1)?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// The names of all buckets whose records can be read.
@@ -203,6 +246,37 @@ impl Store {
     }
 }
 
+fn verify_opened(
+    opened: Result<Opened, StoreError>,
+    progress: &mut dyn FnMut(VerifyProgress),
+) -> Result<VerifyReport, StoreError> {
+    let opened = match opened {
+        // Found before anything could be read.
+        Err(error @ StoreError::Corrupt { .. }) => {
+            let damaged = vec![Damage::of_store(&error)];
+            return Ok(VerifyReport { damaged, ..VerifyReport::default() });
+        }
+        opened => opened?,
+    };
+    let log_end = opened.log_end.clone();
+    let store = Store::from_opened(opened);
+    let report = store.verify(progress);
+    store.close();
+    Ok(VerifyReport { log_end, ..report? })
+}
+
+/// The key spaces whose records are verified one by one.
+const SPACES: [&[u8]; 8] = [
+    space::ALL_DOCUMENTS,
+    space::ALL_CURRENT,
+    space::ALL_HISTORY,
+    space::ALL_NULL_VERSIONS,
+    space::ALL_UPLOADS,
+    space::ALL_PARTS,
+    space::ALL_VECTORS,
+    space::ALL_VECTOR_SLOTS,
+];
+
 /// A key with its value.
 type Pair = (Vec<u8>, Vec<u8>);
 
@@ -232,6 +306,20 @@ struct Location {
 }
 
 impl Verifier<'_> {
+    /// Verifies every record of a space, and calls `verified` after each.
+    fn verify_space(&mut self, space: &[u8], verified: &mut dyn FnMut()) -> Result<(), StoreError> {
+        let mut position = Bound::Included(space.to_vec());
+        loop {
+            let batch = self.store.read_batch(space, &position)?;
+            let Some((last, _)) = batch.last() else { return Ok(()) };
+            position = Bound::Excluded(last.clone());
+            for (place, value) in &batch {
+                self.verify(place, value)?;
+                verified();
+            }
+        }
+    }
+
     fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if let Some(damage) = self.vectors.verify(self.store, place, value, &mut self.report)? {
             self.report.damaged.push(damage);

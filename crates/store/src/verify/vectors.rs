@@ -15,6 +15,7 @@ use crate::name::IndexId;
 use crate::store::Store;
 
 /// The verification of vectors.
+#[derive(Default)]
 pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
     /// The index of the last record: records of an index are consecutive, so it stays open.

@@ -18,4 +18,5 @@ mod vectors_crash;
 mod vectors_damage;
 mod vectors_query;
 mod vectors_successor;
+mod verify;
 mod versions;
