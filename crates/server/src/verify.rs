@@ -36,14 +36,18 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
     let report = report.map_err(named)?;
     println!(
-        "{}: {} objects, {} blobs, {} vectors and {} bytes checked, {} orphans",
+        "{}: {} objects, {} blobs, {} vectors and {} bytes checked, {} orphans, {} lost",
         path.display(),
         report.objects,
         report.blobs,
         report.vectors,
         report.bytes,
-        report.orphans
+        report.orphans,
+        report.lost.len()
     );
+    for lost in &report.lost {
+        println!("lost: {lost}");
+    }
     if let Some(end) = &report.log_end {
         println!("{}: {end}", path.display());
     }

@@ -7,6 +7,7 @@
 //! DIR/clean      exists after an orderly end: nothing to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
+//! DIR/blobs/lost/    blobs that no record referenced
 //! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
 //! ```
 

@@ -109,6 +109,9 @@ pub const FILTER_CONDITIONS_MAX: usize = 1024;
 /// Nesting of a filter.
 pub const FILTER_DEPTH_MAX: usize = 16;
 
+/// Days on which a store sees an orphan before it deletes it, see [`Store::sweep`](crate::Store::sweep).
+pub const LOST_DAYS: u32 = 7;
+
 /// Indexes whose files are open at a time; the idle one that was not used for longest makes room. In
 /// memory all stay open.
 pub const OPEN_INDEXES_MAX: usize = 256;

@@ -77,9 +77,7 @@ pub(crate) fn open_to_look_on(
         let path = "the data directory".to_owned();
         return Err(StoreError::NotADataDirectory { path });
     }
-    // Nothing was swept. The marker of an orderly end would go to the overlay, too.
-    let was_clean = false;
-    open_parts(Arc::new(OverlayDisk::new(disk)), config, was_clean)
+    open_parts(Arc::new(OverlayDisk::new(disk)), config)
 }
 
 fn refusal_of_lock(error: io::Error) -> StoreError {
@@ -100,6 +98,7 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
         disk: None,
         directory_lock: None,
         was_clean: true,
+        may_sweep: true,
         log_end: None,
     })
 }
@@ -117,12 +116,13 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             directory::write_format(&*disk)?;
         }
     }
-    // In a new directory there is nothing to sweep, either.
+    let opened = open_parts(Arc::clone(&disk), config)?;
+    // After the key space: a store that is refused stays as it is. Its recovery leaves no orphans. In a new
+    // directory there is nothing to sweep, either.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
-    let opened = open_parts(disk, config, was_clean)?;
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
-    Ok(opened)
+    Ok(Opened { was_clean, ..opened })
 }
 
 /// The format of the directory, if it has one. Checked before anything in it is created: opening the key
@@ -135,20 +135,25 @@ fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     Ok(format)
 }
 
-fn open_parts(
-    disk: Arc<dyn Disk>,
-    config: StoreConfig,
-    was_clean: bool,
-) -> Result<Opened, StoreError> {
+/// The parts, of which nobody has looked whether they were closed in order.
+fn open_parts(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
     let (durability, logged) = (config.durability, config.logged_bytes_max);
     let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged)?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
     // The key space does not tell yet.
-    let log_end = None;
-    let disk = Some(disk);
-    Ok(Opened { config, kv, blobs, disk, directory_lock: None, was_clean, log_end })
+    let (may_sweep, log_end) = (true, None);
+    Ok(Opened {
+        config,
+        kv,
+        blobs,
+        disk: Some(disk),
+        directory_lock: None,
+        was_clean: false,
+        may_sweep,
+        log_end,
+    })
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {
@@ -165,7 +170,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
 
 /// Makes the store's own record, or checks it.
 fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
-    if StoreRecord::read(&kv.snapshot()?)?.is_some() {
+    if StoreRecord::read_checked(&kv.snapshot()?)?.is_some() {
         return Ok(());
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };

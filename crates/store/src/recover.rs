@@ -25,7 +25,6 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{key, space};
-use crate::reclaim::ReclaimReport;
 use crate::store::Store;
 
 /// A visitor of keys and their values.
@@ -36,13 +35,16 @@ pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 
 pub struct SweepReport {
     /// Blobs checked.
     pub blobs: u64,
-    /// Orphans, which were deleted.
+    /// Orphans, which were moved to `blobs/lost/`.
     pub orphans: u64,
 }
 
 impl Store {
-    /// Deletes blobs that no record references. An open store does so by itself after an unclean end of
-    /// the last run.
+    /// Moves blobs that no record references to `blobs/lost/`, from where [`Store::reclaim`] deletes them
+    /// once a store has seen them there on [`LOST_DAYS`](crate::limits::LOST_DAYS), or when the disk is full.
+    /// An open store does so by itself after an unclean end of the last run. In memory they are deleted.
+    ///
+    /// Does nothing if part of the log was dropped when the store was opened.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the blobs that
@@ -50,15 +52,20 @@ impl Store {
     /// [`StoreError::Poisoned`] if the disk fails.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
+        if !self.inner.may_sweep {
+            return Ok(SweepReport::default());
+        }
         self.shared().counters.sweeps.fetch_add(1, Ordering::Relaxed);
         let mut report = SweepReport::default();
-        let mut reclaimed = ReclaimReport::default();
         report.blobs = self.scan_orphans(&mut |orphan| {
-            self.delete_blob(&orphan, &mut reclaimed)?;
+            self.set_aside(&orphan)?;
             self.shared().counters.orphans_swept.fetch_add(1, Ordering::Relaxed);
             report.orphans += 1;
             Ok(())
         })?;
+        if report.orphans > 0 {
+            self.sync_lost()?;
+        }
         self.inner.is_swept.store(true, Ordering::Release);
         Ok(report)
     }
@@ -70,7 +77,8 @@ impl Store {
     /// Errors that another attempt may not meet.
     pub(crate) fn sweep_once(&self) -> Result<(), StoreError> {
         let is_over = || self.inner.sweep_failure.lock().is_some();
-        if self.inner.is_swept.load(Ordering::Acquire) || is_over() {
+        let is_swept = self.inner.is_swept.load(Ordering::Acquire);
+        if is_swept || is_over() || !self.inner.may_sweep {
             return Ok(());
         }
         match self.sweep() {

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Blobs deleted since the store was opened, orphans included.
+    /// Blobs deleted since the store was opened, those in `blobs/lost/` not included.
     pub blobs_deleted: u64,
-    /// Orphaned blobs swept since the store was opened.
+    /// Orphaned blobs swept since the store was opened: moved to `blobs/lost/`.
     pub orphans_swept: u64,
+    /// Blobs in `blobs/lost/` when the store last looked there.
+    pub lost_blobs: u64,
     /// Sweeps begun since the store was opened.
     pub sweeps: u64,
 }
@@ -18,6 +20,7 @@ pub struct StoreStats {
 pub(crate) struct Counters {
     pub(crate) blobs_deleted: AtomicU64,
     pub(crate) orphans_swept: AtomicU64,
+    pub(crate) lost_blobs: AtomicU64,
     pub(crate) sweeps: AtomicU64,
 }
 
@@ -26,6 +29,7 @@ impl Counters {
         StoreStats {
             blobs_deleted: self.blobs_deleted.load(Ordering::Relaxed),
             orphans_swept: self.orphans_swept.load(Ordering::Relaxed),
+            lost_blobs: self.lost_blobs.load(Ordering::Relaxed),
             sweeps: self.sweeps.load(Ordering::Relaxed),
         }
     }

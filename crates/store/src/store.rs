@@ -9,6 +9,7 @@ use liteio_disk::{DirectoryLock, Disk};
 use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
+use crate::blob::lost::LostBlobs;
 use crate::config::StoreConfig;
 use crate::directory;
 use crate::error::StoreError;
@@ -48,6 +49,11 @@ pub(crate) struct Inner {
     /// The directories (by first byte) from which blobs were deleted. Deletions are not synced at once:
     /// a file that a crash brings back is only an orphan. An orderly close syncs these directories.
     pub(crate) removed_from: Mutex<BTreeSet<u8>>,
+    /// `false` if part of the log was dropped: what looks like an orphan may be all that is left of an
+    /// object.
+    pub(crate) may_sweep: bool,
+    /// The orphans of former sweeps.
+    pub(crate) lost: Mutex<LostBlobs>,
     /// Held until the files are closed.
     directory_lock: Mutex<Option<DirectoryLock>>,
 }
@@ -62,6 +68,8 @@ pub(crate) struct Opened {
     pub(crate) directory_lock: Option<DirectoryLock>,
     /// The last run ended in order.
     pub(crate) was_clean: bool,
+    /// `false` if part of the log was dropped. Then nothing is swept in this run.
+    pub(crate) may_sweep: bool,
     /// The place where the log ends and the reason, if it does not end in order.
     pub(crate) log_end: Option<String>,
 }
@@ -94,6 +102,8 @@ impl Store {
             is_swept: AtomicBool::new(opened.was_clean),
             sweep_failure: Mutex::new(None),
             removed_from: Mutex::new(BTreeSet::new()),
+            may_sweep: opened.may_sweep,
+            lost: Mutex::default(),
             directory_lock: Mutex::new(opened.directory_lock),
         };
         Self { inner: Arc::new(inner) }

@@ -29,6 +29,7 @@ mod file_writer;
 mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+pub(crate) mod lost;
 mod memory;
 mod unsynced;
 

@@ -1,5 +1,7 @@
 //! Records of the store and of buckets.
 
+use std::ops::Bound;
+
 use serde::{Deserialize, Serialize};
 
 use super::record::Sealed;
@@ -28,6 +30,16 @@ impl StoreRecord {
             return Err(StoreError::FormatTooNew { found: found.format, known: FORMAT });
         }
         Ok(Some(found))
+    }
+
+    /// As [`StoreRecord::read`]; none only if there is no other record either. Without it the numbers of
+    /// buckets would begin again, and a new bucket would have the objects of an old one.
+    pub(crate) fn read_checked(from: &impl Read) -> Result<Option<Self>, StoreError> {
+        let found = Self::read(from)?;
+        if found.is_none() && from.cursor(Bound::Unbounded, Bound::Unbounded)?.next()?.is_some() {
+            return Err(StoreError::corrupt("the store's record is missing"));
+        }
+        Ok(found)
     }
 
     pub(crate) fn write(&self, to: &mut impl Write) -> Result<(), StoreError> {

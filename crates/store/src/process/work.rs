@@ -61,13 +61,12 @@ impl Work {
     /// Waits until there is something to do, at most for `timeout` if there is one; `false` when the
     /// reclaimer is to stop.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
+        let is_idle = |state: &mut WorkState| !state.is_wanted && !state.is_stopped;
         let mut state = self.state.lock();
         if let Some(timeout) = timeout {
-            if !state.is_stopped {
-                self.changed.wait_for(&mut state, timeout);
-            }
+            self.changed.wait_while_for(&mut state, is_idle, timeout);
         } else {
-            self.changed.wait_while(&mut state, |state| !state.is_wanted && !state.is_stopped);
+            self.changed.wait_while(&mut state, is_idle);
         }
         state.is_wanted = false;
         !state.is_stopped

@@ -13,6 +13,7 @@
 //! A list of parts is taken apart in bounded steps, which queue its blobs in turn.
 
 mod indexes;
+mod lost;
 
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
@@ -36,6 +37,9 @@ use crate::store::{Inner, Store};
 /// The wait before the queue is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// The interval at which free space and the day are looked at while there are lost blobs.
+const LOOK_AFTER_LOST_EVERY: Duration = Duration::from_secs(1);
+
 /// The result of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimReport {
@@ -56,7 +60,8 @@ pub struct ReclaimReport {
 }
 
 impl Store {
-    /// Works off the deletion queue. The reclaimer of an open store calls it by itself.
+    /// Works off the deletion queue, and deletes lost blobs whose time is over. The reclaimer of an open
+    /// store calls it by itself.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if the disk fails,
@@ -67,6 +72,7 @@ impl Store {
         // Set before the pins are checked, so that a pin which ends from here on wakes the reclaimer.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
+        self.tend_lost()?;
         self.reclaim_indexes(&mut report)?;
         loop {
             let before = report;
@@ -100,7 +106,10 @@ impl Store {
                 });
                 // `Store::health` reports a failure of the disk, and `verify` finds damage. Here the
                 // work is tried again.
-                timeout = result.is_err().then_some(RETRY_AFTER);
+                timeout = match &result {
+                    Err(_) => Some(RETRY_AFTER),
+                    Ok(_) => store.has_lost().then_some(LOOK_AFTER_LOST_EVERY),
+                };
                 drop(store);
                 if result.is_ok_and(|report| report.syncs > 0) {
                     // At most one sync in an interval, not one for each overwrite.

@@ -63,6 +63,8 @@ pub struct VerifyReport {
     pub damaged: Vec<Damage>,
     /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
     pub orphans: u64,
+    /// The paths of blobs that no record referenced, which a sweep has moved to `blobs/lost/`.
+    pub lost: Vec<String>,
     /// The place where the log ends and the reason, if it does not end in order. Only of a closed store.
     pub log_end: Option<String>,
 }
@@ -150,6 +152,7 @@ impl Store {
         let mut report = verifier.report;
         report.damaged.extend(verifier.vectors.damaged_indexes());
         self.count_blobs(&mut report)?;
+        report.lost = self.lost_paths()?;
         Ok(report)
     }
 

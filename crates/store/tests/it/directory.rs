@@ -158,6 +158,9 @@ fn an_orphan_is_swept_after_an_unclean_end() {
     // The store sweeps by itself; this one finds what is left, or nothing any more.
     store.sweep().expect("sweep");
     assert!(!orphan.exists());
+    let lost = fs::read_dir(blobs_directory.join("lost")).expect("made").next().expect("moved");
+    let lost = lost.expect("an entry").path();
+    assert_eq!(fs::read(&lost).expect("readable"), fs::read(&of_blob).expect("readable"));
     assert_eq!(get(&store, "a"), bytes(1, 10_000));
     assert_eq!(store.stats().orphans_swept, 1);
 }

@@ -9,6 +9,7 @@ mod fixtures;
 mod harness;
 mod list;
 mod log_damage;
+mod lost;
 mod multipart;
 mod object;
 mod reclaim;

@@ -1,0 +1,148 @@
+//! Lost blobs: files that no record references, kept for some days before they are deleted.
+//!
+//! An orphan is normal after a crash. But it may also be the last copy of an object whose record was lost, so
+//! it is moved aside first:
+//!
+//! ```text
+//!            sweep                  a store is open        on seven days already,
+//!                                   on another day         or the disk is full
+//! blobs/xx/ ──────► blobs/lost/…-1 ───────────────► …-2 … ─────────────────────────► deleted
+//! ```
+//! Days are counted by the store that sees them pass, one at a time, and not by the difference of two
+//! times: so a clock that jumps, forward or back, counts as one day.
+
+use std::cmp::Reverse;
+use std::io;
+
+use liteio_disk::Disk;
+
+use super::file_path::{self, BLOBS_DIRECTORY};
+use super::{BlobError, BlobId};
+
+/// The name in `blobs/`.
+const DIRECTORY: &str = "lost";
+
+/// A file in `blobs/lost/`: `ID-DAYS-DAY`, both numbers in decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostBlob {
+    pub(crate) id: BlobId,
+    /// Days on which a store has seen it here, from 1.
+    pub(crate) days: u32,
+    /// The last of them, counted from 1970.
+    pub(crate) day: u64,
+}
+
+/// The lost blobs of a store, as they were on the disk when it last looked.
+#[derive(Debug, Default)]
+pub(crate) struct LostBlobs {
+    /// Those to be deleted first come last. None until they are listed.
+    pub(crate) known: Option<Vec<LostBlob>>,
+    /// The day up to which they are counted.
+    pub(crate) day: u64,
+}
+
+impl LostBlob {
+    /// The path of its file.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}-{}-{}", directory(), self.id, self.days, self.day)
+    }
+
+    /// A key for the order in which lost blobs are deleted, the last first.
+    pub(crate) fn age(&self) -> (u32, Reverse<u64>) {
+        (self.days, Reverse(self.day))
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let (id, numbers) = name.split_once('-')?;
+        let index = file_path::parse_directory(id.get(..2)?)?;
+        let (days, day) = numbers.split_once('-')?;
+        let id = file_path::parse_name(index, id)?;
+        Some(Self { id, days: days.parse().ok()?, day: day.parse().ok()? })
+    }
+}
+
+fn directory() -> String {
+    format!("{BLOBS_DIRECTORY}/{DIRECTORY}")
+}
+
+/// Moves the file of an orphan to the lost ones, on the day `day`. Durable after [`sync`], and the old
+/// name may come back before.
+///
+/// # Errors
+/// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+pub(crate) fn set_aside(disk: &dyn Disk, id: &BlobId, day: u64) -> Result<(), BlobError> {
+    let lost = LostBlob { id: *id, days: 1, day };
+    let moved = disk.create_dir(&directory()).and_then(|()| {
+        // A power cut during the last sweep may have left the file with both names. Renaming one of them to
+        // the other does nothing.
+        ignore_missing(disk.remove(&lost.path()))?;
+        disk.rename(&file_path::blob_path(id), &lost.path())
+    });
+    moved.map_err(|error| BlobError::from_write(disk, error))
+}
+
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Makes the names of lost blobs durable.
+///
+/// # Errors
+/// [`BlobError::Poisoned`] or [`BlobError::Io`].
+pub(crate) fn sync(disk: &dyn Disk) -> Result<(), BlobError> {
+    let synced = disk.sync_dir(&directory()).and_then(|()| disk.sync_dir(BLOBS_DIRECTORY));
+    synced.map_err(|error| BlobError::from_write(disk, error))
+}
+
+/// All lost blobs, in no particular order.
+///
+/// # Errors
+/// [`BlobError::Io`].
+pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<LostBlob>, BlobError> {
+    match disk.list(&directory()) {
+        Ok(entries) => Ok(entries.iter().filter_map(|it| LostBlob::parse(&it.name)).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(BlobError::from_write(disk, error)),
+    }
+}
+
+/// Counts a day on which the blob was seen.
+///
+/// # Errors
+/// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+pub(crate) fn count_day(disk: &dyn Disk, lost: &LostBlob, day: u64) -> Result<LostBlob, BlobError> {
+    let seen = LostBlob { days: lost.days.saturating_add(1), day, ..*lost };
+    let renamed = disk.rename(&lost.path(), &seen.path());
+    renamed.map_err(|error| BlobError::from_write(disk, error))?;
+    Ok(seen)
+}
+
+/// Deletes a lost blob; one that is not there any more is fine.
+///
+/// # Errors
+/// [`BlobError::Poisoned`] or [`BlobError::Io`].
+pub(crate) fn delete(disk: &dyn Disk, lost: &LostBlob) -> Result<(), BlobError> {
+    let removed = ignore_missing(disk.remove(&lost.path()));
+    removed.map_err(|error| BlobError::from_write(disk, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_its_blob_and_its_days_and_other_names_are_not_ours() {
+        let lost = LostBlob { id: BlobId([0xab; 16]), days: 3, day: 20_415 };
+        let path = lost.path();
+        assert_eq!(path, format!("blobs/lost/{}-3-20415", "ab".repeat(16)));
+        let name = path.rsplit_once('/').expect("a directory").1;
+        assert_eq!(LostBlob::parse(name), Some(lost));
+        let id = "ab".repeat(16);
+        for name in ["", "a-1-2", "ü-1-2", &id, &format!("{id}-1"), &format!("{id}-x-2")] {
+            assert_eq!(LostBlob::parse(name), None, "{name:?}");
+        }
+    }
+}

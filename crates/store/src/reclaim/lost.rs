@@ -1,0 +1,116 @@
+//! Keeping the orphans of a sweep for some days, and deleting them.
+
+use std::sync::atomic::Ordering;
+
+use liteio_disk::Disk;
+
+use crate::blob::lost::{self, LostBlob};
+use crate::blob::{BlobError, BlobId};
+use crate::error::StoreError;
+use crate::limits::LOST_DAYS;
+use crate::store::Store;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Store {
+    /// Moves an orphan aside. On a disk without space for that, it is deleted.
+    pub(crate) fn set_aside(&self, orphan: &BlobId) -> Result<(), StoreError> {
+        let deletes = |store: &Self| store.delete_blob(orphan, &mut Default::default());
+        let Some(disk) = &self.inner.disk else { return deletes(self) };
+        // Listed again when it is needed next.
+        self.inner.lost.lock().known = None;
+        match lost::set_aside(&**disk, orphan, self.day()) {
+            Err(BlobError::NoSpace) => return deletes(self),
+            moved => moved?,
+        }
+        self.inner.removed_from.lock().insert(orphan.0[0]);
+        self.shared().counters.lost_blobs.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes the new places of orphans durable. Otherwise an orderly end, which syncs the places they were
+    /// removed from, could lose them.
+    pub(crate) fn sync_lost(&self) -> Result<(), StoreError> {
+        match &self.inner.disk {
+            Some(disk) if disk.list("blobs")?.iter().any(|entry| entry.name == "lost") => {
+                Ok(lost::sync(&**disk)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The paths of all lost blobs.
+    pub(crate) fn lost_paths(&self) -> Result<Vec<String>, StoreError> {
+        let Some(disk) = &self.inner.disk else { return Ok(Vec::new()) };
+        let mut paths: Vec<_> = lost::list(&**disk)?.iter().map(LostBlob::path).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// Deletes lost blobs: those that were seen on [`LOST_DAYS`], on the day after; and the oldest, until
+    /// there is as much free space as the store reserves. Orphans must not be what fills a disk.
+    pub(super) fn tend_lost(&self) -> Result<(), StoreError> {
+        let Some(disk) = &self.inner.disk else { return Ok(()) };
+        let mut lost = self.inner.lost.lock();
+        let mut known = match lost.known.take() {
+            Some(known) => known,
+            None => {
+                let mut listed = lost::list(&**disk)?;
+                listed.sort_unstable_by_key(LostBlob::age);
+                lost.day = 0;
+                listed
+            }
+        };
+        // After an error they are listed again.
+        self.free_reserve(&**disk, &mut known)?;
+        let today = self.day();
+        // What follows a part of the log that was dropped is not known to be unneeded.
+        if lost.day != today && self.inner.may_sweep {
+            known = count_day(&**disk, known, today)?;
+            lost.day = today;
+        }
+        self.shared().counters.lost_blobs.store(known.len() as u64, Ordering::Relaxed);
+        lost.known = Some(known);
+        Ok(())
+    }
+
+    fn free_reserve(&self, disk: &dyn Disk, known: &mut Vec<LostBlob>) -> Result<(), StoreError> {
+        while let Some(oldest) = known.last()
+            && disk.free_bytes()? < self.shared().config.reserve_bytes
+        {
+            lost::delete(disk, oldest)?;
+            known.pop();
+        }
+        Ok(())
+    }
+
+    /// The number of lost blobs when they were last looked at.
+    pub(super) fn has_lost(&self) -> bool {
+        self.shared().counters.lost_blobs.load(Ordering::Relaxed) > 0
+    }
+
+    /// The day, counted from 1970.
+    fn day(&self) -> u64 {
+        self.shared().config.clock.now_ms() / DAY_MS
+    }
+}
+
+/// Counts a day for each, and deletes those that have had theirs. Returns the others, in order.
+fn count_day(
+    disk: &dyn Disk,
+    known: Vec<LostBlob>,
+    today: u64,
+) -> Result<Vec<LostBlob>, BlobError> {
+    let mut kept = Vec::with_capacity(known.len());
+    for lost in known {
+        if lost.day == today {
+            kept.push(lost);
+        } else if lost.days >= LOST_DAYS {
+            lost::delete(disk, &lost)?;
+        } else {
+            kept.push(lost::count_day(disk, &lost, today)?);
+        }
+    }
+    kept.sort_unstable_by_key(LostBlob::age);
+    Ok(kept)
+}
