@@ -59,6 +59,12 @@ impl Home {
         drop(engine);
         let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
         self.disk.sync_dir(parent)?;
+        let sums = |path: &str| format!("{path}.sums");
+        match self.disk.rename(&sums(&new_path), &sums(&self.path)) {
+            // An engine without them.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            result => result?,
+        }
         self.disk.rename(&new_path, &self.path)?;
         self.disk.sync_dir(parent)?;
         Ok(())

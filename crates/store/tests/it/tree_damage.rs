@@ -8,8 +8,8 @@ use liteio_store::{ListQuery, Selection, Store};
 use crate::harness::*;
 
 const TREE: &str = "meta.redb";
-const OBJECTS: u64 = 40;
-const ROUNDS: u64 = 400;
+const OBJECTS: u64 = 200;
+const ROUNDS: u64 = 200;
 
 fn object(number: u64) -> String {
     format!("an object with a name that is not short/{number:03}")

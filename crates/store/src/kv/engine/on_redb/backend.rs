@@ -5,19 +5,27 @@
 //! write, resize or sync that fails freezes the file: its bytes stay as they are, and later writes of
 //! redb go to an overlay in memory, where redb can read them. The committer asks [`Freeze::reason`]
 //! after every step and acknowledges nothing more; reads go on.
+//!
+//! A page that cannot be read, or is not what was written, must not fail the storage either: redb would
+//! refuse everything from then on. It is read as [`DAMAGED`] bytes, which are no page of any kind, so that
+//! redb gives up the one call that wants it ([`guarded`](super::error::guarded)).
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::DiskFile;
 use parking_lot::RwLock;
 
+use super::error::note_damage;
+use super::sums::{PAGE_BYTES, Sums};
 use crate::kv::KvError;
 
 /// Blocks of the overlay, in bytes: redb's page, to which it aligns all it writes but the header.
-const BLOCK_BYTES: usize = 4096;
+const BLOCK_BYTES: usize = PAGE_BYTES;
+/// Every byte of a page that is damaged. The first byte of a page is its kind: 1 or 2.
+const DAMAGED: u8 = 0xff;
 
 /// The state of a file: written to, or frozen for a reason. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -64,12 +72,14 @@ impl Freeze {
 #[derive(Debug)]
 pub(super) struct FileBackend {
     file: Box<dyn DiskFile>,
+    /// `None` while redb checks its pages itself.
+    sums: Option<Arc<Sums>>,
     freeze: Freeze,
 }
 
 impl FileBackend {
-    pub(super) fn new(file: Box<dyn DiskFile>, freeze: Freeze) -> Self {
-        Self { file, freeze }
+    pub(super) fn new(file: Box<dyn DiskFile>, sums: Option<Arc<Sums>>, freeze: Freeze) -> Self {
+        Self { file, sums, freeze }
     }
 
     /// Does `step` on the file, or on the overlay if the file is frozen or `step` freezes it.
@@ -95,8 +105,21 @@ impl FileBackend {
         instead(self, &mut self.freeze.shared.overlay.write())
     }
 
-    fn read_file(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(out, offset)
+    /// Reads from the file. A page that cannot be read as it was written has [`DAMAGED`] bytes.
+    fn read_file(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let what = match self.file.read_at(out, offset) {
+            Ok(read) if read < out.len() => "are missing".to_owned(),
+            Ok(_) if self.sums.as_ref().is_none_or(|sums| sums.verify(offset, out)) => {
+                return Ok(());
+            }
+            Ok(_) => "are not those that were written".to_owned(),
+            // Without the header there is no tree.
+            Err(error) if offset < PAGE_BYTES as u64 => return Err(error),
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        note_damage(format!("its bytes {offset} to {} {what}", offset + out.len() as u64));
+        out.fill(DAMAGED);
+        Ok(())
     }
 
     fn write_overlay(&self, overlay: &mut Overlay, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -110,7 +133,7 @@ impl FileBackend {
                 std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                 std::collections::btree_map::Entry::Vacant(entry) => {
                     let mut content = Box::new([0; BLOCK_BYTES]);
-                    if piece < BLOCK_BYTES {
+                    if piece < BLOCK_BYTES && block * (BLOCK_BYTES as u64) < self.file.len()? {
                         self.read_file(block * BLOCK_BYTES as u64, &mut content[..])?;
                     }
                     entry.insert(content)
@@ -133,34 +156,38 @@ impl redb::StorageBackend for FileBackend {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let read = self.read_file(offset, out)?;
         if !self.freeze.is_frozen() {
-            return match read == out.len() {
-                true => Ok(()),
-                false => Err(io::ErrorKind::UnexpectedEof.into()),
-            };
+            return self.read_file(offset, out);
         }
-        out[read..].fill(0);
         let overlay = self.freeze.shared.overlay.read();
-        let end = offset + out.len() as u64;
-        if end > overlay.bytes {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        if offset + out.len() as u64 > overlay.bytes {
+            return Err(ErrorKind::UnexpectedEof.into());
         }
-        let first = offset / BLOCK_BYTES as u64;
-        for (block, content) in overlay.blocks.range(first..end.div_ceil(BLOCK_BYTES as u64)) {
-            let block_start = block * BLOCK_BYTES as u64;
-            let from = offset.max(block_start);
-            let to = end.min(block_start + BLOCK_BYTES as u64);
-            out[(from - offset) as usize..(to - offset) as usize].copy_from_slice(
-                &content[(from - block_start) as usize..(to - block_start) as usize],
-            );
+        let file_bytes = self.file.len()?;
+        let mut offset = offset;
+        let mut out = out;
+        while !out.is_empty() {
+            let block = offset / BLOCK_BYTES as u64;
+            let start = (offset % BLOCK_BYTES as u64) as usize;
+            let (piece, rest) = out.split_at_mut(out.len().min(BLOCK_BYTES - start));
+            match overlay.blocks.get(&block) {
+                Some(content) => piece.copy_from_slice(&content[start..start + piece.len()]),
+                None if offset >= file_bytes => piece.fill(0),
+                None => self.read_file(offset, piece)?,
+            }
+            offset += piece.len() as u64;
+            out = rest;
         }
         Ok(())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.write_or_freeze(
-            |file| file.set_len(bytes),
+            |file| {
+                file.set_len(bytes)?;
+                self.sums.iter().for_each(|sums| sums.truncate(bytes));
+                Ok(())
+            },
             |_, overlay| {
                 overlay.bytes = bytes;
                 Ok(())
@@ -169,12 +196,21 @@ impl redb::StorageBackend for FileBackend {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.write_or_freeze(|file| file.sync_data(), |_, _| Ok(()))
+        // The sums first: the pages count once this is done.
+        let sync = |file: &dyn DiskFile| {
+            self.sums.as_ref().map_or(Ok(()), |sums| sums.sync())?;
+            file.sync_data()
+        };
+        self.write_or_freeze(sync, |_, _| Ok(()))
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.write_or_freeze(
-            |file| file.write_at(data, offset),
+            |file| {
+                file.write_at(data, offset)?;
+                self.sums.iter().for_each(|sums| sums.written(offset, data));
+                Ok(())
+            },
             |backend, overlay| backend.write_overlay(overlay, offset, data),
         )
     }
@@ -192,35 +228,35 @@ mod tests {
         let disk = SimulatedDisk::new(1);
         let freeze = Freeze::default();
         let file = disk.open("file", OpenMode::CreateOrWrite).expect("opens");
-        let backend = FileBackend::new(file, freeze.clone());
-        backend.set_len(20_000).expect("grows");
-        backend.write(0, &[1; 20_000]).expect("writes");
+        let backend = FileBackend::new(file, None, freeze.clone());
+        backend.set_len(20_480).expect("grows");
+        backend.write(0, &[1; 20_480]).expect("writes");
         assert!(freeze.reason().is_none());
 
         disk.set_fault(disk.operations(), Fault::NoSpace);
         backend.write(4_000, &[2; 5_000]).expect("goes to memory");
         assert!(matches!(freeze.reason(), Some(KvError::NoSpace)));
         backend.write(10, &[3; 10]).expect("goes to memory");
-        backend.set_len(40_000).expect("in memory");
-        backend.write(30_000, &[4; 10_000]).expect("goes to memory");
+        backend.set_len(40_960).expect("in memory");
+        backend.write(30_000, &[4; 10_960]).expect("goes to memory");
         backend.sync_data().expect("does nothing");
 
-        let mut expected = [&[1; 20_000][..], &[0; 20_000]].concat();
+        let mut expected = [&[1; 20_480][..], &[0; 20_480]].concat();
         expected[4_000..9_000].fill(2);
         expected[10..20].fill(3);
         expected[30_000..].fill(4);
-        let mut all = vec![9; 40_000];
+        let mut all = vec![9; 40_960];
         backend.read(0, &mut all).expect("reads");
         assert!(all == expected);
         let mut part = vec![9; 3_000];
         backend.read(8_500, &mut part).expect("reads");
         assert!(part == expected[8_500..11_500]);
-        assert!(backend.read(39_999, &mut [0; 2]).is_err(), "behind the end");
-        assert_eq!(backend.len().expect("length"), 40_000);
+        assert!(backend.read(40_959, &mut [0; 2]).is_err(), "behind the end");
+        assert_eq!(backend.len().expect("length"), 40_960);
 
-        let mut kept = vec![9; 40_000];
+        let mut kept = vec![9; 40_960];
         let file = disk.open("file", OpenMode::Read).expect("opens");
-        assert_eq!(file.read_at(&mut kept, 0).expect("reads"), 20_000);
-        assert!(kept[..20_000] == [1; 20_000]);
+        assert_eq!(file.read_at(&mut kept, 0).expect("reads"), 20_480);
+        assert!(kept[..20_480] == [1; 20_480]);
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of redb as those of the key space.
 
+use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,8 +62,22 @@ impl<T> Drop for EndsQuietly<T> {
     }
 }
 
+thread_local! {
+    /// The damage that this thread met last, for the message of the call that gives up because of it.
+    static DAMAGE: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Notes damage of the file.
+#[cold]
+pub(super) fn note_damage(what: String) {
+    DAMAGE.set(Some(what));
+}
+
 #[cold]
 fn damaged(panic: &(dyn std::any::Any + Send)) -> KvError {
+    if let Some(what) = DAMAGE.take() {
+        return KvError::Corrupt(format!("the tree meta.redb is damaged: {what}"));
+    }
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
     KvError::Corrupt(format!("a page of the tree meta.redb cannot be read: {text}"))
@@ -72,7 +87,7 @@ impl From<StorageError> for KvError {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Io(error) => error.into(),
-            StorageError::Corrupted(reason) => Self::Corrupt(reason),
+            StorageError::Corrupted(reason) => Self::Corrupt(DAMAGE.take().unwrap_or(reason)),
             StorageError::DatabaseClosed => Self::Closed,
             other => Self::Io(Arc::new(io::Error::other(other))),
         }

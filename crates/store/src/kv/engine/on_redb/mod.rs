@@ -2,12 +2,13 @@
 
 mod backend;
 mod error;
+mod sums;
 mod view;
 
 use std::fmt;
 use std::sync::Arc;
 
-use liteio_disk::{Disk, OpenMode};
+use liteio_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 use redb::backends::InMemoryBackend;
 use redb::{
@@ -17,6 +18,7 @@ use redb::{
 
 use self::backend::{FileBackend, Freeze};
 use self::error::{EndsQuietly, guarded};
+use self::sums::Sums;
 use self::view::{Bytes, ReadTable};
 use super::Checkpoint;
 use crate::kv::KvError;
@@ -35,15 +37,59 @@ pub(crate) struct Engine {
     /// again, and before the database.
     newest: Mutex<Option<Arc<EndsQuietly<ReadTable>>>>,
     database: EndsQuietly<Database>,
+    /// `None` in memory.
+    sums: Option<Arc<Sums>>,
     freeze: Freeze,
 }
 
 impl Engine {
-    /// Opens or creates the file `path`. A failed write does not fail it, but freezes it.
+    /// Opens or creates the file `path`, with its sums in `path.sums`. A failed write does not fail it, but
+    /// freezes it.
     pub(crate) fn open(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Self, KvError> {
-        let freeze = Freeze::default();
+        let sums_path = format!("{path}.sums");
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
-        Self::with_backend(FileBackend::new(file, freeze.clone()), freeze, cache_bytes)
+        if file.is_empty()? {
+            let sums = Sums::create(disk, &sums_path, &*file, 0)?;
+            return Self::with_file(file, Some(sums), Freeze::default(), cache_bytes);
+        }
+        let mut newest = 0;
+        let mut failure = None;
+        if let Some(sums) = Sums::load(disk, &sums_path)? {
+            newest = sums.newest_known();
+            match Self::with_file(file, Some(sums), Freeze::default(), cache_bytes) {
+                Ok(engine) if engine.is_with_its_sums()? => return Ok(engine),
+                Ok(engine) => engine.close_without_checkpoint(),
+                Err(error) => failure = Some(error),
+            }
+        }
+        // They are missing, damaged, or not of this tree. Or the tree is damaged.
+        let number = match check(disk, path, cache_bytes) {
+            Ok(number) if number >= newest => number,
+            Ok(number) => {
+                return Err(KvError::Corrupt(format!(
+                    "{path} is older than the files beside it: it ends with record {number}, and record \
+                     {newest} was in it once. Put back the copy that belongs to them, or all of an older \
+                     copy of the directory"
+                )));
+            }
+            Err(error) => return Err(failure.unwrap_or(error)),
+        };
+        let file = disk.open(path, OpenMode::Write)?;
+        let sums = Sums::create(disk, &sums_path, &*file, number)?;
+        Self::with_file(file, Some(sums), Freeze::default(), cache_bytes)
+    }
+
+    fn with_file(
+        file: Box<dyn DiskFile>,
+        sums: Option<Sums>,
+        freeze: Freeze,
+        cache_bytes: usize,
+    ) -> Result<Self, KvError> {
+        let sums = sums.map(Arc::new);
+        let backend = FileBackend::new(file, sums.clone(), freeze.clone());
+        let mut engine = Self::with_backend(backend, freeze, cache_bytes)?;
+        engine.sums = sums;
+        Ok(engine)
     }
 
     pub(crate) fn memory(cache_bytes: usize) -> Result<Self, KvError> {
@@ -58,7 +104,14 @@ impl Engine {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         let database = guarded(|| builder.create_with_backend(backend))?;
-        Ok(Self { newest: Mutex::new(None), database: EndsQuietly::new(database), freeze })
+        let database = EndsQuietly::new(database);
+        Ok(Self { newest: Mutex::new(None), database, sums: None, freeze })
+    }
+
+    /// `false` if the sums are of another checkpoint than that of the tree.
+    fn is_with_its_sums(&self) -> Result<bool, KvError> {
+        let number = self.read_checkpoint()?.map_or(0, |checkpoint| checkpoint.number);
+        Ok(self.sums.as_ref().is_none_or(|sums| sums.are_of(number)))
     }
 
     /// The failure that froze the file, if one did.
@@ -123,6 +176,7 @@ impl Engine {
     /// commit dearer, and checkpoints are the only ones: no update waits for the difference.
     pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
         self.forget_newest();
+        self.sums.iter().for_each(|sums| sums.begin(checkpoint.number));
         guarded(|| {
             let mut transaction = self.database.begin_write()?;
             transaction.set_quick_repair(true);
@@ -131,7 +185,9 @@ impl Engine {
             Ok::<_, KvError>(transaction.commit()?)
         })?;
         self.forget_newest();
-        self.frozen().map_or(Ok(()), Err)
+        self.frozen().map_or(Ok(()), Err)?;
+        self.sums.iter().for_each(|sums| sums.finish(checkpoint.number));
+        Ok(())
     }
 }
 
@@ -139,6 +195,19 @@ impl fmt::Debug for Engine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Engine").field("freeze", &self.freeze).finish_non_exhaustive()
     }
+}
+
+/// Lets redb read and check all of the file, without a change in it. Returns the number of its checkpoint.
+fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<u64, KvError> {
+    let freeze = Freeze::default();
+    freeze.close();
+    let file = disk.open(path, OpenMode::Read)?;
+    let mut engine = Engine::with_file(file, None, freeze, cache_bytes)?;
+    match guarded(|| engine.database.check_integrity())? {
+        true => engine.read_checkpoint()?.map(|checkpoint| checkpoint.number),
+        false => None,
+    }
+    .ok_or_else(|| KvError::Corrupt(format!("{path} is damaged: it does not pass its own check")))
 }
 
 /// A write transaction of redb.
