@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 use parking_lot::RwLock;
 
 use super::engine::{Checkpoint, Engine};
-use super::home::{Home, open_engine};
-use super::log::{Log, Record, new_nonce};
+use super::home::{Home, Recovery, open_engine};
+use super::log::{Log, Record, Round};
 use super::queue::{Job, Popped, Queue};
 use super::shared::Shared;
 use super::syncs::Syncs;
@@ -79,22 +79,22 @@ pub(super) struct Committer {
 }
 
 impl Committer {
-    pub(super) fn open(home: Home, config: KvConfig) -> Result<Self, KvError> {
+    pub(super) fn open(home: Home, config: KvConfig) -> Result<(Self, Recovery), KvError> {
         if !home.exists()? {
             home.create(&config)?;
         }
         let mut log = Log::open(&*home.disk, &home.log_path(), config.log_bytes)?;
-        let engine = open_engine(&home, &mut log, &config, config.attachments.as_deref())?;
+        let (engine, recovery) = open_engine(&home, &mut log, &config, true)?;
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
         let durable = Durable { home, log, free_bytes: u64::MAX, space_asked: None };
-        Ok(Self::new(engine, Some(durable), config))
+        Ok((Self::new(engine, Some(durable), config), recovery))
     }
 
     pub(super) fn memory(config: KvConfig) -> Result<Self, KvError> {
         let engine = Engine::memory(config.engine, config.cache_bytes)?;
-        engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16], in_order: false })?;
+        engine.checkpoint(&Checkpoint::without_log())?;
         Ok(Self::new(engine, None, config))
     }
 
@@ -351,14 +351,12 @@ impl Committer {
             return;
         }
         let result = match &mut self.durable {
-            None => engine.checkpoint(&Checkpoint { number: 0, nonce: [0; 16], in_order: false }),
-            Some(durable) => new_nonce().and_then(|nonce| {
-                let number = durable.log.number();
+            None => engine.checkpoint(&Checkpoint::without_log()),
+            Some(durable) => Round::new(durable.log.number()).and_then(|round| {
                 self.config.attachments.as_deref().map_or(Ok(()), Attachments::sync)?;
-                let in_order = self.config.durability == Durability::Fsync;
-                engine.checkpoint(&Checkpoint { number, nonce, in_order })?;
-                durable.log.start(nonce, number);
-                self.shared.syncs.synced(number, Instant::now());
+                engine.checkpoint(&Checkpoint { round, log_bytes: durable.log.durable_bytes() })?;
+                durable.log.start(&round);
+                self.shared.syncs.synced(round.number, Instant::now());
                 Ok(())
             }),
         };
@@ -426,7 +424,8 @@ impl Committer {
             }
         }
         *current = Err(KvError::Closed);
-        *current = open_engine(&durable.home, &mut durable.log, &self.config, None);
+        let opened = open_engine(&durable.home, &mut durable.log, &self.config, false);
+        *current = opened.map(|(engine, _)| engine);
         match &*current {
             Ok(engine) => {
                 self.engine = Some(Arc::clone(engine));

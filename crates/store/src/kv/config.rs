@@ -42,6 +42,9 @@ pub struct KvConfig {
     pub sync_interval: Duration,
     /// Data outside of the key space that updates depend on.
     pub attachments: Option<Arc<dyn Attachments>>,
+    /// Opens a damaged log, too: passes over its damaged records ([`Recovery`](super::Recovery) names
+    /// them) and replays the whole ones. What they build on may be missing: only when somebody has said so.
+    pub salvage: bool,
     /// Runs every closure twice and rolls the first run back, so that a closure that must not run again
     /// fails a test.
     #[cfg(any(test, feature = "test-util"))]
@@ -60,6 +63,7 @@ impl Default for KvConfig {
             checkpoint_idle: Duration::from_millis(200),
             sync_interval: Duration::from_secs(1),
             attachments: None,
+            salvage: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
         }

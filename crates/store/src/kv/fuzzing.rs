@@ -4,9 +4,10 @@ use crc_fast::{CrcAlgorithm, Digest};
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};
 
 use super::KvError;
-use super::log::{Log, Nonce, Operation, Record};
+use super::log::{Log, Nonce, Operation, Record, Round, Version};
 
 const NONCE: Nonce = [0x5A; 16];
+const ROUND: Round = Round { number: 0, nonce: NONCE, version: Version::Current };
 const PATH: &str = "log";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     let mut writes = Vec::new();
     let mut log = Log::open(disk, PATH, 64).expect("a simulated file");
     let all = |_, _: Operation<'_>| Ok(true);
-    let result = log.replay(NONCE, 0, all, |operation| {
+    let result = log.replay(&ROUND, false, all, |operation| {
         writes.push(match operation {
             Operation::Put { key, value } => Write::Put(key.to_vec(), value.to_vec()),
             Operation::Delete { key } => Write::Delete(key.to_vec()),
@@ -48,6 +49,7 @@ fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     if let Err(error) = &result {
         assert!(matches!(error, KvError::Corrupt(_)), "{error}");
     }
+    _ = log.ending().expect("a simulated file");
     (writes, result.err())
 }
 
@@ -72,13 +74,17 @@ fn encode(writes: &[Write]) -> Vec<u8> {
 
 /// A record as the format describes it, around any operations.
 fn seal(number: u64, operations: &[u8]) -> Vec<u8> {
-    let mut covered = number.to_le_bytes().to_vec();
-    covered.extend_from_slice(&(operations.len() as u64).to_le_bytes());
-    covered.extend_from_slice(operations);
-    let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    digest.update(&NONCE);
-    digest.update(&covered);
-    [&digest.finalize().to_le_bytes()[..], &covered].concat()
+    let fields = [number, operations.len() as u64, 0].map(u64::to_le_bytes).concat();
+    let sum = |algorithm, bytes: &[u8]| {
+        let mut digest = Digest::new(algorithm);
+        digest.update(&NONCE);
+        digest.update(bytes);
+        digest.finalize()
+    };
+    let sum_of_fields = sum(CrcAlgorithm::Crc32Iscsi, &fields) as u32;
+    let frame = [&fields[..], &sum_of_fields.to_le_bytes()].concat();
+    let covered = [&frame, operations, &frame].concat();
+    [&sum(CrcAlgorithm::Crc64Nvme, &covered).to_le_bytes()[..], &covered].concat()
 }
 
 /// Any operations in a record that verifies: read as the format says, or refused.
@@ -100,7 +106,7 @@ fn own_records(data: &[u8]) {
     let Some((&[place_low, place_high, flip], mut rest)) = data.split_first_chunk() else { return };
     let disk = file(&[]);
     let mut log = Log::open(&disk, PATH, 64).expect("a simulated file");
-    log.start(NONCE, 0);
+    log.start(&ROUND);
     let (mut written, mut ends) = (Vec::new(), Vec::new());
     while let Some((&[head, key_bytes, value_bytes], after)) = rest.split_first_chunk() {
         let (key, after) = after.split_at(after.len().min(key_bytes.into()));

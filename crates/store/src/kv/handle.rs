@@ -8,7 +8,7 @@ use liteio_disk::Disk;
 use parking_lot::Mutex;
 
 use super::committer::Committer;
-use super::home::Home;
+use super::home::{Home, Recovery};
 use super::queue::Update;
 use super::shared::Shared;
 use super::syncer;
@@ -27,6 +27,7 @@ pub struct Kv {
 struct Inner {
     shared: Arc<Shared>,
     attachments: Option<Arc<dyn Attachments>>,
+    recovery: Recovery,
     committer: Mutex<Option<JoinHandle<()>>>,
     /// The thread of [`syncer::run`], where syncs come later than acknowledgements: at
     /// [`Durability::Os`], and with attachments.
@@ -45,8 +46,9 @@ impl Kv {
     /// [`KvError::Corrupt`] if a file is damaged or not of a key space, [`KvError::NoSpace`],
     /// [`KvError::Io`].
     pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
-        let committer = Committer::open(Home { disk, path: path.to_owned() }, config.clone())?;
-        let kv = Self::start(committer, config.attachments.clone())?;
+        let home = Home { disk, path: path.to_owned() };
+        let (committer, recovery) = Committer::open(home, config.clone())?;
+        let kv = Self::start(committer, config.attachments.clone(), recovery)?;
         if config.durability == Durability::Os || config.attachments.is_some() {
             let shared = Arc::clone(&kv.inner.shared);
             let thread = thread::Builder::new().name("liteio-sync".into());
@@ -62,19 +64,20 @@ impl Kv {
     /// # Errors
     /// [`KvError::Io`] if the engine or the thread of the committer cannot be started.
     pub fn memory(config: KvConfig) -> Result<Self, KvError> {
-        Self::start(Committer::memory(config)?, None)
+        Self::start(Committer::memory(config)?, None, Recovery::default())
     }
 
     fn start(
         committer: Committer,
         attachments: Option<Arc<dyn Attachments>>,
+        recovery: Recovery,
     ) -> Result<Self, KvError> {
         let shared = committer.shared();
         let thread = thread::Builder::new().name("liteio-commit".into());
         let thread = thread.spawn(move || committer.run())?;
         let committer = Mutex::new(Some(thread));
         let syncer = Mutex::new(None);
-        Ok(Self { inner: Arc::new(Inner { shared, attachments, committer, syncer }) })
+        Ok(Self { inner: Arc::new(Inner { shared, attachments, recovery, committer, syncer }) })
     }
 
     /// A view of everything acknowledged so far.
@@ -158,6 +161,12 @@ impl Kv {
     #[must_use]
     pub fn is_synced(&self, position: Position) -> bool {
         self.inner.shared.syncs.is_synced(position.0)
+    }
+
+    /// What was found when the key space was opened.
+    #[must_use]
+    pub fn recovery(&self) -> &Recovery {
+        &self.inner.recovery
     }
 
     /// The reason why updates are refused at the moment, for health. [`KvError::NoSpace`] goes away by

@@ -1,14 +1,14 @@
 //! The files of a key space: creating them, and opening them with recovery from the log.
 
 use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
 
 use super::engine::{Checkpoint, Engine, Table};
-use super::log::{Log, Operation, new_nonce};
+use super::log::{DroppedTail, Ending, Log, Operation, Round};
 use super::{Attachments, KvConfig, KvError};
-use crate::Durability;
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.
@@ -54,8 +54,8 @@ impl Home {
             _ => {}
         }
         let engine = Engine::open(config.engine, &self.disk, &new_path, config.cache_bytes)?;
-        let in_order = config.durability == Durability::Fsync;
-        engine.checkpoint(&Checkpoint { number: 0, nonce: new_nonce()?, in_order })?;
+        let round = Round::new(0)?;
+        engine.checkpoint(&Checkpoint { round, log_bytes: log.durable_bytes() })?;
         drop(engine);
         let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
         self.disk.sync_dir(parent)?;
@@ -71,67 +71,107 @@ impl Home {
     }
 }
 
+/// What was found when a key space was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The end of the log that was not replayed: a record that was torn by a crash, or was damaged, which
+    /// cannot be told from it.
+    pub dropped: Option<DroppedTail>,
+    /// Numbers of damaged records that [`KvConfig::salvage`] passed over.
+    pub passed_over: Vec<RangeInclusive<u64>>,
+}
+
 /// Opens the tree and brings it up to date with the log. A failed write leaves it frozen. `attachments`
-/// are those that a crash may have damaged.
+/// are those that a crash may have damaged; without a crash there is nothing to recover.
 pub(super) fn open_engine(
     home: &Home,
     log: &mut Log,
     config: &KvConfig,
-    attachments: Option<&dyn Attachments>,
-) -> Result<Arc<Engine>, KvError> {
+    after_crash: bool,
+) -> Result<(Arc<Engine>, Recovery), KvError> {
     let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
-    let replayed = replay(&engine, home, log, attachments);
-    if let Err(error) = replayed {
-        engine.close_without_checkpoint();
-        return Err(error);
-    }
+    let recovery = match recover(&engine, home, log, config, after_crash) {
+        Ok(recovery) => recovery,
+        Err(error) => {
+            engine.close_without_checkpoint();
+            return Err(error);
+        }
+    };
     // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
     // behind a torn one. Under a new nonce they never verify.
-    let in_order = config.durability == Durability::Fsync;
-    let checkpoint = Checkpoint { number: log.number(), nonce: new_nonce()?, in_order };
-    match engine.checkpoint(&checkpoint) {
-        Ok(()) => log.start(checkpoint.nonce, checkpoint.number),
+    let round = Round::new(log.number())?;
+    match engine.checkpoint(&Checkpoint { round, log_bytes: log.durable_bytes() }) {
+        Ok(()) => log.start(&round),
         // Frozen: the log keeps what the file does not have.
         Err(_) if engine.frozen().is_some() => {}
         Err(error) => return Err(error),
     }
-    Ok(engine)
+    Ok((engine, recovery))
 }
 
 /// Applies the records that the tree does not have, and syncs their attachments: the checkpoint that
 /// follows makes the records durable.
-fn replay(
+fn recover(
     engine: &Engine,
     home: &Home,
     log: &mut Log,
-    attachments: Option<&dyn Attachments>,
-) -> Result<(), KvError> {
-    let Some(Checkpoint { number, nonce, in_order }) = engine.read_checkpoint()? else {
+    config: &KvConfig,
+    after_crash: bool,
+) -> Result<Recovery, KvError> {
+    let Some(Checkpoint { round, log_bytes }) = engine.read_checkpoint()? else {
         return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
     };
-    let mut marked = number;
+    let log_path = home.log_path();
+    let refused = |what: String| {
+        KvError::Corrupt(format!(
+            "{what} Nothing was changed, and nothing is written before this is decided: copy the directory, \
+             then restore it from a backup, or run `liteio repair` to keep what can be read."
+        ))
+    };
+    let mut recovery = Recovery::default();
+    if !config.salvage {
+        let (bytes, first) = (log.file_bytes(), log.first_number()?);
+        if bytes < log_bytes {
+            let what = format!("{log_path} was cut: it has {bytes} of at least {log_bytes} bytes.");
+            return Err(refused(what));
+        }
+        if first > round.number + 1 {
+            return Err(refused(format!(
+                "{log_path} begins with record {first}, but {} ends with record {}: one of them is damaged, \
+                 or an older copy.",
+                home.path, round.number,
+            )));
+        }
+    }
+    let mut marked = round.number;
+    let salvage = config.salvage;
     let read_mark = |_, operation: Operation<'_>| {
         if let Operation::Mark { number } = operation {
             marked = marked.max(number);
         }
         Ok(true)
     };
-    log.replay(nonce, number, read_mark, |_| Ok(()))?;
-    if in_order && let Some(damage) = log.find_damage()? {
-        return Err(KvError::Corrupt(format!(
-            "record {} of {} at byte {} is damaged, because record {} behind it at byte {} is whole. \
-             Nothing was changed, and nothing is written before this is decided: copy the directory, \
-             then restore it from a backup or another copy.",
-            damage.number,
-            home.log_path(),
-            damage.position,
-            damage.whole_number,
-            damage.whole_position,
-        )));
+    recovery.passed_over = log.replay(&round, salvage, read_mark, |_| Ok(()))?;
+    if after_crash {
+        recovery.dropped = match log.ending()? {
+            Ending::Orderly => None,
+            Ending::Damaged { tail, durable } if !salvage => {
+                return Err(refused(format!(
+                    "Record {} of {log_path} at byte {} is damaged, because records up to {durable} were \
+                     durable when a later one was written.",
+                    tail.number, tail.position,
+                )));
+            }
+            Ending::Torn(mut tail) | Ending::Damaged { mut tail, .. } => {
+                log.keep(&*home.disk, &format!("{log_path}.dropped"), &mut tail)?;
+                Some(tail)
+            }
+        };
     }
     // Attachments noted behind the last mark may never have been synced, although their records reached
     // the device. The first that is not whole, and whose contents the log does not hold, ends the
     // replay: later records may build on it.
+    let attachments = config.attachments.as_deref().filter(|_| after_crash);
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
             Ok(attachments.recover(attachment, contents)?)
@@ -141,10 +181,11 @@ fn replay(
     let group = engine.begin()?;
     {
         let mut table = group.table()?;
-        log.replay(nonce, number, is_whole, |operation| apply(&mut table, operation))?;
+        log.replay(&round, salvage, is_whole, |operation| apply(&mut table, operation))?;
     }
     group.commit()?;
-    Ok(attachments.map_or(Ok(()), Attachments::sync)?)
+    attachments.map_or(Ok(()), Attachments::sync)?;
+    Ok(recovery)
 }
 
 /// Applies one operation of the log.

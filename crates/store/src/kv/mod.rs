@@ -57,6 +57,8 @@ pub use config::KvConfig;
 pub use engine::EngineKind;
 pub use error::KvError;
 pub use handle::{Kv, Position};
+pub use home::Recovery;
+pub use log::DroppedTail;
 pub use pending::Pending;
 pub use transaction::Transaction;
 pub use view::{Cursor, Pair, Snapshot, Value};

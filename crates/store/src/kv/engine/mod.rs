@@ -39,7 +39,7 @@ use std::sync::Arc;
 use liteio_disk::Disk;
 
 use super::KvError;
-use super::log::Nonce;
+use super::log::{Round, Version};
 
 /// Engines to choose from, in [`KvConfig::engine`](super::KvConfig::engine).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,21 +55,31 @@ pub enum EngineKind {
 /// The place of the tree in the order of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Checkpoint {
-    /// Number of the last record that is in the tree.
-    pub(super) number: u64,
-    /// Nonce of the records that follow.
-    pub(super) nonce: Nonce,
-    /// Each of these records is synced before the next is appended. So none that is whole can follow one
-    /// that is not, unless the file was damaged.
-    pub(super) in_order: bool,
+    /// The records that follow; its number is that of the last record in the tree.
+    pub(super) round: Round,
+    /// Bytes that the log has at least.
+    pub(super) log_bytes: u64,
 }
 
 impl Checkpoint {
-    fn encode(&self) -> [u8; 25] {
-        let mut bytes = [0; 25];
-        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..24].copy_from_slice(&self.nonce);
-        bytes[24] = u8::from(self.in_order);
+    /// Bytes of the encoding.
+    const BYTES: usize = 33;
+
+    /// That of a tree without a log.
+    pub(super) fn without_log() -> Self {
+        let round = Round { number: 0, nonce: [0; 16], version: Version::Current };
+        Self { round, log_bytes: 0 }
+    }
+
+    fn encode(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.round.number.to_le_bytes());
+        bytes[8..24].copy_from_slice(&self.round.nonce);
+        bytes[24] = match self.round.version {
+            Version::Old { in_order } => u8::from(in_order),
+            Version::Current => 2,
+        };
+        bytes[25..].copy_from_slice(&self.log_bytes.to_le_bytes());
         bytes
     }
 
@@ -78,13 +88,14 @@ impl Checkpoint {
         let parsed = split.and_then(|(number, rest)| {
             let number = u64::from_le_bytes(*number);
             let (nonce, rest) = rest.split_first_chunk()?;
-            // Checkpoints of 24 bytes were written before the order was told.
-            let in_order = match rest {
-                [] | [0] => false,
-                [1] => true,
+            let (version, log_bytes) = match rest {
+                // Checkpoints of 24 bytes were written before the order was told.
+                [] | [0] => (Version::Old { in_order: false }, 0),
+                [1] => (Version::Old { in_order: true }, 0),
+                [2, bytes @ ..] => (Version::Current, u64::from_le_bytes(bytes.try_into().ok()?)),
                 _ => return None,
             };
-            Some(Self { number, nonce: *nonce, in_order })
+            Some(Self { round: Round { number, nonce: *nonce, version }, log_bytes })
         });
         parsed.ok_or_else(|| KvError::Corrupt("the checkpoint cannot be read".into()))
     }

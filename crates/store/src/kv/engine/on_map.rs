@@ -18,9 +18,6 @@ use crate::kv::KvError;
 type Bytes = Arc<[u8]>;
 type Map = BTreeMap<Bytes, Bytes>;
 
-/// Bytes of the encoded [`Checkpoint`], with which the file begins.
-const CHECKPOINT_BYTES: usize = 25;
-
 #[derive(Debug)]
 pub(crate) struct Engine {
     map: Mutex<Arc<Map>>,
@@ -117,7 +114,7 @@ fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
 
 fn decode(bytes: &[u8]) -> Result<(Checkpoint, Map), KvError> {
     let invalid = || KvError::Corrupt("the map cannot be read".into());
-    let (checkpoint, mut rest) = bytes.split_at_checked(CHECKPOINT_BYTES).ok_or_else(invalid)?;
+    let (checkpoint, mut rest) = bytes.split_at_checked(Checkpoint::BYTES).ok_or_else(invalid)?;
     let mut take = || -> Option<Bytes> {
         let (length, after) = rest.split_first_chunk()?;
         let (field, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;

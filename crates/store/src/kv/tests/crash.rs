@@ -24,6 +24,7 @@ fn config(engine: EngineKind, durability: Durability) -> KvConfig {
         checkpoint_idle: Duration::from_secs(3_600),
         sync_interval: Duration::from_secs(3_600),
         attachments: None,
+        salvage: false,
         // The map runs every closure twice, so that what the first run left is struck, too.
         runs_twice: engine == EngineKind::Map,
     }

@@ -110,7 +110,7 @@ impl Engine {
 
     /// `false` if the sums are of another checkpoint than that of the tree.
     fn is_with_its_sums(&self) -> Result<bool, KvError> {
-        let number = self.read_checkpoint()?.map_or(0, |checkpoint| checkpoint.number);
+        let number = self.read_checkpoint()?.map_or(0, |checkpoint| checkpoint.round.number);
         Ok(self.sums.as_ref().is_none_or(|sums| sums.are_of(number)))
     }
 
@@ -176,7 +176,7 @@ impl Engine {
     /// commit dearer, and checkpoints are the only ones: no update waits for the difference.
     pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
         self.forget_newest();
-        self.sums.iter().for_each(|sums| sums.begin(checkpoint.number));
+        self.sums.iter().for_each(|sums| sums.begin(checkpoint.round.number));
         guarded(|| {
             let mut transaction = self.database.begin_write()?;
             transaction.set_quick_repair(true);
@@ -186,7 +186,7 @@ impl Engine {
         })?;
         self.forget_newest();
         self.frozen().map_or(Ok(()), Err)?;
-        self.sums.iter().for_each(|sums| sums.finish(checkpoint.number));
+        self.sums.iter().for_each(|sums| sums.finish(checkpoint.round.number));
         Ok(())
     }
 }
@@ -204,7 +204,7 @@ fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<u64, KvError
     let file = disk.open(path, OpenMode::Read)?;
     let mut engine = Engine::with_file(file, None, freeze, cache_bytes)?;
     match guarded(|| engine.database.check_integrity())? {
-        true => engine.read_checkpoint()?.map(|checkpoint| checkpoint.number),
+        true => engine.read_checkpoint()?.map(|checkpoint| checkpoint.round.number),
         false => None,
     }
     .ok_or_else(|| KvError::Corrupt(format!("{path} is damaged: it does not pass its own check")))
