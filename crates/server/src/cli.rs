@@ -28,6 +28,9 @@ pub(crate) enum Command {
     /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
     /// code 1 if any is damaged.
     Verify(VerifyArgs),
+    /// Say what can be kept of a damaged data directory that no server uses; with --yes keep that, remove the
+    /// rest, and move its blobs to blobs/lost; exit code 1 if anything is left to be done.
+    Repair(RepairArgs),
 }
 
 /// The settings of the server, as they were given.
@@ -91,6 +94,17 @@ pub(crate) struct VerifyArgs {
     /// The data directory [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// The arguments of `liteio repair`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RepairArgs {
+    /// The data directory [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Repair it, after it was copied.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// An end without a command to run.

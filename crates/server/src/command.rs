@@ -9,7 +9,7 @@ use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
 use crate::platform::{disable_huge_pages, raise_file_limit, stop_signal};
 use crate::server::{Server, ServerError};
-use crate::{health, telemetry, verify};
+use crate::{health, repair, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -22,6 +22,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Server(arguments)) => serve(&arguments),
         Ok(Command::Health(arguments)) => ask_health(&arguments),
         Ok(Command::Verify(arguments)) => match verify::run(&arguments) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(FAILED),
+            Err(reason) => fail(FAILED, &reason),
+        },
+        Ok(Command::Repair(arguments)) => match repair::run(&arguments) {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(FAILED),
             Err(reason) => fail(FAILED, &reason),

@@ -44,6 +44,7 @@ mod open;
 mod operational;
 mod origin;
 mod platform;
+mod repair;
 mod reply;
 mod s3;
 mod serve;

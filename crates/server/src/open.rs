@@ -35,6 +35,9 @@ pub(crate) async fn open(
             opened.map_err(|error| OpenError(error.to_string()))?
         }
     };
+    if let Some(end) = store.log_end() {
+        tracing::warn!("{end}");
+    }
     Ok((App::new(store, config.region.clone(), offload), credentials))
 }
 

@@ -7,7 +7,7 @@ use liteio_store::{Damage, Store, StoreConfig};
 
 use crate::cli::VerifyArgs;
 
-const DEFAULT_DATA_DIR: &str = "./data";
+pub(crate) const DEFAULT_DATA_DIR: &str = "./data";
 
 /// Checks the directory, without changing anything in it, and prints what is damaged. `Ok(false)` when
 /// anything is.
@@ -54,7 +54,7 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
     Ok(report.damaged.iter().map(describe).collect())
 }
 
-fn describe(damage: &Damage) -> String {
+pub(crate) fn describe(damage: &Damage) -> String {
     if damage.bucket.is_none() && damage.key.is_none() {
         return damage.what.clone();
     }
@@ -69,12 +69,13 @@ fn describe(damage: &Damage) -> String {
     }
 }
 
-struct Progress {
-    bar: ProgressBar,
+/// The progress of a check, on standard error.
+pub(crate) struct Progress {
+    pub(crate) bar: ProgressBar,
 }
 
 impl Progress {
-    fn new() -> Progress {
+    pub(crate) fn new() -> Progress {
         // Hidden by itself when standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {eta}") {
@@ -83,7 +84,7 @@ impl Progress {
         Progress { bar }
     }
 
-    fn set(&self, done: u64, total: u64) {
+    pub(crate) fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
     }

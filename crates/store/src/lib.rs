@@ -257,6 +257,7 @@ mod store;
 
 mod reclaim;
 mod recover;
+mod repair;
 mod stats;
 mod verify;
 
@@ -289,6 +290,7 @@ pub use random::SeededRandom;
 pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
+pub use repair::RepairReport;
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
 pub use verify::{Damage, VerifyProgress, VerifyReport};

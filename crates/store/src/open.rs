@@ -10,7 +10,7 @@ use crate::blob::{FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
-use crate::kv::{Kv, KvConfig};
+use crate::kv::{DroppedTail, Kv, KvConfig};
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::store::{Opened, Store};
 
@@ -73,11 +73,45 @@ pub(crate) fn open_to_look_on(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
 ) -> Result<Opened, StoreError> {
+    open_existing(Arc::new(OverlayDisk::new(disk)), config, Damaged::Refuse)
+}
+
+/// Opens an existing store whose log may be damaged. With `only_look` every file stays as it is.
+pub(crate) fn open_to_repair(config: StoreConfig, only_look: bool) -> Result<Opened, StoreError> {
+    match config.backend.clone() {
+        Backend::Memory => open_memory(config),
+        Backend::Directory(path) => {
+            let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
+            directory::refuse_foreign(&*disk, &path)?;
+            let (lock, disk): (_, Arc<dyn Disk>) = match only_look {
+                true => (DirectoryLock::share(&path), Arc::new(OverlayDisk::new(disk))),
+                false => (DirectoryLock::acquire(&path).map(Some), disk),
+            };
+            let directory_lock = lock.map_err(refusal_of_lock)?;
+            let opened = open_to_repair_on(disk, config)?;
+            Ok(Opened { directory_lock, ..opened })
+        }
+    }
+}
+
+/// As [`open_to_repair`], on `disk`.
+pub(crate) fn open_to_repair_on(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+) -> Result<Opened, StoreError> {
+    open_existing(disk, config, Damaged::PassOver)
+}
+
+fn open_existing(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+    damaged: Damaged,
+) -> Result<Opened, StoreError> {
     if checked_format(&*disk)?.is_none() {
         let path = "the data directory".to_owned();
         return Err(StoreError::NotADataDirectory { path });
     }
-    open_parts(Arc::new(OverlayDisk::new(disk)), config)
+    open_parts(disk, config, damaged)
 }
 
 fn refusal_of_lock(error: io::Error) -> StoreError {
@@ -116,7 +150,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             directory::write_format(&*disk)?;
         }
     }
-    let opened = open_parts(Arc::clone(&disk), config)?;
+    let opened = open_parts(Arc::clone(&disk), config, Damaged::Refuse)?;
     // After the key space: a store that is refused stays as it is. Its recovery leaves no orphans. In a new
     // directory there is nothing to sweep, either.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
@@ -135,15 +169,28 @@ fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     Ok(format)
 }
 
+/// What is done about a log whose records are damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damaged {
+    Refuse,
+    PassOver,
+}
+
 /// The parts, of which nobody has looked whether they were closed in order.
-fn open_parts(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
+fn open_parts(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+    damaged: Damaged,
+) -> Result<Opened, StoreError> {
     let (durability, logged) = (config.durability, config.logged_bytes_max);
     let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged)?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
-    let kv_config = KvConfig { attachments, ..kv_config(&config) };
+    let salvage = damaged == Damaged::PassOver;
+    let kv_config = KvConfig { attachments, salvage, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
-    // The key space does not tell yet.
-    let (may_sweep, log_end) = (true, None);
+    let recovery = kv.recovery();
+    let is_whole = recovery.dropped.is_none() && recovery.passed_over.is_empty();
+    let log_end = recovery.dropped.as_ref().map(describe);
     Ok(Opened {
         config,
         kv,
@@ -151,9 +198,26 @@ fn open_parts(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreE
         disk: Some(disk),
         directory_lock: None,
         was_clean: false,
-        may_sweep,
+        may_sweep: is_whole,
         log_end,
     })
+}
+
+/// The end of the log that was dropped, in words.
+fn describe(tail: &DroppedTail) -> String {
+    let records = match tail.newest {
+        newest if newest > tail.number => format!("records {} to {newest}", tail.number),
+        _ => format!("record {}", tail.number),
+    };
+    let copy = match &tail.copy {
+        Some(copy) => format!("are kept in {copy}"),
+        None => "are lost, because there was no space for a copy".to_owned(),
+    };
+    format!(
+        "{records} of the log, at byte {}, cannot be read: cut off by a crash before they were \
+         acknowledged, or damaged since. Their {} bytes {copy}. Orphans are not swept before the next start",
+        tail.position, tail.bytes,
+    )
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {

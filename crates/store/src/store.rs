@@ -52,6 +52,7 @@ pub(crate) struct Inner {
     /// `false` if part of the log was dropped: what looks like an orphan may be all that is left of an
     /// object.
     pub(crate) may_sweep: bool,
+    pub(crate) log_end: Option<String>,
     /// The orphans of former sweeps.
     pub(crate) lost: Mutex<LostBlobs>,
     /// Held until the files are closed.
@@ -103,6 +104,7 @@ impl Store {
             sweep_failure: Mutex::new(None),
             removed_from: Mutex::new(BTreeSet::new()),
             may_sweep: opened.may_sweep,
+            log_end: opened.log_end,
             lost: Mutex::default(),
             directory_lock: Mutex::new(opened.directory_lock),
         };
@@ -114,6 +116,13 @@ impl Store {
     /// parts.
     pub fn close(&self) {
         self.inner.close();
+    }
+
+    /// The place where the log ended when the store was opened and the reason, if it did not end in order: a
+    /// crash cut a write off, or what was there is damaged. Somebody should be told.
+    #[must_use]
+    pub fn log_end(&self) -> Option<&str> {
+        self.inner.log_end.as_deref()
     }
 
     /// The health of the store.

@@ -17,6 +17,7 @@ mod object;
 mod object_store;
 mod range;
 mod raw;
+mod repair;
 mod reply;
 mod sources;
 mod vector_values;

@@ -137,7 +137,7 @@ fn recover(
         }
         if first > round.number + 1 {
             return Err(refused(format!(
-                "{log_path} begins with record {first}, but {} ends with record {}: one of them is damaged, \
+                "{log_path} begins at byte 0 with record {first}, but {} ends with record {}: one of them is damaged, \
                  or an older copy.",
                 home.path, round.number,
             )));

@@ -46,6 +46,8 @@ pub struct Damage {
     pub version: Option<VersionId>,
     /// The damage, in words.
     pub what: String,
+    /// The key of the damaged record; empty if it is no single record.
+    pub(crate) place: Vec<u8>,
 }
 
 /// The result of [`Store::verify`].
@@ -85,7 +87,7 @@ impl VerifyReport {
 impl Damage {
     /// Damage of the store as a whole.
     fn of_store(error: &StoreError) -> Self {
-        Self { bucket: None, key: None, version: None, what: error.to_string() }
+        Self { bucket: None, key: None, version: None, what: error.to_string(), place: Vec::new() }
     }
 }
 
@@ -207,6 +209,7 @@ impl Store {
                     key: None,
                     version: None,
                     what: error.to_string(),
+                    place: Vec::new(),
                 }),
             }
             Ok(())
@@ -376,6 +379,7 @@ impl Verifier<'_> {
                     key: location.key,
                     version: location.version,
                     what: error.to_string(),
+                    place: place.to_vec(),
                 });
                 Ok(())
             }

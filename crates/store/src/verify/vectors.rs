@@ -38,7 +38,7 @@ impl VectorVerifier {
     pub(super) fn damaged_indexes(&self) -> impl Iterator<Item = Damage> + '_ {
         self.damaged_indexes.iter().map(|(id, what)| match self.indexes.get(id) {
             Some(index) => damage(index, what),
-            None => Damage { bucket: None, key: None, version: None, what: what.clone() },
+            None => nameless(what.clone()),
         })
     }
 
@@ -144,5 +144,9 @@ fn verify_slot(
 
 fn damage(index: &Index, what: &str) -> Damage {
     let what = format!("vectors {}/{}: {what}", index.bucket, index.name);
-    Damage { bucket: None, key: None, version: None, what }
+    nameless(what)
+}
+
+fn nameless(what: String) -> Damage {
+    Damage { bucket: None, key: None, version: None, what, place: Vec::new() }
 }

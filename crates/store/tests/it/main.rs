@@ -13,6 +13,7 @@ mod lost;
 mod multipart;
 mod object;
 mod reclaim;
+mod repair;
 mod tree_damage;
 mod vectors;
 mod vectors_crash;

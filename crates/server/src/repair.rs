@@ -1,0 +1,57 @@
+//! `liteio repair`: what can be kept of a damaged data directory, and what has to be given up.
+
+use std::path::Path;
+
+use liteio_store::{RepairReport, Store, StoreConfig};
+
+use crate::cli::RepairArgs;
+use crate::verify::{DEFAULT_DATA_DIR, Progress, describe};
+
+/// Repairs the directory, or without `--yes` says what would be done. `Ok(false)` when something is left to be
+/// done.
+///
+/// # Errors
+/// The reason why the directory cannot be repaired, in one line.
+pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
+    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
+    if !path.is_dir() {
+        return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
+    }
+    let progress = Progress::new();
+    let only_look = !arguments.yes;
+    let report = Store::repair(StoreConfig::directory(path), only_look, &mut |at| {
+        progress.set(at.done, at.total);
+    });
+    progress.bar.finish_and_clear();
+    let report = report.map_err(|error| format!("{}: {error}", path.display()))?;
+    print(&report);
+    let verb = if only_look { "would be " } else { "" };
+    println!(
+        "{}: {} removed, {verb}set aside in blobs/lost: {} blobs, {} left",
+        path.display(),
+        report.removed.len(),
+        report.set_aside,
+        report.left.len()
+    );
+    if only_look && !report.is_empty() {
+        println!("nothing was changed: copy the directory, then give --yes");
+        return Ok(false);
+    }
+    Ok(report.left.is_empty())
+}
+
+fn print(report: &RepairReport) {
+    for numbers in &report.passed_over {
+        let (first, last) = (numbers.start(), numbers.end());
+        println!("given up: records {first} to {last} of the log, with the updates in them");
+    }
+    if let Some(end) = &report.log_end {
+        println!("given up: {end}");
+    }
+    for damage in &report.removed {
+        println!("removed: {}", describe(damage));
+    }
+    for damage in &report.left {
+        println!("left, restore or delete it: {}", describe(damage));
+    }
+}
