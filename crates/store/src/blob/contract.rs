@@ -244,26 +244,28 @@ fn extents_read_in_order_across_blobs(store: &Arc<dyn BlobStore>) {
         &bodies[0][..1],
     ]
     .concat();
-    for is_patient in [true, false] {
+    let ways = [(true, u64::MAX), (false, u64::MAX), (true, 10_000), (false, 10_000)];
+    for (is_patient, bytes_max) in ways {
         let mut reader = ExtentReader::open(Arc::clone(store), extents.to_vec()).expect("opened");
         let mut read = Vec::new();
         loop {
             assert_eq!(reader.remaining(), (expected.len() - read.len()) as u64);
-            let at_once = if is_patient { None } else { reader.try_next().expect("readable") };
+            let at_once =
+                if is_patient { None } else { reader.try_next(bytes_max).expect("readable") };
             let piece = match at_once {
                 Some(piece) => piece,
-                None => reader.next().expect("read"),
+                None => reader.next(bytes_max).expect("read"),
             };
             let Some(piece) = piece else { break };
-            assert!(!piece.is_empty());
+            assert!(!piece.is_empty() && piece.len() as u64 <= bytes_max);
             read.extend_from_slice(&piece);
         }
-        assert!(read == expected, "patient: {is_patient}");
-        assert_eq!((reader.remaining(), reader.next().expect("the end")), (0, None));
-        assert_eq!(reader.try_next().expect("the end"), Some(None));
+        assert!(read == expected, "patient: {is_patient}, {bytes_max}");
+        assert_eq!((reader.remaining(), reader.next(u64::MAX).expect("the end")), (0, None));
+        assert_eq!(reader.try_next(u64::MAX).expect("the end"), Some(None));
     }
     let mut nothing = ExtentReader::open(Arc::clone(store), Vec::new()).expect("opened");
-    assert_eq!(nothing.next().expect("the end"), None);
+    assert_eq!(nothing.next(u64::MAX).expect("the end"), None);
 
     for range in [0..101, 101..101, 100..101, u64::MAX - 1..u64::MAX] {
         let error = ExtentReader::open(Arc::clone(store), vec![extent(1, range)]);
@@ -281,10 +283,10 @@ fn a_missing_blob_among_extents_is_an_error(store: &Arc<dyn BlobStore>) {
     assert!(matches!(error, Err(BlobError::NotFound { .. })), "the first is opened at once");
     let mut reader = ExtentReader::open(Arc::clone(store), vec![there, missing]).expect("opened");
     while reader.remaining() > sealed.bytes {
-        assert!(reader.next().expect("there").is_some());
+        assert!(reader.next(u64::MAX).expect("there").is_some());
     }
     for _ in 0..2 {
-        let error = reader.next().expect_err("missing, however often it is asked for");
+        let error = reader.next(u64::MAX).expect_err("missing, however often it is asked for");
         assert!(matches!(error, BlobError::NotFound { .. }), "{error}");
     }
 }

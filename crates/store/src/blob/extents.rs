@@ -1,6 +1,7 @@
 //! Reading a body that lies in one or many blobs.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,6 +18,13 @@ pub(crate) struct BlobExtent {
     pub(crate) offset: u64,
     /// Number of bytes; within the blob.
     pub(crate) bytes: u64,
+}
+
+impl BlobExtent {
+    /// The first of its bytes within the blob, at most `bytes_max`.
+    fn first(&self, bytes_max: u64) -> Range<u64> {
+        self.offset..self.offset + self.bytes.min(bytes_max)
+    }
 }
 
 /// The bytes of extents, one piece after the other. One blob is open at a time: the caller sees to it
@@ -63,16 +71,16 @@ impl ExtentReader {
         self.remaining
     }
 
-    /// The next piece, verified; `None` at the end. May wait for the device.
+    /// The next piece, verified, of at most `bytes_max`; `None` at the end. May wait for the device.
     ///
     /// # Errors
     /// As [`BlobStore::open`] and [`BlobReader::read`]. The next call tries the same bytes again.
-    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, BlobError> {
+    pub(crate) fn next(&mut self, bytes_max: u64) -> Result<Option<Bytes>, BlobError> {
         self.open_first()?;
         let (Some(reader), Some(extent)) = (&self.reader, self.rest.front()) else {
             return Ok(None);
         };
-        let piece = reader.read(extent.offset..extent.offset + extent.bytes)?;
+        let piece = reader.read(extent.first(bytes_max))?;
         self.advance(piece.len() as u64);
         Ok(Some(piece))
     }
@@ -82,10 +90,10 @@ impl ExtentReader {
     ///
     /// # Errors
     /// As [`ExtentReader::next`].
-    pub(crate) fn try_next(&mut self) -> Result<Option<Option<Bytes>>, BlobError> {
+    pub(crate) fn try_next(&mut self, bytes_max: u64) -> Result<Option<Option<Bytes>>, BlobError> {
         let Some(extent) = self.rest.front() else { return Ok(Some(None)) };
         let Some(reader) = &self.reader else { return Ok(None) };
-        let Some(piece) = reader.try_read(extent.offset..extent.offset + extent.bytes)? else {
+        let Some(piece) = reader.try_read(extent.first(bytes_max))? else {
             return Ok(None);
         };
         self.advance(piece.len() as u64);

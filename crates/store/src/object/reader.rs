@@ -21,6 +21,8 @@ pub struct ObjectReader {
     /// Position in the object of the next byte.
     position: u64,
     piece: Piece,
+    /// The longest piece to return, if that is shorter than pieces are by themselves.
+    piece_bytes_max: u64,
     /// The source of the next piece, for an object of parts.
     parts: Option<Parts>,
     /// Keeps content that is opened later from being deleted meanwhile.
@@ -93,7 +95,7 @@ impl ObjectReader {
             Content::Parts { .. } => range.is_empty(),
         };
         let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
-        Ok(Self { range, position, piece, parts, _pin: pin })
+        Ok(Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin })
     }
 
     /// The bytes of the object that it reads, from first to last.
@@ -108,6 +110,13 @@ impl ObjectReader {
         self.range.end - self.position
     }
 
+    /// Limits the pieces that follow to so many bytes, at least one; `None` lifts the limit. Short pieces
+    /// are read slower, since whole blocks are verified, but hold no buffer. Bytes of a record, which are
+    /// at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one piece whatever the limit.
+    pub fn limit_pieces(&mut self, bytes_max: Option<u64>) {
+        self.piece_bytes_max = bytes_max.unwrap_or(u64::MAX).max(1);
+    }
+
     /// The next piece, if it is in memory. The outer `None` means that the read would wait: call
     /// [`ObjectReader::next`] on a thread that may block. The inner `None` is the end.
     ///
@@ -117,9 +126,10 @@ impl ObjectReader {
         if self.remaining() == 0 {
             return Ok(Some(None));
         }
+        let bytes_max = self.piece_bytes_max;
         let bytes = match &mut self.piece {
             Piece::Inline(bytes) if !bytes.is_empty() => Some(std::mem::take(bytes)),
-            Piece::Extents(reader) if reader.remaining() > 0 => match reader.try_next()? {
+            Piece::Extents(reader) if reader.remaining() > 0 => match reader.try_next(bytes_max)? {
                 Some(bytes) => bytes,
                 None => return Ok(None),
             },
@@ -141,9 +151,10 @@ impl ObjectReader {
         if self.piece.is_empty() {
             self.open_next_part()?;
         }
+        let bytes_max = self.piece_bytes_max;
         let bytes = match &mut self.piece {
             Piece::Inline(bytes) => Some(std::mem::take(bytes)),
-            Piece::Extents(reader) => reader.next()?,
+            Piece::Extents(reader) => reader.next(bytes_max)?,
         };
         self.advance(bytes)
     }
