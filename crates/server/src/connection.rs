@@ -8,7 +8,9 @@
 //!         body read or given up, answer handed over and flushed
 //! ```
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use crate::budget::{Charge, Resource, Seat};
 
 /// A request is at work.
 const REQUEST: u8 = 1;
@@ -22,6 +24,8 @@ const HEAD: u8 = 1 << 3;
 const WRITE_BLOCKED: u8 = 1 << 4;
 /// A body was given up before its end: more of it may be on its way.
 const ABANDONED: u8 = 1 << 5;
+/// The request has a place among those at work.
+const PLACE: u8 = 1 << 6;
 
 /// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +41,26 @@ pub(crate) enum Phase {
 }
 
 /// The flags of one connection. They order nothing else, so relaxed operations do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ConnectionState {
     flags: AtomicU8,
     /// Counts progress: a phase that has not changed but made progress restarts its time-out.
     progress: AtomicU32,
+    /// Bytes that the client's system has taken.
+    written: AtomicU64,
+    seat: Seat,
 }
 
 impl ConnectionState {
+    pub(crate) fn new(seat: Seat) -> ConnectionState {
+        ConnectionState {
+            flags: AtomicU8::default(),
+            progress: AtomicU32::default(),
+            written: AtomicU64::default(),
+            seat,
+        }
+    }
+
     fn load(&self) -> u8 {
         self.flags.load(Ordering::Relaxed)
     }
@@ -61,10 +77,20 @@ impl ConnectionState {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The head of a request is complete.
-    pub(crate) fn request_started(&self) {
+    /// The head of a request is complete. False when too many requests are at work. A place is kept
+    /// until the answer is written, however long after its end was handed over.
+    pub(crate) fn request_started(&self) -> bool {
         self.count();
-        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN, Ordering::Relaxed);
+        // A pipelined request takes over the place of the one before.
+        let has_place = self.load() & PLACE != 0 || self.seat.begin_request();
+        let place = if has_place { PLACE } else { 0 };
+        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN | place, Ordering::Relaxed);
+        has_place
+    }
+
+    /// An empty charge to the client at the other end, and to the user.
+    pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
+        self.seat.charge(resource, user)
     }
 
     /// The body of the request has been read to its end.
@@ -95,7 +121,8 @@ impl ConnectionState {
         }
     }
 
-    pub(crate) fn bytes_written(&self) {
+    pub(crate) fn bytes_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
         if self.load() & WRITE_BLOCKED != 0 {
             self.clear(WRITE_BLOCKED);
             self.count();
@@ -109,9 +136,17 @@ impl ConnectionState {
     /// Everything that was to be written has been: a request that is over is over now.
     pub(crate) fn flushed(&self) {
         if self.load() & (REQUEST | BODY_UNREAD | RESPONSE_OPEN | WRITE_BLOCKED) == REQUEST {
-            self.clear(REQUEST | HEAD);
+            let before = self.flags.fetch_and(!(REQUEST | HEAD | PLACE), Ordering::Relaxed);
+            if before & PLACE != 0 {
+                self.seat.end_request();
+            }
             self.count();
         }
+    }
+
+    /// Bytes written since the connection began.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// True while a request is at work.
@@ -129,5 +164,13 @@ impl ConnectionState {
             _ => Phase::Idle,
         };
         (phase, self.progress.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for ConnectionState {
+    fn drop(&mut self) {
+        if self.load() & PLACE != 0 {
+            self.seat.end_request();
+        }
     }
 }

@@ -9,11 +9,12 @@ use std::time::SystemTime;
 use http::Request;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http_body::Body as _;
 use liteio_store::{StoreError, StoreHealth};
 
-use crate::auth::{AuthBody, Authenticator, BodyFault, Credentials, Identity, Service};
+use crate::auth::{Authenticator, BodyFault, Credentials, Identity, Service};
 use crate::front::body::RequestBody;
-use crate::front::{Admission, Handler, HandlerFuture, Plan};
+use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply};
@@ -60,22 +61,27 @@ impl Handler for Dispatch {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
         if Operational::owns(&origin.target) {
             // Exempt from the limits: the answer must show that the server is overloaded, not dead.
-            return Plan { exempt: true, held: false };
+            return Plan { exempt: true, ..Plan::default() };
         }
         let target = &origin.target;
-        let held = !self.services.authenticator.is_form_upload(head, target.host_bucket())
-            && s3::holds_body(head, target.names_key());
-        Plan { exempt: false, held }
+        let form = self.services.authenticator.is_form_upload(head, target.host_bucket());
+        let held = !form && s3::holds_body(head, target.names_key());
+        Plan { exempt: false, held, form }
     }
 
-    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture {
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
         let services = Arc::clone(&self.services);
         if Operational::owns(&origin.target) {
             let request = request.map(drop);
             return Box::pin(async move { services.operational.call(request).await });
         }
         let origin = Arc::clone(origin);
-        Box::pin(async move { services.signed(request, &origin).await })
+        Box::pin(async move { services.signed(request, &origin, &allowance).await })
     }
 
     fn stop(&self) {
@@ -114,11 +120,26 @@ fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
 
 impl Services {
     /// Authenticates a request and gives it to the service that it is signed for.
-    async fn signed(&self, request: Request<RequestBody>, origin: &Origin) -> Reply {
+    async fn signed(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Reply {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let authenticated =
             self.authenticator.authenticate(request, origin.target.host_bucket()).await;
-        let authenticated = authenticated.and_then(admit);
+        let authenticated = authenticated.and_then(|request| {
+            let Some(user) = request.extensions().get().and_then(Identity::user) else {
+                return Ok(request);
+            };
+            origin.found.note_user(&user.name);
+            // Before its body is read.
+            if request.body().is_end_stream() {
+                return Ok(request);
+            }
+            allowance.admit_body().map(|()| request)
+        });
         let request = match authenticated {
             Ok(request) => request,
             Err(error) => {
@@ -129,9 +150,6 @@ impl Services {
                 });
             }
         };
-        if let Some(user) = request.extensions().get().and_then(Identity::user) {
-            origin.found.note_user(&user.name);
-        }
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Sts) => {
@@ -144,7 +162,7 @@ impl Services {
             Some(Service::S3) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();
-        let reply = self.s3.call(request).await;
+        let reply = self.s3.call(request, allowance).await;
         match (reply, fault.as_ref().and_then(BodyFault::get)) {
             // A failed body is the client's fault, even if a layer in between turned its error into an
             // internal one.
@@ -152,14 +170,4 @@ impl Services {
             (reply, _) => reply,
         }
     }
-}
-
-/// Makes room for the body of a user, before it is read.
-fn admit(mut request: Request<AuthBody>) -> Result<Request<AuthBody>, ApiError> {
-    let admission = request.extensions_mut().remove::<Admission>();
-    let identity = request.extensions().get::<Identity>();
-    if let (Some(admission), Some(Identity::User(_))) = (admission, identity) {
-        admission.admit()?;
-    }
-    Ok(request)
 }

@@ -30,6 +30,7 @@
 mod access;
 mod auth;
 mod banner;
+mod budget;
 mod cli;
 mod command;
 mod config;

@@ -5,7 +5,6 @@ use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -13,8 +12,9 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::exchange::Exchange;
-use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES};
-use super::{body_too_large, request_timeout, slow_down};
+use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES, Limits};
+use super::pace::Pace;
+use super::{Plan, body_too_large, request_timeout, slow_down};
 use crate::reply::{ApiError, ErrorCode};
 
 /// The connection ended, or its framing broke.
@@ -30,7 +30,9 @@ fn broken_off(error: &hyper::Error) -> ApiError {
 pub(crate) struct RequestBody {
     incoming: Incoming,
     exchange: Arc<Exchange>,
-    stall_timeout: Duration,
+    pace: Pace,
+    /// When the sender must be authenticated, if that is to be found in the body.
+    admitted_by: Option<Instant>,
     /// Since when the client is waited for.
     waiting_since: Option<Instant>,
     /// Armed at the first wait and from then on only when it fires, so that a body that flows never
@@ -47,21 +49,23 @@ impl RequestBody {
     pub(crate) fn new(
         incoming: Incoming,
         exchange: Arc<Exchange>,
-        stall_timeout: Duration,
-        held: bool,
+        limits: &Limits,
+        plan: Plan,
     ) -> RequestBody {
         let ended = incoming.is_end_stream();
         if ended {
             exchange.connection.request_ended();
         }
+        let admitted_by = plan.form.then(|| exchange.started + limits.header_timeout);
         RequestBody {
             incoming,
             exchange,
-            stall_timeout,
+            pace: Pace::new(limits.body_window, limits.bytes_per_second_min),
+            admitted_by,
             waiting_since: None,
             alarm: None,
             ended,
-            held,
+            held: plan.held,
             charged: 0,
         }
     }
@@ -73,18 +77,36 @@ impl RequestBody {
         }
     }
 
-    /// Called when there is nothing to read: ready once the client has been silent for too long.
+    /// Called when there is nothing to read: ready once the client has been too slow.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
-        let since = *self.waiting_since.get_or_insert_with(Instant::now);
-        let deadline = since + self.stall_timeout;
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if self.exchange.is_admitted() {
+            self.admitted_by = None;
+        }
+        let mut since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let mut deadline = self.deadline(since);
+        let mut alarm = self.alarm.take().unwrap_or_else(|| Box::pin(sleep_until(deadline)));
         while alarm.as_mut().poll(context).is_ready() {
-            if Instant::now() >= deadline {
-                return Poll::Ready(request_timeout());
+            let now = Instant::now();
+            if now >= deadline {
+                self.pace.wait(now - since);
+                let is_late = self.admitted_by.is_some_and(|by| now >= by);
+                if is_late || !self.pace.begin_window() {
+                    return Poll::Ready(request_timeout());
+                }
+                since = now;
+                self.waiting_since = Some(since);
+                deadline = self.deadline(since);
             }
             alarm.as_mut().reset(deadline);
         }
+        self.alarm = Some(alarm);
         Poll::Pending
+    }
+
+    /// The end of the patience with a client that has been waited for since then.
+    fn deadline(&self, since: Instant) -> Instant {
+        let paced = since + self.pace.left();
+        self.admitted_by.map_or(paced, |by| by.min(paced))
     }
 }
 
@@ -113,8 +135,11 @@ impl HttpBody for RequestBody {
             }
             Poll::Ready(Some(Ok(frame))) => frame,
         };
-        self.waiting_since = None;
+        if let Some(since) = self.waiting_since.take() {
+            self.pace.wait(since.elapsed());
+        }
         let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.pace.moved(bytes as u64);
         let received = self.exchange.add_bytes_in(bytes);
         if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(body_too_large())));

@@ -1,7 +1,7 @@
 //! One request with its answer: what both bodies share, and the line in the access log.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -11,8 +11,9 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::limits::Share;
+use super::limits::BODY_FREE_BYTES;
 use super::request_id::RequestIds;
+use crate::budget::{Charge, Resource};
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
 use crate::reply::{BoxError, ReplyBody};
@@ -20,7 +21,7 @@ use crate::reply::{BoxError, ReplyBody};
 /// The target of the access log's lines.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";
 
-/// One request and its response. Lives until both bodies end; then its share of the budget is released
+/// One request and its response. Lives until both bodies end; then the charge for its body is released
 /// and its line of the access log written, even if the client has closed the connection before.
 #[derive(Debug)]
 pub(crate) struct Exchange {
@@ -28,13 +29,16 @@ pub(crate) struct Exchange {
     pub(crate) method: Method,
     pub(crate) connection: Arc<ConnectionState>,
     origin: Arc<Origin>,
-    started: Instant,
+    pub(super) started: Instant,
     status: AtomicU16,
     /// The code of an error.
     code: OnceLock<String>,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
-    share: Mutex<Option<Share>>,
+    /// The sender is authenticated.
+    is_admitted: AtomicBool,
+    /// For the body.
+    charge: Mutex<Option<Charge>>,
 }
 
 impl Exchange {
@@ -43,7 +47,6 @@ impl Exchange {
         method: Method,
         origin: Arc<Origin>,
         connection: Arc<ConnectionState>,
-        share: Option<Share>,
     ) -> Exchange {
         Exchange {
             ids,
@@ -55,7 +58,8 @@ impl Exchange {
             code: OnceLock::new(),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
-            share: Mutex::new(share),
+            is_admitted: AtomicBool::new(false),
+            charge: Mutex::new(None),
         }
     }
 
@@ -71,10 +75,40 @@ impl Exchange {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed).saturating_add(bytes as u64)
     }
 
-    /// Charges the budget for so many bytes of the body, those charged before included. False when
-    /// there is no room.
-    pub(crate) fn charge(&self, bytes: u64) -> bool {
-        self.share.lock().as_mut().is_some_and(|share| share.grow_to(bytes))
+    /// Notes that the sender is authenticated.
+    pub(super) fn admit(&self) {
+        self.is_admitted.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_admitted(&self) -> bool {
+        self.is_admitted.load(Ordering::Relaxed)
+    }
+
+    /// Charges for so many bytes of the body in memory, those charged before included. False when there is
+    /// no room.
+    pub(super) fn charge(&self, in_memory: u64) -> bool {
+        let bytes = in_memory.saturating_sub(BODY_FREE_BYTES);
+        if bytes == 0 {
+            return true;
+        }
+        let mut charge = self.charge.lock();
+        charge.get_or_insert_with(|| self.body_charge()).grow_to(bytes)
+    }
+
+    /// True when so many bytes of the body are or could be charged for.
+    pub(super) fn has_room(&self, in_memory: u64) -> bool {
+        let bytes = in_memory.saturating_sub(BODY_FREE_BYTES);
+        let charged = self.charge.lock().as_ref().map_or(0, Charge::amount);
+        bytes <= charged || self.body_charge().grow_to(bytes - charged)
+    }
+
+    fn body_charge(&self) -> Charge {
+        self.connection.charge(Resource::BodyBytes, self.origin.found.user())
+    }
+
+    /// An empty charge for bytes of the answer.
+    pub(super) fn answer_charge(&self) -> Charge {
+        self.connection.charge(Resource::AnswerBytes, self.origin.found.user())
     }
 
     fn add_bytes_out(&self, bytes: usize) {

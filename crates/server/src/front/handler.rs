@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::Request;
 use http::request::Parts;
 
+use super::allowance::Allowance;
 use super::body::RequestBody;
 use crate::origin::Origin;
 use crate::reply::Reply;
@@ -23,6 +24,8 @@ pub(crate) struct Plan {
     /// Its body is held in memory whole, and charged to the budget so. Other bodies are passed
     /// through a window.
     pub(crate) held: bool,
+    /// It is a form, whose first fields prove who sent it.
+    pub(crate) form: bool,
 }
 
 /// Everything behind the front.
@@ -37,8 +40,13 @@ pub(crate) trait Handler: Send + Sync + 'static {
         Plan::default()
     }
 
-    /// Answers one request.
-    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture;
+    /// Answers one request, within its memory.
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture;
 
     /// Called when the server begins to stop; requests in flight are still answered.
     fn stop(&self) {}
@@ -55,7 +63,13 @@ where
     F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
     Answer: Future<Output = Reply> + Send + 'static,
 {
-    fn call(&self, request: Request<RequestBody>, _origin: &Arc<Origin>) -> HandlerFuture {
+    fn call(
+        &self,
+        mut request: Request<RequestBody>,
+        _origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
+        request.extensions_mut().insert(allowance);
         Box::pin(self(request))
     }
 }

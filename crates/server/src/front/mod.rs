@@ -1,30 +1,32 @@
 //! The front of every request: ids on every response, limits, checks of the head, the access log, and
 //! the error document.
 
-mod admission;
+mod allowance;
 pub(crate) mod body;
 pub(crate) mod check;
 mod error_document;
 pub(crate) mod exchange;
 mod handler;
 pub(crate) mod limits;
+pub(crate) mod pace;
 pub(crate) mod request_id;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, HeaderValue, SERVER};
+use http::header::{CONNECTION, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
-pub(crate) use self::admission::Admission;
+pub(crate) use self::allowance::{Allowance, PieceRoom, Room};
 use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
-use self::limits::{Budget, Limits};
+use self::limits::Limits;
 use self::request_id::{RequestIdSource, RequestIds};
+use crate::budget::Budget;
 use crate::connection::ConnectionState;
 use crate::origin::{Domains, Found, Origin, Peer, Target};
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
@@ -34,7 +36,7 @@ pub(crate) struct Front {
     pub(crate) limits: Limits,
     pub(crate) handler: Arc<dyn Handler>,
     ids: RequestIdSource,
-    budget: Budget,
+    pub(crate) budget: Arc<Budget>,
     domains: Domains,
 }
 
@@ -49,7 +51,7 @@ impl Front {
             limits,
             handler,
             ids: RequestIdSource::new(seed),
-            budget: Budget::new(&limits),
+            budget: Budget::new(|resource| limits.of(resource)),
             domains: Domains::new(domains),
         }
     }
@@ -61,11 +63,9 @@ impl Front {
         peer: Peer,
         connection: Arc<ConnectionState>,
     ) -> Result<Response<ResponseBody>, Infallible> {
-        connection.request_started();
+        let is_within_limits = connection.request_started();
         let (mut parts, incoming) = request.into_parts();
         let ids = self.ids.next();
-        let share = self.budget.try_share();
-        let overloaded = share.is_none();
         let origin = Arc::new(Origin {
             peer,
             target: Target::of(&parts, &self.domains),
@@ -77,28 +77,29 @@ impl Front {
             parts.method.clone(),
             Arc::clone(&origin),
             connection,
-            share,
         ));
         let plan = self.handler.plan(&parts, &origin);
-        if !incoming.is_end_stream() {
-            let bytes = incoming.size_hint().upper();
-            parts.extensions.insert(Admission::new(Arc::clone(&exchange), bytes));
-        }
-        let stall_timeout = self.limits.body_stall_timeout;
-        let body = RequestBody::new(incoming, Arc::clone(&exchange), stall_timeout, plan.held);
+        let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
+        let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
         let head = parts.method == Method::HEAD;
         let checked = match check::check_head(&parts) {
             _ if plan.exempt => Ok(()),
-            Ok(()) if overloaded => Err(slow_down()),
+            Ok(()) if !is_within_limits => Err(slow_down()),
             checked => checked,
         };
         let reply = match checked {
-            Ok(()) => self.handler.call(Request::from_parts(parts, body), &origin).await,
+            Ok(()) => {
+                let request = Request::from_parts(parts, body);
+                self.handler.call(request, &origin, allowance.clone()).await
+            }
             Err(error) => {
                 drop(body);
                 Err(error)
             }
         };
+        let reply = reply.and_then(|mut response| {
+            allowance.charge_document(response.body_mut()).map(|()| response)
+        });
         let response = reply.unwrap_or_else(|error| {
             exchange.set_code(error.code());
             error_response(error, origin.target.path(), &ids, head)
@@ -118,11 +119,14 @@ impl Front {
             "rejected before it was a request"
         );
         let xml = error_document::xml_document(error, "/", &ids);
+        let retry = error.headers().get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok());
+        let retry = retry.map(|seconds| format!("retry-after: {seconds}\r\n"));
         format!(
-            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n\
+            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n{}\
              content-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{xml}",
             ids.request_id(),
             ids.host_id(),
+            retry.unwrap_or_default(),
             xml.len()
         )
         .into_bytes()
@@ -131,10 +135,11 @@ impl Front {
 
 /// The answer when the budget is spent.
 pub(crate) fn slow_down() -> ApiError {
-    ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.")
+    let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
+    ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.").with_headers(headers)
 }
 
-/// The answer to a client that sends nothing of what is waited for.
+/// The answer to a client that sends too little of what is waited for.
 pub(crate) fn request_timeout() -> ApiError {
     ApiError::new(
         ErrorCode::RequestTimeout,

@@ -43,6 +43,16 @@ impl ReplyBody {
     }
 }
 
+impl ReplyBody {
+    /// The bytes of a body that is in memory as a whole.
+    pub(crate) fn in_memory(&mut self) -> Option<&mut Bytes> {
+        match &mut self.0 {
+            Kind::Bytes(bytes) => Some(bytes),
+            Kind::Stream(_) => None,
+        }
+    }
+}
+
 impl<T: Into<Bytes>> From<T> for ReplyBody {
     fn from(bytes: T) -> ReplyBody {
         ReplyBody(Kind::Bytes(bytes.into()))

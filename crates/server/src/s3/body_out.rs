@@ -12,6 +12,8 @@ use s3s::S3Result;
 use tokio::task::JoinHandle;
 
 use super::error;
+use crate::front::limits::ANSWER_FREE_BYTES;
+use crate::front::{Allowance, PieceRoom, Room};
 use crate::reply::{BoxError, ReplyBody};
 use crate::state::{App, NextPiece, Piece};
 
@@ -19,16 +21,35 @@ use crate::state::{App, NextPiece, Piece};
 ///
 /// The first piece is read before the answer begins, so that a damaged object is an error with a
 /// status. Pieces in memory are read on the thread of the connection, others on a blocking thread.
-pub(super) async fn body(app: &Arc<App>, reader: ObjectReader) -> S3Result<ReplyBody> {
+pub(super) async fn body(
+    app: &Arc<App>,
+    mut reader: ObjectReader,
+    allowance: &Allowance,
+) -> S3Result<ReplyBody> {
+    let is_short = reader.remaining() <= ANSWER_FREE_BYTES;
+    let rooms = (!is_short).then(|| allowance.pieces());
+    let room = rooms.as_ref().and_then(|rooms| rooms.take(reader.remaining()));
+    reader.limit_pieces(room.as_ref().and_then(Room::bytes_max));
     let (reader, first) = match app.next_piece(reader).map_err(error::from_store)? {
         NextPiece::Read(piece) => piece,
         NextPiece::Reading(piece) => piece.await.map_err(error::from_store)?,
     };
-    if reader.remaining() == 0 {
-        return Ok(ReplyBody::from(first.unwrap_or_default()));
-    }
-    let bytes = first.as_ref().map_or(0, Bytes::len) as u64 + reader.remaining();
-    Ok(ReplyBody::stream(Pieces { app: Arc::clone(app), first, bytes, state: State::Idle(reader) }))
+    let first = first.unwrap_or_default();
+    let bytes = first.len() as u64 + reader.remaining();
+    let first = match room {
+        Some(room) => room.hold(first),
+        None if reader.remaining() == 0 => return Ok(ReplyBody::from(first)),
+        None => first,
+    };
+    let (app, first) = (Arc::clone(app), Some(first));
+    Ok(ReplyBody::stream(Pieces {
+        app,
+        first,
+        bytes,
+        rooms,
+        room: None,
+        state: State::Idle(reader),
+    }))
 }
 
 /// The pieces of an object.
@@ -37,6 +58,10 @@ struct Pieces {
     first: Option<Bytes>,
     /// The rest of the body.
     bytes: u64,
+    /// None for a short body, which needs no more memory than every answer may have.
+    rooms: Option<PieceRoom>,
+    /// For the piece that is being read.
+    room: Option<Room>,
     state: State,
 }
 
@@ -51,6 +76,24 @@ impl Pieces {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
+        if let (State::Idle(reader), Some(rooms)) = (&mut self.state, &self.rooms)
+            && reader.remaining() > 0
+        {
+            let room = ready!(rooms.poll(reader.remaining(), context));
+            reader.limit_pieces(room.bytes_max());
+            self.room = Some(room);
+        }
+        let piece = ready!(self.poll_read(context));
+        let room = self.room.take();
+        Poll::Ready(piece.map(|piece| {
+            piece.map(|piece| match room {
+                Some(room) => room.hold(piece),
+                None => piece,
+            })
+        }))
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
         let state = &mut self.state;
         loop {
             match std::mem::replace(state, State::Ended) {

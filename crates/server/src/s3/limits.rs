@@ -1,8 +1,8 @@
 //! Limits of the S3 API, with their units in their names.
 
-use liteio_store::limits::UNCACHED_PIECE_BYTES;
+use liteio_store::limits::{PIECE_BYTES, UNCACHED_PIECE_BYTES};
 
-use crate::front::limits::BODY_WINDOW_BYTES_MAX;
+use crate::front::limits::{ANSWER_PIECE_BYTES, BODY_WINDOW_BYTES_MAX};
 
 /// Largest XML document in a request: room for 1,000 keys to delete, each of 1,024 characters
 /// written as entities, and for 10,000 parts with their checksums.
@@ -45,3 +45,5 @@ const _: () = assert!(
 /// Shorter chunks of a body are copied together. Each keeps the buffer alive that it was read into (8 KiB
 /// at least), so a body that arrives byte by byte would keep thousands of buffers.
 pub(super) const COPIED_CHUNK_BYTES: usize = 8 << 10;
+
+const _: () = assert!(PIECE_BYTES as u64 == ANSWER_PIECE_BYTES);

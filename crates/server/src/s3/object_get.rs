@@ -21,6 +21,7 @@ use super::lenient::LenientHeaders;
 use super::route::{Target, parameters};
 use super::{access, body_out, checksum, condition, error, metadata, unsupported};
 use crate::access::Action;
+use crate::front::Allowance;
 use crate::reply::ReplyBody;
 use crate::state::App;
 
@@ -30,6 +31,7 @@ const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 pub(super) struct ReadRequest<'a> {
     pub(super) head: &'a mut Parts,
     pub(super) target: Target,
+    pub(super) allowance: &'a Allowance,
 }
 
 impl ReadRequest<'_> {
@@ -39,9 +41,10 @@ impl ReadRequest<'_> {
     /// Those of the operation.
     pub(super) async fn answer(self, app: &Arc<App>) -> S3Result<Response<ReplyBody>> {
         // Nothing of the request is kept while the first piece is read.
+        let allowance = self.allowance;
         let (mut response, reader) = self.open(app)?;
         if let Some(reader) = reader {
-            *response.body_mut() = body_out::body(app, reader).await?;
+            *response.body_mut() = body_out::body(app, reader, allowance).await?;
         }
         Ok(response)
     }

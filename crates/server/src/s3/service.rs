@@ -22,6 +22,7 @@ use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{condition, error};
 use crate::auth::AuthBody;
+use crate::front::Allowance;
 use crate::origin::Origin;
 use crate::reply::{Reply, ReplyBody};
 use crate::state::App;
@@ -65,7 +66,11 @@ impl S3Service {
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
-    pub(crate) async fn call(&self, mut request: Request<AuthBody>) -> Reply {
+    pub(crate) async fn call(
+        &self,
+        mut request: Request<AuthBody>,
+        allowance: &Allowance,
+    ) -> Reply {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
@@ -75,7 +80,7 @@ impl S3Service {
         }
         match route.map(|route| (route, route.answerer)) {
             Some((_, Answerer::Own)) => {
-                let read = ReadRequest { head: &mut head, target };
+                let read = ReadRequest { head: &mut head, target, allowance };
                 return read.answer(&self.app).await.map_err(refusal::of_error);
             }
             Some((route, Answerer::Nobody | Answerer::Other(_))) => {

@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::io::ConnectionIo;
 use super::transport::Transport;
 use super::watchdog::Watchdog;
+use crate::budget::Seat;
 use crate::connection::{ConnectionState, Phase};
 use crate::front::exchange::ResponseBody;
 use crate::front::limits::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
@@ -74,8 +75,13 @@ fn http() -> http1::Builder {
 }
 
 /// Serves one connection until it closes, stalls, or `stopping` turns true.
-pub(super) async fn serve(stream: Transport, front: Arc<Front>, stopping: watch::Receiver<bool>) {
-    let state = Arc::new(ConnectionState::default());
+pub(super) async fn serve(
+    stream: Transport,
+    seat: Seat,
+    front: Arc<Front>,
+    stopping: watch::Receiver<bool>,
+) {
+    let state = Arc::new(ConnectionState::new(seat));
     let mut io = ConnectionIo::new(stream, Arc::clone(&state));
     loop {
         if !io.has_unused() && !wait_for_bytes(&io, &front, stopping.clone()).await {

@@ -70,7 +70,7 @@ impl ConnectionIo {
     fn note_write(&self, polled: &Poll<io::Result<usize>>) {
         match polled {
             Poll::Pending => self.state.write_blocked(),
-            Poll::Ready(_) => self.state.bytes_written(),
+            Poll::Ready(written) => self.state.bytes_written(*written.as_ref().unwrap_or(&0)),
         }
     }
 }

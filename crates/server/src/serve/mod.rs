@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use self::transport::Transport;
+use crate::budget::Seat;
 use crate::front::{Front, slow_down};
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
@@ -43,7 +44,6 @@ async fn accept(
     stopping: &watch::Receiver<bool>,
     connections: &mut JoinSet<()>,
 ) {
-    let budget = Arc::new(Semaphore::new(front.limits.connections_max));
     let rejections = Arc::new(Semaphore::new(front.limits.rejections_max));
     let mut stop = stopping.clone();
     loop {
@@ -54,8 +54,8 @@ async fn accept(
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, address)) => Transport::plain(stream, address),
+        let (stream, address) = match accepted {
+            Ok((stream, address)) => (Transport::plain(stream, address), address.ip()),
             Err(error) => {
                 tracing::warn!(%error, "no connection accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -63,12 +63,9 @@ async fn accept(
             }
         };
         let front = Arc::clone(front);
-        if let Ok(permit) = Arc::clone(&budget).try_acquire_owned() {
+        if let Some(seat) = Seat::take(&front.budget, address) {
             let stopping = stopping.clone();
-            connections.spawn(async move {
-                connection::serve(stream, front, stopping).await;
-                drop(permit);
-            });
+            connections.spawn(connection::serve(stream, seat, front, stopping));
         } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
             connections.spawn(async move {
                 connection::reject(stream, &front, &slow_down()).await;

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
-use crate::front::{Admission, Handler, HandlerFuture, Plan};
+use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
@@ -48,12 +48,17 @@ impl<H> WithHealth<H> {
 
 impl<H: Handler> Handler for WithHealth<H> {
     fn plan(&self, _head: &Parts, origin: &Origin) -> Plan {
-        Plan { exempt: Operational::owns(&origin.target), held: false }
+        Plan { exempt: Operational::owns(&origin.target), ..Plan::default() }
     }
 
-    fn call(&self, request: Request<RequestBody>, origin: &Arc<Origin>) -> HandlerFuture {
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
         if !Operational::owns(&origin.target) {
-            return self.handler.call(request, origin);
+            return self.handler.call(request, origin, allowance);
         }
         let operational = Arc::clone(&self.operational);
         Box::pin(async move { operational.call(request.map(drop)).await })
@@ -239,7 +244,7 @@ async fn a_client_that_sends_on_still_sees_the_refusal() {
 
 #[tokio::test]
 async fn a_slow_head_is_closed_and_a_body_that_stalls_is_a_request_timeout() {
-    let limits = Limits { header_timeout: SHORT, body_stall_timeout: SHORT, ..Limits::default() };
+    let limits = Limits { header_timeout: SHORT, body_window: SHORT, ..Limits::default() };
     let server = spawn(Server::builder().handler(echo).limits(limits)).await;
     let mut slow = connect(&server).await;
     send(&mut slow, "GET / HTTP/1.1\r\nhost:").await;
@@ -271,7 +276,7 @@ async fn an_idle_connection_is_parked_then_closed() {
 
 #[tokio::test]
 async fn a_client_that_takes_nothing_is_cut_off() {
-    let limits = Limits { response_stall_timeout: SHORT, ..Limits::default() };
+    let limits = Limits { answer_window: SHORT, ..Limits::default() };
     let endless = |_request: Request<RequestBody>| async {
         Ok(Response::new(ReplyBody::from(vec![b'x'; 64 << 20])))
     };
@@ -294,16 +299,18 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     let waiting = move |request: Request<RequestBody>| {
         let (entered, gate) = (entered.clone(), Arc::clone(&opened));
         async move {
-            if let Some(admission) = request.extensions().get::<Admission>() {
-                admission.admit()?;
+            if let Some(allowance) = request.extensions().get::<Allowance>() {
+                allowance.admit_body()?;
             }
+            let body = request.into_body().collect().await?;
             entered.send(()).await.expect("the test listens");
             drop(gate.acquire().await);
-            echo(request).await
+            Ok(Response::new(ReplyBody::from(body.to_bytes())))
         }
     };
+    // One address gets half of it.
     let limits =
-        Limits { body_bytes_max: BODY_WINDOW_BYTES_MAX, requests_max: 3, ..Limits::default() };
+        Limits { body_bytes_max: 2 * BODY_WINDOW_BYTES_MAX, requests_max: 6, ..Limits::default() };
     let server = spawn(Server::builder().handler(WithHealth::new(waiting)).limits(limits)).await;
     let body = "x".repeat(BODY_WINDOW_BYTES_MAX as usize);
     let head = format!(
@@ -312,18 +319,25 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     );
     let mut first = connect(&server).await;
     send(&mut first, &head).await;
+    assert_eq!(read_answer(&mut first).await, "HTTP/1.1 100 Continue\r\n\r\n");
+    send(&mut first, &body).await;
     is_in.recv().await.expect("the first has the budget");
     let mut second = connect(&server).await;
     send(&mut second, &head).await;
-    assert_s3_error(&read_to_end(&mut second).await, 503, "SlowDown");
+    let refusal = read_to_end(&mut second).await;
+    assert_s3_error(&refusal, 503, "SlowDown");
+    assert!(refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
+    // Small bodies have room of their own.
+    let mut small = connect(&server).await;
+    send(&mut small, "PUT /b/k HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi").await;
+    is_in.recv().await.expect("the small one is taken");
     // Health tells overload from death.
     let mut health = connect(&server).await;
     send(&mut health, "GET /_liteio/health/live HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert!(read_answer(&mut health).await.starts_with("HTTP/1.1 200"));
 
-    gate.add_permits(1);
-    assert_eq!(read_answer(&mut first).await, "HTTP/1.1 100 Continue\r\n\r\n");
-    send(&mut first, &body).await;
+    gate.add_permits(2);
+    assert!(read_answer(&mut small).await.ends_with("\r\n\r\nhi"));
     assert!(read_answer(&mut first).await.starts_with("HTTP/1.1 200"));
     let mut third = connect(&server).await;
     send(&mut third, &head).await;
@@ -341,7 +355,9 @@ async fn over_the_connections_is_slow_down_and_normal_again() {
     send(&mut first, get).await;
     assert!(read_answer(&mut first).await.starts_with("HTTP/1.1 200"));
     let mut second = connect(&server).await;
-    assert_s3_error(&read_to_end(&mut second).await, 503, "SlowDown");
+    let refusal = read_to_end(&mut second).await;
+    assert_s3_error(&refusal, 503, "SlowDown");
+    assert!(refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
     drop(first);
     let recovered = async {
         loop {

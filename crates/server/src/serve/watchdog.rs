@@ -9,6 +9,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::connection::{ConnectionState, Phase};
 use crate::front::limits::Limits;
+use crate::front::pace::Pace;
 
 /// Times the phases of a connection. The timer is armed for the earliest possible deadline and checks
 /// again when it fires, so that a busy connection never resets it.
@@ -16,6 +17,10 @@ pub(crate) struct Watchdog<'a> {
     limits: &'a Limits,
     seen: (Phase, u32),
     since: Instant,
+    /// Of the client, in taking answers.
+    pace: Pace,
+    /// The bytes that it had taken when they were last counted.
+    written: u64,
     timer: Pin<Box<Sleep>>,
     armed: bool,
 }
@@ -25,7 +30,9 @@ impl Watchdog<'_> {
     pub(crate) fn new<'a>(limits: &'a Limits, state: &ConnectionState) -> Watchdog<'a> {
         let since = Instant::now();
         let timer = Box::pin(sleep_until(since + limits.header_timeout));
-        Watchdog { limits, seen: state.phase(), since, timer, armed: true }
+        let pace = Pace::new(limits.answer_window, limits.bytes_per_second_min);
+        let written = state.written();
+        Watchdog { limits, seen: state.phase(), since, pace, written, timer, armed: true }
     }
 
     /// The bound on a phase. A request has none: its body has a clock of its own.
@@ -34,8 +41,19 @@ impl Watchdog<'_> {
             Phase::Idle => Some(self.limits.park_after),
             Phase::Head => Some(self.limits.header_timeout),
             Phase::Request => None,
-            Phase::Blocked => Some(self.limits.response_stall_timeout),
+            Phase::Blocked => Some(self.pace.left()),
         }
+    }
+
+    /// Counts the time for which the client was waited for, if it was, and the bytes that it took.
+    fn count(&mut self, state: &ConnectionState, now: Instant) {
+        if self.seen.0 == Phase::Blocked {
+            self.pace.wait(now - self.since);
+        }
+        let written = state.written();
+        self.pace.moved(written - self.written);
+        self.written = written;
+        self.since = now;
     }
 
     /// Ready with the phase that has lasted too long. Call it after every poll of the connection.
@@ -48,8 +66,8 @@ impl Watchdog<'_> {
         state.flushed();
         let seen = state.phase();
         if seen != self.seen {
+            self.count(state, Instant::now());
             self.seen = seen;
-            self.since = Instant::now();
         }
         let (phase, _) = seen;
         let Some(timeout) = self.timeout(phase) else {
@@ -58,15 +76,23 @@ impl Watchdog<'_> {
             }
             return Poll::Pending;
         };
-        let deadline = self.since + timeout;
+        let mut deadline = self.since + timeout;
         if !self.armed || self.timer.deadline() > deadline {
             self.timer.as_mut().reset(deadline);
             self.armed = true;
         }
         loop {
             ready!(self.timer.as_mut().poll(context));
-            if Instant::now() >= deadline {
-                return Poll::Ready(phase);
+            let now = Instant::now();
+            if now >= deadline {
+                if phase != Phase::Blocked {
+                    return Poll::Ready(phase);
+                }
+                self.count(state, now);
+                if !self.pace.begin_window() {
+                    return Poll::Ready(phase);
+                }
+                deadline = now + self.pace.left();
             }
             self.timer.as_mut().reset(deadline);
         }

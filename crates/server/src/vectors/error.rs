@@ -106,5 +106,5 @@ pub(crate) fn refusal(error: &ApiError) -> ApiError {
         "RequestTimeout" => ("RequestTimeoutException", StatusCode::REQUEST_TIMEOUT),
         _ => ("AccessDeniedException", StatusCode::FORBIDDEN),
     };
-    exception(name, status, error.message())
+    exception(name, status, error.message()).with_headers(error.headers().clone())
 }

@@ -82,7 +82,7 @@ const RULES: [Rule; 32] = [
     // The bottom: what everything shares knows nothing of those who use it.
     within(
         "server",
-        &["reply", "connection", "origin", "offload", "state"],
+        &["reply", "budget", "connection", "origin", "offload", "state"],
         Paths(&[
             "crate::auth",
             "crate::config",

@@ -4,12 +4,13 @@ use std::fs;
 
 use crate::sources::crates;
 
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 7] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/format.md",
     "docs/durability.md",
+    "docs/limits.md",
     "docs/compatibility.md",
 ];
 

@@ -12,7 +12,7 @@ use crate::reply::{Reply, read_head};
 
 #[test]
 fn a_body_that_stalls_is_a_request_timeout() {
-    let limits = Limits { body_stall_timeout: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits { body_window: Duration::from_millis(50), ..Limits::default() };
     let server = RawServer::with_limits(limits);
     let upload = server.ask("POST", "/bucket/stalled?uploads").element("UploadId");
     let part = Request::new("PUT", &format!("/bucket/stalled?partNumber=1&uploadId={upload}"));
@@ -116,7 +116,7 @@ fn small_bodies_that_are_read_whole_are_charged_too() {
         row("object", &by_host(60 << 10), 503, "SlowDown"),
         row("bucket", &by_path(60 << 10), 503, "SlowDown"),
         // It fits but for the copy that the parser gets.
-        row("bucket, twice", &by_path(20 << 10), 503, "SlowDown"),
+        row("bucket, twice", &by_path(28 << 10), 503, "SlowDown"),
         row("small object", &by_host(20 << 10), 200, ""),
         row("small document", &by_path(10 << 10), 400, "MalformedXML"),
     ];
@@ -138,7 +138,7 @@ fn stalled(server: &RawServer, request: &Request, bytes_declared: u64) -> BufRea
 
 #[test]
 fn vectors_of_a_sender_who_is_not_authenticated_reserve_nothing() {
-    let limits = Limits { body_stall_timeout: Duration::from_secs(600), ..Limits::default() };
+    let limits = Limits { body_window: Duration::from_secs(600), ..Limits::default() };
     let server = RawServer::with_limits(limits);
     let call = |name: &str| Request::new("POST", name).scope("us-east-1", "s3vectors");
     // The signature covers a hash that is known at the end of the body only.
@@ -156,7 +156,7 @@ fn vectors_of_a_sender_who_is_not_authenticated_reserve_nothing() {
 fn a_form_of_a_sender_who_is_not_authenticated_reserves_nothing() {
     let limits = Limits {
         body_bytes_max: 4 << 20,
-        body_stall_timeout: Duration::from_secs(600),
+        body_window: Duration::from_secs(600),
         ..Limits::default()
     };
     let server = RawServer::with_limits(limits);

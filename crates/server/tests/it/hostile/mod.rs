@@ -13,6 +13,8 @@ mod names;
 mod parts;
 mod ranges;
 mod signatures;
+#[cfg(target_os = "linux")]
+mod strangers;
 mod xml;
 
 use crate::raw::{OWNER, RawServer, Request, STRANGER};

@@ -1,0 +1,331 @@
+//! The resources that all clients of a server share, and the part of each that one client may hold.
+//!
+//! A client is its address, and its user as soon as a signature has proved it. The part is a dynamic
+//! threshold: what an owner holds may be a multiple of what is free, and never more. So one owner alone
+//! gets a fixed part of all (half, with a multiple of one), several get less each, and some is always left
+//! for the next.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+/// A resource with a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// Open connections.
+    Connections,
+    /// Requests from their first byte until their answers are written.
+    Requests,
+    /// Bytes of request bodies in memory.
+    BodyBytes,
+    /// Bytes of answers in memory.
+    AnswerBytes,
+}
+
+const RESOURCES: usize = 4;
+
+/// A client that is accounted for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Owner {
+    Address(IpAddr),
+    /// A user, by the name.
+    User(String),
+    /// All senders together that are not authenticated, or not yet.
+    Unproven,
+}
+
+impl Owner {
+    /// The owner at an address: a network of IPv6 is one, since its host chooses among 2⁶⁴ addresses.
+    fn at(address: IpAddr) -> Owner {
+        const NETWORK: u128 = !0 << 64;
+        Owner::Address(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6((address.to_bits() & NETWORK).into()),
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+
+    /// The multiple of what is free that it may hold. A user may hold more than an address, so that the
+    /// holder of a link that a user has signed cannot take all that the user may have.
+    fn multiple(&self) -> u64 {
+        match self {
+            Owner::Address(_) | Owner::Unproven => 1,
+            Owner::User(_) => 3,
+        }
+    }
+}
+
+/// An amount of each resource.
+type Amounts = [AtomicU64; RESOURCES];
+
+/// What all clients of a server share.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: [u64; RESOURCES],
+    used: Amounts,
+    accounts: Mutex<HashMap<Owner, Weak<Account>>>,
+}
+
+/// What one owner holds. Kept as long as it holds anything.
+#[derive(Debug)]
+struct Account {
+    owner: Owner,
+    held: Amounts,
+    budget: Arc<Budget>,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: impl Fn(Resource) -> u64) -> Arc<Budget> {
+        let limits = [
+            limit(Resource::Connections),
+            limit(Resource::Requests),
+            limit(Resource::BodyBytes),
+            limit(Resource::AnswerBytes),
+        ];
+        let (used, accounts) = (Amounts::default(), Mutex::default());
+        Arc::new(Budget { limits, used, accounts })
+    }
+
+    fn account(self: &Arc<Budget>, owner: Owner) -> Arc<Account> {
+        let mut accounts = self.accounts.lock();
+        if let Some(account) = accounts.get(&owner).and_then(Weak::upgrade) {
+            return account;
+        }
+        let (held, budget) = (Amounts::default(), Arc::clone(self));
+        let account = Arc::new(Account { owner: owner.clone(), held, budget });
+        accounts.insert(owner, Arc::downgrade(&account));
+        account
+    }
+
+    /// Takes so much of a resource for all of `owners`, or nothing.
+    fn take(&self, resource: Resource, owners: &[&Account], amount: u64) -> bool {
+        let at = resource as usize;
+        let limit = self.limits[at];
+        if amount > limit {
+            return false;
+        }
+        // Added before it is compared: of two that take at once, none sees room that the other takes.
+        let used = self.used[at].fetch_add(amount, Ordering::Relaxed) + amount;
+        let free = limit.saturating_sub(used);
+        let mut fits = used <= limit;
+        for owner in owners {
+            let held = owner.held[at].fetch_add(amount, Ordering::Relaxed) + amount;
+            // One more, so that the last place can be taken by whoever has none.
+            fits &= held <= free.saturating_mul(owner.owner.multiple()) + 1;
+        }
+        if !fits {
+            self.give_back(resource, owners, amount);
+        }
+        fits
+    }
+
+    fn give_back(&self, resource: Resource, owners: &[&Account], amount: u64) {
+        let at = resource as usize;
+        self.used[at].fetch_sub(amount, Ordering::Relaxed);
+        for owner in owners {
+            owner.held[at].fetch_sub(amount, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let mut accounts = self.budget.accounts.lock();
+        // Another may have been made for this owner since the last reference to this one went.
+        if accounts.get(&self.owner).is_some_and(|account| account.strong_count() == 0) {
+            accounts.remove(&self.owner);
+        }
+    }
+}
+
+/// The place of a connection, released when dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    address: Arc<Account>,
+}
+
+impl Seat {
+    /// A place for a connection from an address, or `None` when there are too many.
+    pub(crate) fn take(budget: &Arc<Budget>, address: IpAddr) -> Option<Seat> {
+        let account = budget.account(Owner::at(address));
+        budget.take(Resource::Connections, &[&account], 1).then(|| Seat { address: account })
+    }
+
+    /// Connections that are open now, this one included.
+    pub(crate) fn connections(&self) -> u64 {
+        self.address.budget.used[Resource::Connections as usize].load(Ordering::Relaxed)
+    }
+
+    /// Takes the place of a request. False when there are too many.
+    pub(crate) fn begin_request(&self) -> bool {
+        self.address.budget.take(Resource::Requests, &[&self.address], 1)
+    }
+
+    /// Gives it back.
+    pub(crate) fn end_request(&self) {
+        self.address.budget.give_back(Resource::Requests, &[&self.address], 1);
+    }
+
+    /// An empty charge to this address and to the user, or to all who are none.
+    pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
+        let address = Arc::clone(&self.address);
+        let owner = user.map_or(Owner::Unproven, |name| Owner::User(name.to_owned()));
+        let sender = address.budget.account(owner);
+        Charge { resource, address, sender, amount: 0 }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.address.budget.give_back(Resource::Connections, &[&self.address], 1);
+    }
+}
+
+/// An amount of a resource that one request holds, released when dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    resource: Resource,
+    address: Arc<Account>,
+    sender: Arc<Account>,
+    amount: u64,
+}
+
+impl Charge {
+    /// Takes room for `amount`, all that it has included. False when there is none; then it has what
+    /// it had.
+    pub(crate) fn grow_to(&mut self, amount: u64) -> bool {
+        let more = amount.saturating_sub(self.amount);
+        let grown = more == 0
+            || self.address.budget.take(self.resource, &[&self.address, &self.sender], more);
+        if grown {
+            self.amount = self.amount.max(amount);
+        }
+        grown
+    }
+
+    /// The amount that it has.
+    pub(crate) fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// A charge of `amount` to the same owners, or `None` when there is no room.
+    pub(crate) fn another(&self, amount: u64) -> Option<Charge> {
+        let (address, sender) = (Arc::clone(&self.address), Arc::clone(&self.sender));
+        let mut other = Charge { resource: self.resource, address, sender, amount: 0 };
+        other.grow_to(amount).then_some(other)
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        let owners = [&*self.address, &*self.sender];
+        self.address.budget.give_back(self.resource, &owners, self.amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(limit: u64) -> Arc<Budget> {
+        Budget::new(|_| limit)
+    }
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    fn seat(budget: &Arc<Budget>, last: u8) -> Seat {
+        Seat::take(budget, address(last)).expect("a place")
+    }
+
+    /// Grows until there is no room.
+    fn all_of(charge: &mut Charge) -> u64 {
+        while charge.grow_to(charge.amount + 1) {}
+        charge.amount
+    }
+
+    #[test]
+    fn one_address_gets_half_and_the_next_half_of_the_rest() {
+        let budget = budget(1000);
+        let seats: Vec<Seat> = (0..3).map(|last| seat(&budget, last)).collect();
+        let mut held: Vec<Charge> = seats.iter().map(|seat| seat.charge(BYTES, None)).collect();
+        assert_eq!(all_of(&mut held[0]), 500);
+        // Both together have what all who are not authenticated may have.
+        assert!(!held[1].grow_to(1));
+        let mut user: Vec<Charge> =
+            seats.iter().map(|seat| seat.charge(BYTES, Some("user"))).collect();
+        assert_eq!(all_of(&mut user[0]), 0, "the address has its part");
+        assert_eq!(all_of(&mut user[1]), 250);
+        assert_eq!(all_of(&mut user[2]), 125);
+        held.clear();
+        assert!(user[0].grow_to(300), "free again at once");
+    }
+
+    #[test]
+    fn a_user_gets_more_than_an_address_and_less_than_all() {
+        let budget = budget(1000);
+        let seats: Vec<Seat> = (0..200).map(|last| seat(&budget, last)).collect();
+        let mut all: Vec<Charge> =
+            seats.iter().map(|seat| seat.charge(BYTES, Some("user"))).collect();
+        assert_eq!(all.iter_mut().map(all_of).sum::<u64>(), 750);
+        let mut other = seats[199].charge(BYTES, Some("other"));
+        assert!(other.grow_to(100));
+    }
+
+    #[test]
+    fn a_charge_that_does_not_fit_takes_nothing() {
+        let budget = budget(100);
+        let seat = seat(&budget, 1);
+        let mut charge = seat.charge(BYTES, Some("user"));
+        assert!(charge.grow_to(40) && charge.grow_to(10) && !charge.grow_to(101));
+        assert!(!charge.grow_to(u64::MAX));
+        assert_eq!(charge.amount, 40);
+        assert!(charge.another(11).is_none() && charge.another(10).is_some());
+        assert_eq!(budget.used[BYTES as usize].load(Ordering::Relaxed), 40);
+        drop(charge);
+        assert_eq!(budget.used[BYTES as usize].load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn connections_and_requests_have_places_of_their_own() {
+        let budget = budget(3);
+        let (first, second) = (seat(&budget, 1), seat(&budget, 1));
+        assert!(Seat::take(&budget, address(1)).is_none(), "the last place is for another");
+        let third = seat(&budget, 2);
+        assert!(Seat::take(&budget, address(3)).is_none());
+        assert!(first.begin_request() && second.begin_request() && !first.begin_request());
+        assert!(third.begin_request());
+        first.end_request();
+        assert!(!third.begin_request(), "one of two that are free would be left for the next");
+        second.end_request();
+        assert!(third.begin_request());
+        drop((first, second));
+        drop(seat(&budget, 2));
+    }
+
+    #[test]
+    fn accounts_are_dropped_with_what_they_hold() {
+        let budget = budget(3);
+        let seat = seat(&budget, 1);
+        let charge = seat.charge(BYTES, Some("user"));
+        assert_eq!(budget.accounts.lock().len(), 2);
+        drop(seat);
+        assert_eq!(budget.accounts.lock().len(), 2);
+        drop(charge);
+        assert!(budget.accounts.lock().is_empty());
+    }
+
+    #[test]
+    fn a_network_is_one_owner() {
+        let owner = |text: &str| Owner::at(text.parse().expect("an address"));
+        assert_eq!(owner("2001:db8::1"), owner("2001:db8::ffff:0:0:2"));
+        assert_ne!(owner("2001:db8::1"), owner("2001:db8:0:1::1"));
+        assert_eq!(owner("::ffff:192.0.2.1"), owner("192.0.2.1"));
+        assert_ne!(owner("192.0.2.2"), owner("192.0.2.1"));
+    }
+
+    const BYTES: Resource = Resource::BodyBytes;
+}
