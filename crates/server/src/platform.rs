@@ -1,6 +1,6 @@
 //! System calls of the command, and the ways in which systems differ in them.
 
-use std::io;
+use std::{fs, io};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,6 +26,45 @@ pub(crate) fn raise_file_limit() {
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit on open files stays as it is");
     }
+}
+
+/// What the system grants the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grant {
+    /// Open files, connections included.
+    pub(crate) files: u64,
+    /// Memory, in bytes.
+    pub(crate) memory_bytes: u64,
+}
+
+impl Grant {
+    /// That of this process. Where the system says nothing, there is no limit.
+    pub(crate) fn of_process() -> Grant {
+        let limit = |resource| getrlimit(resource).current.unwrap_or(u64::MAX);
+        // Addresses are taken by stacks, maps and reserves of the allocator, too.
+        let addresses = limit(Resource::As).min(limit(Resource::Data)) / 2;
+        let memory = [physical_bytes(), group_bytes()].into_iter().flatten();
+        Grant { files: limit(Resource::Nofile), memory_bytes: memory.fold(addresses, u64::min) }
+    }
+}
+
+/// The memory of the machine. Linux tells it in a file.
+fn physical_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 = text.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1 << 10)
+}
+
+/// The memory of the control group, as containers and services get it.
+fn group_bytes() -> Option<u64> {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let files = [
+        format!("/sys/fs/cgroup{own}/memory.max"),
+        "/sys/fs/cgroup/memory.max".to_owned(),
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned(),
+    ];
+    files.iter().filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
 }
 
 /// Waits for a signal to stop; ends with its name. The signals are caught from the call on.

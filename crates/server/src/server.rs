@@ -16,6 +16,7 @@ use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::open::{OpenError, open};
+use crate::platform::Grant;
 use crate::serve;
 
 /// The reason for which a server did not start. No request was served.
@@ -194,6 +195,8 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             Arc::new(Dispatch::new(app, credentials))
         }
     };
+    let Grant { files, memory_bytes } = Grant::of_process();
+    let limits = limits.within(files, memory_bytes);
     let front = Arc::new(Front::new(limits, config.domains, seed, handler));
     let (stop, stopping) = watch::channel(false);
     let task = tokio::spawn(serve::run(listener, front, stopping));

@@ -29,16 +29,23 @@ pub(crate) const HELD_BODY_COPIES: u64 = 2;
 pub(crate) const ANSWER_FREE_BYTES: u64 = 16 << 10;
 /// The charge for a piece of an object that is on its way to the client.
 pub(crate) const ANSWER_PIECE_BYTES: u64 = 256 << 10;
+/// The most memory of a connection whose request has not begun: the buffer that its head is read into.
+pub(crate) const CONNECTION_MEMORY_BYTES: u64 = 64 << 10;
+/// The most memory of a request at work, with its connection, but for what is charged.
+pub(crate) const REQUEST_MEMORY_BYTES: u64 = 128 << 10;
 /// Bytes that a rejected request may still send before the connection is closed. They are read and
 /// discarded, so that the client gets the answer and not a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
 
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
 const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);
+const _: () = assert!(HEAD_BYTES_MAX as u64 <= CONNECTION_MEMORY_BYTES);
+const _: () =
+    assert!(CONNECTION_MEMORY_BYTES + BODY_FREE_BYTES + ANSWER_FREE_BYTES <= REQUEST_MEMORY_BYTES);
 
 /// The limits of a running server. Of connections, requests and bytes one address may use half, and a user
 /// three quarters of the bytes; the more clients there are, the less each. Tests shorten them; the server
-/// uses [`Limits::default`].
+/// uses [`Limits::default`], lowered to what the system grants.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Open connections. One more is answered 503 `SlowDown` and closed.
@@ -94,6 +101,29 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// These limits, lowered to what the system grants. Half of the files are for connections, the other half
+    /// for what they read and write. Half of the memory at most is for connections, requests and
+    /// their bytes.
+    #[must_use]
+    pub(crate) fn within(self, files: u64, memory_bytes: u64) -> Limits {
+        let count = |wanted: usize, limits: [u64; 2]| {
+            let limit = limits.into_iter().min().unwrap_or_default();
+            wanted.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(1)
+        };
+        let eighth = memory_bytes / 8;
+        Limits {
+            connections_max: count(
+                self.connections_max,
+                [files / 16 * 7, eighth / CONNECTION_MEMORY_BYTES],
+            ),
+            rejections_max: count(self.rejections_max, [files / 16, u64::MAX]),
+            requests_max: count(self.requests_max, [files / 4, eighth / REQUEST_MEMORY_BYTES]),
+            body_bytes_max: self.body_bytes_max.min(eighth),
+            answer_bytes_max: self.answer_bytes_max.min(eighth),
+            ..self
+        }
+    }
+
     /// The limit of a resource.
     pub(crate) fn of(&self, resource: Resource) -> u64 {
         match resource {
@@ -102,5 +132,32 @@ impl Limits {
             Resource::BodyBytes => self.body_bytes_max,
             Resource::AnswerBytes => self.answer_bytes_max,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_lowered_to_what_the_system_grants() {
+        let all = Limits::default().within(1 << 20, 64 << 30);
+        let limits = Limits::default();
+        assert_eq!(
+            [all.connections_max, all.rejections_max, all.requests_max],
+            [limits.connections_max, limits.rejections_max, limits.requests_max]
+        );
+        assert_eq!(all.body_bytes_max, limits.body_bytes_max);
+
+        let files = Limits::default().within(1024, 64 << 30);
+        assert_eq!(
+            [files.connections_max, files.rejections_max, files.requests_max],
+            [448, 64, 256]
+        );
+        assert_eq!(files.body_bytes_max, limits.body_bytes_max);
+
+        let memory = Limits::default().within(1 << 20, 512 << 20);
+        assert_eq!([memory.connections_max, memory.requests_max], [1024, 512]);
+        assert_eq!([memory.body_bytes_max, memory.answer_bytes_max], [64 << 20; 2]);
     }
 }
