@@ -33,6 +33,13 @@ pub(crate) const ANSWER_PIECE_BYTES: u64 = 256 << 10;
 pub(crate) const CONNECTION_MEMORY_BYTES: u64 = 64 << 10;
 /// The most memory of a request at work, with its connection, but for what is charged.
 pub(crate) const REQUEST_MEMORY_BYTES: u64 = 128 << 10;
+/// Connections above which [`UNSENT_BYTES_MAX`] holds for the next.
+pub(crate) const FREELY_SENT_CONNECTIONS_MAX: u64 = 128;
+/// Bytes of an answer that the system takes before the client's system has room for them. Bytes on their way
+/// are beside it, so a long way is no slower. With the usual megabytes, clients that take nothing would use
+/// up what the system has for all sockets, and it would reset those of others. Not for the first
+/// connections, since it costs a large answer a fifth more processor time.
+pub(crate) const UNSENT_BYTES_MAX: u32 = 256 << 10;
 /// Bytes that a rejected request may still send before the connection is closed. They are read and
 /// discarded, so that the client gets the answer and not a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;

@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use self::transport::Transport;
 use crate::budget::Seat;
+use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::front::{Front, slow_down};
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
@@ -64,6 +65,9 @@ async fn accept(
         };
         let front = Arc::clone(front);
         if let Some(seat) = Seat::take(&front.budget, address) {
+            if seat.connections() > FREELY_SENT_CONNECTIONS_MAX {
+                stream.limit_unsent(UNSENT_BYTES_MAX);
+            }
             let stopping = stopping.clone();
             connections.spawn(connection::serve(stream, seat, front, stopping));
         } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {

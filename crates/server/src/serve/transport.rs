@@ -30,6 +30,20 @@ impl Transport {
         Transport { stream: Stream::Plain(stream), address }
     }
 
+    /// Limits the bytes that the system takes ahead of the client, where it can. If it refuses, it takes more.
+    pub(super) fn limit_unsent(&self, bytes: u32) {
+        match &self.stream {
+            #[cfg(target_os = "linux")]
+            Stream::Plain(stream) => {
+                let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(bytes);
+            }
+            #[cfg(not(target_os = "linux"))]
+            Stream::Plain(_) => {
+                let _ = bytes;
+            }
+        }
+    }
+
     /// The other end.
     pub(super) fn peer(&self) -> Peer {
         let secure = match self.stream {
