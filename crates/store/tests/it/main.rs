@@ -3,6 +3,7 @@
 mod bucket;
 mod copy_source;
 mod crash;
+mod damage;
 mod directory;
 mod disk_full;
 mod fixtures;
@@ -12,6 +13,7 @@ mod log_damage;
 mod lost;
 mod multipart;
 mod object;
+mod read_only;
 mod reclaim;
 mod repair;
 mod tree_damage;

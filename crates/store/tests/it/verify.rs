@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use liteio_disk::{DirEntry, Disk, DiskFile, Health, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, OpenMode, SimulatedDisk};
 use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{Store, StoreError, VerifyReport};
 
 use crate::harness::*;
+use crate::read_only::ReadOnlyDisk;
 
 /// Objects of every kind, an upload in progress and some vectors.
 fn fill(store: &Store) {
@@ -157,59 +157,9 @@ fn a_directory_without_a_store_gets_none() {
     assert!(!missing.exists());
 }
 
-/// A disk mounted read-only: it refuses every change, and to open a file for writing.
-#[derive(Debug)]
-struct ReadOnlyDisk(SimulatedDisk);
-
-fn refused<T>() -> io::Result<T> {
-    Err(io::ErrorKind::ReadOnlyFilesystem.into())
-}
-
-impl Disk for ReadOnlyDisk {
-    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        if mode == OpenMode::Read { self.0.open(path, mode) } else { refused() }
-    }
-
-    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
-        refused()
-    }
-
-    fn link(&self, _file: &dyn DiskFile, _path: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn remove(&self, _path: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn create_dir(&self, _path: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn sync_dir(&self, _path: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
-        self.0.list(path)
-    }
-
-    fn free_bytes(&self) -> io::Result<u64> {
-        Ok(0)
-    }
-
-    fn health(&self) -> &Health {
-        self.0.health()
-    }
-}
-
 /// As `liteio verify` finds the disk.
 fn verify(disk: &SimulatedDisk) -> Result<VerifyReport, StoreError> {
-    let disk = Arc::new(ReadOnlyDisk(disk.clone()));
+    let disk = Arc::new(ReadOnlyDisk::new(disk));
     Store::verify_closed_on(disk, config(9), &mut |_| {})
 }
 

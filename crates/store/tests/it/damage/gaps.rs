@@ -1,0 +1,93 @@
+//! What is known not to hold yet. A row is removed once it does.
+//!
+//! One gap has no row, because it is of few seeds among thousands: redb may panic on a damaged page, and once
+//! more while that panic unwinds, which aborts the process.
+
+use liteio_store::Durability;
+
+use super::case::{Case, Moment};
+use super::strike::{Damage, Target};
+
+/// Cells of the matrix that may fail, and why.
+pub(super) struct Gap {
+    target: Target,
+    damage: &'static [Damage],
+    moment: &'static [Moment],
+    durability: &'static [Durability],
+    /// The process may be aborted, so the case is not run.
+    pub(super) ends_the_process: bool,
+    pub(super) reason: &'static str,
+}
+
+const BOTH: &[Durability] = &[Durability::Fsync, Durability::Os];
+const BEFORE_A_REPLAY: &[Moment] = &[Moment::AfterKill, Moment::WhileRunning];
+
+const GAPS: &[Gap] = &[
+    Gap {
+        target: Target::Log,
+        damage: &[Damage::FlippedBit, Damage::GarbageSector],
+        moment: BEFORE_A_REPLAY,
+        durability: &[Durability::Os],
+        ends_the_process: false,
+        reason: "records do not tell which of them a sync has covered: damage looks like a torn write",
+    },
+    Gap {
+        target: Target::Log,
+        damage: &[Damage::ZeroedSector, Damage::Truncated],
+        moment: BEFORE_A_REPLAY,
+        durability: BOTH,
+        ends_the_process: false,
+        reason: "a log that lost its last records is not told from one that ended there",
+    },
+    Gap {
+        target: Target::Log,
+        damage: &[Damage::GarbageSector],
+        moment: BEFORE_A_REPLAY,
+        durability: &[Durability::Fsync],
+        ends_the_process: false,
+        reason: "a sector may hold several of the last records, and none behind them is whole",
+    },
+    Gap {
+        target: Target::Blob,
+        damage: &Damage::ALL,
+        moment: BEFORE_A_REPLAY,
+        durability: &[Durability::Os],
+        ends_the_process: false,
+        reason: "the replay ends before the first record whose blob is not whole, and does not tell",
+    },
+    Gap {
+        target: Target::Tree,
+        damage: &[Damage::Older],
+        moment: &[Moment::AfterStop, Moment::AfterKill],
+        durability: BOTH,
+        ends_the_process: false,
+        reason: "nothing but the tree tells which of its states is the newest",
+    },
+    Gap {
+        target: Target::Tree,
+        damage: &[Damage::Older],
+        moment: &[Moment::WhileRunning],
+        durability: BOTH,
+        ends_the_process: true,
+        reason: "redb panics at a checkpoint, and again while it unwinds",
+    },
+    Gap {
+        target: Target::Slots,
+        damage: &Damage::ALL,
+        moment: &Moment::ALL,
+        durability: BOTH,
+        ends_the_process: false,
+        reason: "a query compares the elements of vectors without verifying their checksums",
+    },
+];
+
+/// The row that a case is of, if any.
+pub(super) fn of(case: &Case) -> Option<&'static Gap> {
+    let is_of = |gap: &&Gap| {
+        gap.target == case.target
+            && gap.damage.contains(&case.damage)
+            && gap.moment.contains(&case.moment)
+            && gap.durability.contains(&case.durability)
+    };
+    GAPS.iter().find(is_of)
+}
