@@ -25,27 +25,11 @@ const BEFORE_A_REPLAY: &[Moment] = &[Moment::AfterKill, Moment::WhileRunning];
 const GAPS: &[Gap] = &[
     Gap {
         target: Target::Log,
-        damage: &[Damage::FlippedBit, Damage::GarbageSector],
-        moment: BEFORE_A_REPLAY,
-        durability: &[Durability::Os],
-        ends_the_process: false,
-        reason: "records do not tell which of them a sync has covered: damage looks like a torn write",
-    },
-    Gap {
-        target: Target::Log,
-        damage: &[Damage::ZeroedSector, Damage::Truncated],
+        damage: &[Damage::Truncated],
         moment: BEFORE_A_REPLAY,
         durability: BOTH,
         ends_the_process: false,
-        reason: "a log that lost its last records is not told from one that ended there",
-    },
-    Gap {
-        target: Target::Log,
-        damage: &[Damage::GarbageSector],
-        moment: BEFORE_A_REPLAY,
-        durability: &[Durability::Fsync],
-        ends_the_process: false,
-        reason: "a sector may hold several of the last records, and none behind them is whole",
+        reason: "a cut at the end of a record looks as if the log ended there",
     },
     Gap {
         target: Target::Blob,
@@ -54,14 +38,6 @@ const GAPS: &[Gap] = &[
         durability: &[Durability::Os],
         ends_the_process: false,
         reason: "the replay ends before the first record whose blob is not whole, and does not tell",
-    },
-    Gap {
-        target: Target::Tree,
-        damage: &[Damage::Older],
-        moment: &[Moment::AfterStop, Moment::AfterKill],
-        durability: BOTH,
-        ends_the_process: false,
-        reason: "nothing but the tree tells which of its states is the newest",
     },
     Gap {
         target: Target::Tree,
