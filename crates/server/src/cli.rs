@@ -71,6 +71,12 @@ pub(crate) struct ServerArgs {
     /// Format of the log: "text" or "json" [default: text].
     #[arg(long, value_name = "FORMAT", env = "LITEIO_LOG_FORMAT")]
     pub(crate) log_format: Option<String>,
+    /// Days after which everything is read again to find damage; 0 for never, SIGUSR1 for now [default: 7].
+    #[arg(long, value_name = "DAYS", env = "LITEIO_SCRUB_DAYS")]
+    pub(crate) scrub_days: Option<u32>,
+    /// MiB that are read in a second meanwhile [default: 8].
+    #[arg(long, value_name = "MIB", env = "LITEIO_SCRUB_RATE")]
+    pub(crate) scrub_rate: Option<u32>,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::banner::banner;
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
-use crate::platform::{disable_huge_pages, raise_file_limit, stop_signal};
+use crate::platform::{disable_huge_pages, raise_file_limit, scrub_signal, stop_signal};
 use crate::server::{Server, ServerError};
 use crate::{health, repair, telemetry, verify};
 
@@ -99,9 +99,16 @@ async fn serve_until_told(config: Config) -> Result<(), ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
     // Before the start, so that a signal during it is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
+    let mut scrub_signal = scrub_signal().map_err(signal)?;
     let server = Server::spawn(config.clone()).await?;
     print(&banner(&config, server.address()));
-    let name = stop_signal.await;
+    tokio::pin!(stop_signal);
+    let name = loop {
+        tokio::select! {
+            name = &mut stop_signal => break name,
+            Some(()) = scrub_signal.recv() => server.scrub(),
+        }
+    };
     tracing::info!(signal = name, "stopping");
     server.stop().await;
     Ok(())

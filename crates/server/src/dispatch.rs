@@ -45,10 +45,14 @@ impl Dispatch {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             move || readiness(&app, &stopping)
         };
+        let scrub = {
+            let app = Arc::clone(&app);
+            move || scrub_details(&app)
+        };
         let clock = Arc::new(SystemTime::now);
         let authenticator = Authenticator::new(credentials, app.region.clone(), clock);
         let services = Services {
-            operational: Operational::new(readiness),
+            operational: Operational::new(readiness, scrub),
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
@@ -84,6 +88,10 @@ impl Handler for Dispatch {
         Box::pin(async move { services.signed(request, &origin, &allowance).await })
     }
 
+    fn scrub(&self) {
+        self.app.store.scrub_now();
+    }
+
     fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
@@ -107,7 +115,13 @@ fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
     }
     match app.store.health() {
         StoreHealth::Ready => match app.store.sweep_failure() {
-            None => Readiness::Ready,
+            None => match app.store.scrub_state().and_then(|scrub| scrub.first_damage) {
+                None => Readiness::Ready,
+                Some(first) => {
+                    let told = format!("the scrub has found damage, run `liteio verify`: {first}");
+                    Readiness::Degraded(told.into())
+                }
+            },
             Some(reason) => {
                 let told = format!("orphans are not swept, run `liteio verify`: {reason}");
                 Readiness::Degraded(told.into())
@@ -116,6 +130,17 @@ fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
         StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
     }
+}
+
+/// The state of the scrub, for people and programs that ask for the health.
+fn scrub_details(app: &App) -> Option<serde_json::Value> {
+    let scrub = app.store.scrub_state()?;
+    Some(serde_json::json!({
+        "running": scrub.begun_ms.is_some(),
+        "ended_ms": scrub.ended_ms,
+        "records": scrub.records,
+        "damaged": scrub.damaged,
+    }))
 }
 
 impl Services {

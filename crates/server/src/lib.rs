@@ -58,7 +58,7 @@ mod verify;
 pub use command::run;
 pub use config::{
     Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    ListenAddress, Storage,
+    ListenAddress, Scrub, Storage,
 };
 pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

@@ -1,6 +1,7 @@
 //! Opening the users and the data of a configuration.
 
 use std::fs;
+use std::time::Duration;
 
 use liteio_store::{Store, StoreConfig};
 
@@ -49,6 +50,9 @@ fn store_config(config: &Config) -> StoreConfig {
         }
     };
     store_config.region.clone_from(&config.region);
+    let day = Duration::from_secs(24 * 60 * 60);
+    store_config.scrub_interval = (config.scrub.days > 0).then(|| day * config.scrub.days);
+    store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
 }
 

@@ -14,6 +14,7 @@ use axum::routing::get;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
 use tower_service::Service as _;
 
 use crate::origin::Target;
@@ -39,7 +40,11 @@ pub(crate) enum Readiness {
     NotReady(Cow<'static, str>),
 }
 
-type ReadinessFn = Arc<dyn Fn() -> Readiness + Send + Sync>;
+/// What is asked for each request.
+struct Health {
+    readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
+    scrub: Box<dyn Fn() -> Option<Value> + Send + Sync>,
+}
 
 /// The routes of one server.
 pub(crate) struct Operational {
@@ -47,15 +52,18 @@ pub(crate) struct Operational {
 }
 
 impl Operational {
-    /// The routes; `readiness` is asked for each request.
-    pub(crate) fn new(readiness: impl Fn() -> Readiness + Send + Sync + 'static) -> Operational {
-        let readiness: ReadinessFn = Arc::new(readiness);
+    /// The routes; `readiness` and the state of the `scrub`, if there is one, are asked for each request.
+    pub(crate) fn new(
+        readiness: impl Fn() -> Readiness + Send + Sync + 'static,
+        scrub: impl Fn() -> Option<Value> + Send + Sync + 'static,
+    ) -> Operational {
+        let health = Arc::new(Health { readiness: Box::new(readiness), scrub: Box::new(scrub) });
         let router = Router::new()
             .route(LIVE_PATH, get(live))
             .route(READY_PATH, get(ready))
             .fallback(unknown)
             .method_not_allowed_fallback(method_not_allowed)
-            .with_state(readiness);
+            .with_state(health);
         Operational { router }
     }
 
@@ -85,20 +93,23 @@ impl IntoResponse for ApiError {
 }
 
 async fn live() -> Response {
-    json(StatusCode::OK, &serde_json::json!({ "status": "live" }))
+    line(StatusCode::OK, &json!({ "status": "live" }))
 }
 
-async fn ready(State(readiness): State<ReadinessFn>) -> Response {
-    match readiness() {
-        Readiness::Ready => json(StatusCode::OK, &serde_json::json!({ "status": "ready" })),
+async fn ready(State(health): State<Arc<Health>>) -> Response {
+    let (code, mut told) = match (health.readiness)() {
+        Readiness::Ready => (StatusCode::OK, json!({ "status": "ready" })),
         Readiness::Degraded(reason) => {
-            json(StatusCode::OK, &serde_json::json!({ "status": "degraded", "reason": reason }))
+            (StatusCode::OK, json!({ "status": "degraded", "reason": reason }))
         }
-        Readiness::NotReady(reason) => json(
-            StatusCode::SERVICE_UNAVAILABLE,
-            &serde_json::json!({ "status": "not ready", "reason": reason }),
-        ),
+        Readiness::NotReady(reason) => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "not ready", "reason": reason }))
+        }
+    };
+    if let Some(scrub) = (health.scrub)() {
+        told["scrub"] = scrub;
     }
+    line(code, &told)
 }
 
 async fn unknown() -> ApiError {
@@ -116,7 +127,7 @@ async fn method_not_allowed() -> ApiError {
 }
 
 /// A line of JSON.
-fn json(status: StatusCode, value: &serde_json::Value) -> Response {
+fn line(status: StatusCode, value: &Value) -> Response {
     let json_type = HeaderValue::from_static("application/json");
     (status, [(CONTENT_TYPE, json_type)], format!("{value}\n")).into_response()
 }

@@ -3,7 +3,7 @@
 use std::{fs, io};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Disables transparent huge pages for the process. Buffers of connections are small and short-lived: with
 /// huge pages the allocator could return almost none of their memory to the system. If the system refuses,
@@ -65,6 +65,11 @@ fn group_bytes() -> Option<u64> {
         "/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned(),
     ];
     files.iter().filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
+}
+
+/// The signal that asks for a scrub, SIGUSR1. It is caught from the call on.
+pub(crate) fn scrub_signal() -> io::Result<Signal> {
+    signal(SignalKind::user_defined1())
 }
 
 /// Waits for a signal to stop; ends with its name. The signals are caught from the call on.

@@ -1,5 +1,6 @@
 //! A running server, for the command, for tests and for programs that embed one.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -199,15 +200,16 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let limits = limits.within(files, memory_bytes);
     let front = Arc::new(Front::new(limits, config.domains, seed, handler));
     let (stop, stopping) = watch::channel(false);
+    let handler = Arc::clone(&front.handler);
     let task = tokio::spawn(serve::run(listener, front, stopping));
-    Ok(ServerHandle { address, stop, task: Some(task) })
+    Ok(ServerHandle { address, handler, stop, task: Some(task) })
 }
 
 /// A running server. Dropping it stops the server too, without waiting for it.
-#[derive(Debug)]
 #[must_use = "dropping the handle stops the server"]
 pub struct ServerHandle {
     address: SocketAddr,
+    handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
 }
@@ -223,6 +225,12 @@ impl ServerHandle {
         banner::endpoint(self.address)
     }
 
+    /// Begins to read everything, in the background and at a bounded rate, to find damage. What it finds is in
+    /// the answer of `/_liteio/health/ready`.
+    pub fn scrub(&self) {
+        self.handler.scrub();
+    }
+
     /// Stops accepting, finishes the requests in flight (for 30 seconds at most), closes the data.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
@@ -231,6 +239,15 @@ impl ServerHandle {
         {
             tracing::error!(%error, "the server did not stop cleanly");
         }
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ServerHandle")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 

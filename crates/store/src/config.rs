@@ -49,6 +49,11 @@ pub struct StoreConfig {
     pub logged_bytes_max: usize,
     /// Every part but the last has at least this many bytes. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
+    /// Everything is read again this long after the last time, to find damage; `None`: only when
+    /// [`Store::scrub_now`](crate::Store::scrub_now) says so.
+    pub scrub_interval: Option<Duration>,
+    /// Bytes that are read in a second meanwhile.
+    pub scrub_bytes_per_second: u64,
     /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
     /// closure that must not run again.
     #[cfg(any(test, feature = "test-util"))]
@@ -81,6 +86,8 @@ impl StoreConfig {
             inline_bytes_max: INLINE_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,
+            scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
+            scrub_bytes_per_second: 8 << 20,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
         }

@@ -258,6 +258,7 @@ mod store;
 mod reclaim;
 mod recover;
 mod repair;
+mod scrub;
 mod stats;
 mod verify;
 
@@ -291,6 +292,7 @@ pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
+pub use scrub::ScrubState;
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
 pub use verify::{Damage, VerifyProgress, VerifyReport};

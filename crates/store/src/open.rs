@@ -26,6 +26,9 @@ impl Store {
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(open(config)?);
         store.start_reclaimer()?;
+        if store.inner.disk.is_some() {
+            store.start_scrubber()?;
+        }
         Ok(store)
     }
 

@@ -17,6 +17,7 @@ use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::pending::{Committed, Pending};
 use crate::process::{StagedBlob, Worker};
+use crate::scrub::Scrubber;
 use crate::stats::StoreStats;
 
 pub(crate) use crate::process::Shared;
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) vectors: Vectors,
     /// The thread of an open store that reclaims and sweeps.
     pub(crate) worker: Mutex<Option<Worker>>,
+    /// The thread of an open store that reads everything now and then.
+    pub(crate) scrubber: Mutex<Option<Scrubber>>,
     /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
@@ -98,6 +101,7 @@ impl Store {
             vectors: Vectors::new(opened.disk.is_some()),
             disk: opened.disk,
             worker: Mutex::new(None),
+            scrubber: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
@@ -285,6 +289,8 @@ impl Inner {
     }
 
     fn close(&self) {
+        let scrubber = self.scrubber.lock().take();
+        scrubber.into_iter().for_each(Scrubber::stop);
         let worker = self.worker.lock().take();
         if let Some(worker) = worker {
             worker.stop(&self.shared.work);

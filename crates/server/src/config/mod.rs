@@ -163,6 +163,23 @@ pub struct Config {
     pub log: String,
     /// The format of the log.
     pub log_format: LogFormat,
+    /// The search for damage in the background.
+    pub scrub: Scrub,
+}
+
+/// The search for damage in the background: everything is read again now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scrub {
+    /// Days from the end of one to the begin of the next; 0 for none that nobody asked for.
+    pub days: u32,
+    /// MiB that are read in a second.
+    pub mib_per_second: u32,
+}
+
+impl Default for Scrub {
+    fn default() -> Scrub {
+        Scrub { days: 7, mib_per_second: 8 }
+    }
 }
 
 impl Default for Config {
@@ -178,6 +195,7 @@ impl Default for Config {
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             log: DEFAULT_LOG.to_owned(),
             log_format: LogFormat::Text,
+            scrub: Scrub::default(),
         }
     }
 }
@@ -197,6 +215,7 @@ impl Config {
             domains: resolve_domains(&arguments.domain)?,
             log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
             log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
+            scrub: resolve_scrub(arguments)?,
         };
         let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
         if exposed && !arguments.allow_default_credentials {
@@ -346,6 +365,16 @@ fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
         "text" => Ok(LogFormat::Text),
         "json" => Ok(LogFormat::Json),
         other => error(format!("the log format {other:?} is unknown: give text or json")),
+    }
+}
+
+fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {
+    let default = Scrub::default();
+    let days = arguments.scrub_days.unwrap_or(default.days);
+    let mib_per_second = arguments.scrub_rate.unwrap_or(default.mib_per_second);
+    match mib_per_second {
+        0 => error("the scrub reads nothing at 0 MiB a second: give --scrub-rate 1 or more"),
+        _ => Ok(Scrub { days, mib_per_second }),
     }
 }
 

@@ -48,6 +48,9 @@ pub(crate) trait Handler: Send + Sync + 'static {
         allowance: Allowance,
     ) -> HandlerFuture;
 
+    /// Begins to look for damage, unless it is looking.
+    fn scrub(&self) {}
+
     /// Called when the server begins to stop; requests in flight are still answered.
     fn stop(&self) {}
 

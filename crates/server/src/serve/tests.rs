@@ -41,7 +41,7 @@ struct WithHealth<H> {
 
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
-        let operational = Arc::new(Operational::new(|| Readiness::Ready));
+        let operational = Arc::new(Operational::new(|| Readiness::Ready, || None));
         WithHealth { operational, handler }
     }
 }

@@ -19,6 +19,7 @@ mod range;
 mod raw;
 mod repair;
 mod reply;
+mod scrub;
 mod sources;
 mod vector_values;
 mod vectors;

@@ -30,6 +30,7 @@ use crate::name::{BucketId, IndexId, UploadId};
 const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
+const SCRUB: u8 = 0x03;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -48,6 +49,8 @@ const INDEX_DELETION: u8 = 0x46;
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
+/// The key of the record of the scrub.
+pub(crate) const SCRUB_KEY: &[u8] = &[SCRUB];
 
 /// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];

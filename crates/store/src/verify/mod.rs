@@ -86,7 +86,7 @@ impl VerifyReport {
 
 impl Damage {
     /// Damage of the store as a whole.
-    fn of_store(error: &StoreError) -> Self {
+    pub(crate) fn of_store(error: &StoreError) -> Self {
         Self { bucket: None, key: None, version: None, what: error.to_string(), place: Vec::new() }
     }
 }
@@ -127,15 +127,8 @@ impl Store {
         &self,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        let mut report = VerifyReport::default();
-        let buckets = self.bucket_names(&mut report.damaged);
-        let vectors = VectorVerifier::new(self);
-        let mut verifier = Verifier {
-            store: self,
-            buckets: report.or_damage(buckets)?.unwrap_or_default(),
-            vectors: report.or_damage(vectors)?.unwrap_or_default(),
-            report,
-        };
+        let mut unpaced = |_| Ok(());
+        let mut verifier = Verifier::new(self, &mut unpaced)?;
         let total = match self.count_records() {
             // Those that can be read are counted as they come.
             Err(StoreError::Corrupt { .. }) => 0,
@@ -219,7 +212,11 @@ impl Store {
 
     /// A batch of keys and values of a space. Its snapshot ends before blobs are read, because a long one
     /// keeps replaced pages alive.
-    fn read_batch(&self, space: &[u8], position: &Bound<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
+    pub(crate) fn read_batch(
+        &self,
+        space: &[u8],
+        position: &Bound<Vec<u8>>,
+    ) -> Result<Vec<Pair>, StoreError> {
         let end = successor(space).unwrap_or_default();
         let snapshot = self.snapshot()?;
         let lower = position.as_ref().map(Vec::as_slice);
@@ -238,6 +235,7 @@ impl Store {
         &self,
         content: &Content,
         algorithms: &[ChecksumAlgorithm],
+        pace: &mut Pace<'_>,
     ) -> Result<Digests, StoreError> {
         let section = self.shared().pins.section();
         let range = 0..content.bytes().unwrap_or(0);
@@ -247,6 +245,7 @@ impl Store {
         let mut digests = DigestSet::new(algorithms);
         while let Some(bytes) = reader.next()? {
             digests.update(&bytes);
+            pace(bytes.len() as u64)?;
         }
         Ok(digests.finish())
     }
@@ -272,7 +271,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-const SPACES: [&[u8]; 8] = [
+pub(crate) const SPACES: [&[u8]; 8] = [
     space::ALL_DOCUMENTS,
     space::ALL_CURRENT,
     space::ALL_HISTORY,
@@ -296,8 +295,13 @@ struct VerifiedBucket {
     has_index: bool,
 }
 
-struct Verifier<'a> {
+/// Called with the number of bytes that were read; may wait, or end the verification.
+type Pace<'a> = dyn FnMut(u64) -> Result<(), StoreError> + 'a;
+
+/// A verification under way.
+pub(crate) struct Verifier<'a> {
     store: &'a Store,
+    pace: &'a mut Pace<'a>,
     buckets: HashMap<BucketId, VerifiedBucket>,
     vectors: VectorVerifier,
     report: VerifyReport,
@@ -309,6 +313,31 @@ struct Location {
     bucket: Option<BucketId>,
     key: Option<ObjectKey>,
     version: Option<VersionId>,
+}
+
+impl<'a> Verifier<'a> {
+    pub(crate) fn new(store: &'a Store, pace: &'a mut Pace<'a>) -> Result<Self, StoreError> {
+        let mut report = VerifyReport::default();
+        let buckets = store.bucket_names(&mut report.damaged);
+        let vectors = VectorVerifier::new(store);
+        Ok(Self {
+            store,
+            pace,
+            buckets: report.or_damage(buckets)?.unwrap_or_default(),
+            vectors: report.or_damage(vectors)?.unwrap_or_default(),
+            report,
+        })
+    }
+
+    /// Counts bytes that were read.
+    pub(crate) fn pace(&mut self, bytes: u64) -> Result<(), StoreError> {
+        (self.pace)(bytes)
+    }
+
+    /// The damage that was found since the last call.
+    pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.report.damaged)
+    }
 }
 
 impl Verifier<'_> {
@@ -326,7 +355,8 @@ impl Verifier<'_> {
         }
     }
 
-    fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    /// Verifies a record.
+    pub(crate) fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if let Some(damage) = self.vectors.verify(self.store, place, value, &mut self.report)? {
             self.report.damaged.push(damage);
         }
@@ -509,7 +539,7 @@ impl Verifier<'_> {
         content: &Content,
         algorithms: &[ChecksumAlgorithm],
     ) -> Result<Digests, StoreError> {
-        let digests = self.store.read_digests(content, algorithms)?;
+        let digests = self.store.read_digests(content, algorithms, &mut *self.pace)?;
         self.report.bytes += digests.bytes;
         Ok(digests)
     }

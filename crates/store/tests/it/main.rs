@@ -16,6 +16,7 @@ mod object;
 mod read_only;
 mod reclaim;
 mod repair;
+mod scrub;
 mod tree_damage;
 mod vectors;
 mod vectors_crash;

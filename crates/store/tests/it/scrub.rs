@@ -1,0 +1,91 @@
+//! The scrub: finds damage by itself, and goes on after a restart.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use liteio_store::{ScrubState, Store, StoreConfig};
+
+use crate::harness::*;
+
+const OBJECTS: u64 = 300;
+
+fn open(directory: &Path, bytes_per_second: u64) -> Store {
+    let config = StoreConfig {
+        scrub_interval: None,
+        scrub_bytes_per_second: bytes_per_second,
+        inline_bytes_max: 100,
+        reserve_bytes: 0,
+        ..StoreConfig::directory(directory)
+    };
+    Store::open(config).expect("opens")
+}
+
+/// Waits until the scrub is as far as that.
+fn wait(store: &Store, is_so: impl Fn(&ScrubState) -> bool) -> ScrubState {
+    loop {
+        let state = store.scrub_state().expect("a store on a disk");
+        if is_so(&state) {
+            return state;
+        }
+        thread::yield_now();
+    }
+}
+
+fn any_blob(directory: &Path) -> PathBuf {
+    let below =
+        |path: &Path| fs::read_dir(path).expect("readable").map(|it| it.expect("one").path());
+    let blobs = below(&directory.join("blobs")).flat_map(|path| below(&path).collect::<Vec<_>>());
+    blobs.into_iter().next().expect("a blob")
+}
+
+#[test]
+fn damage_is_found_by_itself_and_again_until_it_is_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path(), u64::MAX);
+    create_bucket(&store, "bucket");
+    put(&store, "small", &bytes(1, 10));
+    put(&store, "large", &bytes(2, 10_000));
+    store.scrub_now();
+    let state = wait(&store, |state| state.ended_ms.is_some());
+    assert_eq!((state.records, state.damaged), (2, 0), "{state:?}");
+
+    let blob = any_blob(directory.path());
+    let mut content = fs::read(&blob).expect("readable");
+    content[7_000] ^= 1;
+    fs::write(&blob, &content).expect("written");
+    store.scrub_now();
+    let state = wait(&store, |state| state.begun_ms.is_none() && state.damaged > 0);
+    assert_eq!(state.damaged, 1);
+    assert!(state.first_damage.as_deref().is_some_and(|it| it.starts_with("bucket/large: ")));
+    store.close();
+    // It is known after a restart, and until a scrub does not find it any more.
+    let store = open(directory.path(), u64::MAX);
+    assert_eq!(store.scrub_state().expect("on a disk").damaged, 1);
+    content[7_000] ^= 1;
+    fs::write(&blob, &content).expect("written");
+    store.scrub_now();
+    wait(&store, |state| state.begun_ms.is_none() && state.damaged == 0);
+}
+
+#[test]
+fn after_a_restart_it_goes_on_where_it_was() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Slow enough that it is stopped on its way.
+    let store = open(directory.path(), 1 << 20);
+    create_bucket(&store, "bucket");
+    for number in 0..OBJECTS {
+        put(&store, &format!("{number:03}"), &bytes(number, 10));
+    }
+    store.scrub_now();
+    let before = wait(&store, |state| state.records > 0);
+    store.close();
+    assert!(before.records < OBJECTS && before.ended_ms.is_none(), "{before:?}");
+
+    let store = open(directory.path(), 1 << 20);
+    let after = store.scrub_state().expect("on a disk");
+    assert_eq!(after.begun_ms, before.begun_ms);
+    assert!(after.records >= before.records, "{after:?}");
+    let ended = wait(&store, |state| state.ended_ms.is_some());
+    assert_eq!((ended.records, ended.damaged), (OBJECTS, 0));
+}
