@@ -285,14 +285,13 @@ pub use object::{
     ReadError, Selection, StagedBody, StoredBytes, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
-pub use process::Bucket;
+pub use process::{Bucket, ScrubState};
 #[cfg(any(test, feature = "test-util"))]
 pub use random::SeededRandom;
 pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
-pub use scrub::ScrubState;
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
 pub use verify::{Damage, VerifyProgress, VerifyReport};

@@ -5,19 +5,16 @@
 //! goes on after a restart where it was.
 
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
-
-use parking_lot::{Condvar, Mutex};
-use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::kv::{Read as _, Write as _};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::{record, space};
 use crate::pending::Committed;
+use crate::process::{Calls, ScrubState, Scrubber};
 use crate::store::{Inner, Store};
 use crate::verify::{Damage, SPACES, Verifier};
 
@@ -32,98 +29,11 @@ const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// The time of day is compared with the schedule so often, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// How far the scrub is, and what it has found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScrubState {
-    /// Begin of the scrub that is under way, in milliseconds since 1970.
-    pub begun_ms: Option<u64>,
-    /// End of the last one that came to its end.
-    pub ended_ms: Option<u64>,
-    /// Records that the one under way has read, or the last one.
-    pub records: u64,
-    /// Damage that it has found.
-    pub damaged: u64,
-    /// The first damage that it has found, in words.
-    pub first_damage: Option<String>,
-    /// The last record that was read.
-    position: Vec<u8>,
-}
-
-impl ScrubState {
-    fn note(&mut self, damage: &Damage) {
-        self.damaged += 1;
-        let name = damage.key.as_ref().map_or("", |key| key.as_str());
-        self.first_damage.get_or_insert_with(|| match &damage.bucket {
-            Some(bucket) => format!("{}/{name}: {}", bucket.as_str(), damage.what),
-            None => damage.what.clone(),
-        });
-    }
-}
-
-/// The calls to the scrubbing thread.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    state: Mutex<CallState>,
-    changed: Condvar,
-    is_asked: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct CallState {
-    is_stopped: bool,
-    shown: ScrubState,
-}
-
-impl Calls {
-    /// Waits for `duration`, or until there is a call. `false` when the thread is to stop.
-    fn wait(&self, duration: Duration) -> bool {
-        let mut state = self.state.lock();
-        let is_idle =
-            |state: &mut CallState| !state.is_stopped && !self.is_asked.load(Ordering::Relaxed);
-        self.changed.wait_while_for(&mut state, is_idle, duration);
-        !state.is_stopped
-    }
-
-    /// Waits for `duration`; ends when the thread is to stop.
-    fn pause(&self, duration: Duration) -> Result<(), StoreError> {
-        let mut state = self.state.lock();
-        self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
-        if state.is_stopped { Err(StoreError::Closed) } else { Ok(()) }
-    }
-
-    fn show(&self, state: &ScrubState) {
-        self.state.lock().shown.clone_from(state);
-    }
-}
-
-/// The thread that scrubs.
-#[derive(Debug)]
-pub(crate) struct Scrubber {
-    calls: Arc<Calls>,
-    thread: JoinHandle<()>,
-}
-
-impl Scrubber {
-    /// Stops the thread and waits for it.
-    pub(crate) fn stop(self) {
-        self.calls.state.lock().is_stopped = true;
-        self.calls.changed.notify_all();
-        // The thread itself may have held the last handle of the store.
-        if self.thread.thread().id() != thread::current().id() {
-            // A panic there has been printed by the hook.
-            let _ = self.thread.join();
-        }
-    }
-}
-
 impl Store {
     /// Begins a scrub soon, unless one is under way.
     pub fn scrub_now(&self) {
         if let Some(scrubber) = &*self.inner.scrubber.lock() {
-            scrubber.calls.is_asked.store(true, Ordering::Relaxed);
-            // Not between the look at the call and the wait for it.
-            drop(scrubber.calls.state.lock());
-            scrubber.calls.changed.notify_all();
+            scrubber.calls().ask();
         }
     }
 
@@ -131,7 +41,7 @@ impl Store {
     #[must_use]
     pub fn scrub_state(&self) -> Option<ScrubState> {
         let scrubber = self.inner.scrubber.lock();
-        scrubber.as_ref().map(|scrubber| scrubber.calls.state.lock().shown.clone())
+        scrubber.as_ref().map(|scrubber| scrubber.calls().shown())
     }
 
     /// Starts the thread that scrubs when it is time or it is asked.
@@ -148,7 +58,7 @@ impl Store {
                     // The store may be closing by losing its last handle.
                     let Some(inner) = weak.upgrade() else { return };
                     let store = Store { inner };
-                    let is_asked = calls.is_asked.swap(false, Ordering::Relaxed);
+                    let is_asked = calls.take_call();
                     wait = match store.is_scrub_due(is_asked) {
                         // What was read before the failure is not read again.
                         Ok(true) => store.scrub(&calls).map_or(RETRY_AFTER, |()| LOOK_EVERY),
@@ -157,7 +67,7 @@ impl Store {
                 }
             }
         })?;
-        *self.inner.scrubber.lock() = Some(Scrubber { calls, thread });
+        *self.inner.scrubber.lock() = Some(Scrubber::new(calls, thread));
         Ok(())
     }
 
@@ -238,7 +148,7 @@ impl Store {
                 };
                 let batch = match self.read_batch(space, &position) {
                     Err(error @ StoreError::Corrupt { .. }) => {
-                        state.note(&Damage::of_store(&error));
+                        note(state, &Damage::of_store(&error));
                         break;
                     }
                     batch => batch?,
@@ -250,7 +160,7 @@ impl Store {
                 }
                 state.position.clone_from(last);
                 state.records += batch.len() as u64;
-                verifier.take_damage().iter().for_each(|damage| state.note(damage));
+                verifier.take_damage().iter().for_each(|damage| note(state, damage));
                 calls.show(state);
                 if saved.elapsed() >= SAVE_EVERY {
                     self.write_scrub(state)?;
@@ -278,4 +188,13 @@ impl Store {
         });
         update.wait()
     }
+}
+
+fn note(state: &mut ScrubState, damage: &Damage) {
+    state.damaged += 1;
+    let name = damage.key.as_ref().map_or("", |key| key.as_str());
+    state.first_damage.get_or_insert_with(|| match &damage.bucket {
+        Some(bucket) => format!("{}/{name}: {}", bucket.as_str(), damage.what),
+        None => damage.what.clone(),
+    });
 }

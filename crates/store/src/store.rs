@@ -16,8 +16,7 @@ use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::pending::{Committed, Pending};
-use crate::process::{StagedBlob, Worker};
-use crate::scrub::Scrubber;
+use crate::process::{Scrubber, StagedBlob, Worker};
 use crate::stats::StoreStats;
 
 pub(crate) use crate::process::Shared;

@@ -12,6 +12,7 @@
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
 //! | [`Work`]: wake-up calls | the queue is filled here | polling |
+//! | [`Scrubber`]: calls to the scrub | one thread reads everything | a lease on the record of the scrub |
 //! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner for each index |
 //!
 //! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep finds
@@ -21,6 +22,7 @@ mod bucket;
 mod bucket_cache;
 mod ids;
 mod pins;
+mod scrubber;
 mod staging;
 mod work;
 
@@ -34,6 +36,8 @@ pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
 pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
+pub use scrubber::ScrubState;
+pub(crate) use scrubber::{Calls, Scrubber};
 pub(crate) use staging::{StagedBlob, Staging};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 
