@@ -22,7 +22,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve S3; the same as no command.
-    Server(ServerArgs),
+    Server(Box<ServerArgs>),
     /// Ask a running server whether it is ready: exit code 0 if so, else 1.
     Health(HealthArgs),
     /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
@@ -129,7 +129,7 @@ pub(crate) enum Stop {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     match Cli::try_parse_from(arguments) {
         Ok(Cli { command: Some(command), .. }) => Ok(command),
-        Ok(Cli { command: None, server }) => Ok(Command::Server(server)),
+        Ok(Cli { command: None, server }) => Ok(Command::Server(Box::new(server))),
         Err(error) => Err(match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 Stop::Help(error.render().to_string())
