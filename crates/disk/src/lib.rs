@@ -128,11 +128,24 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Names in the directory `path`, in no particular order.
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>>;
 
+    /// The identity of the file or directory at `path`: another one has another, also one that was made
+    /// again with the same name. A disk that cannot tell gives the same for all.
+    fn identity(&self, path: &str) -> io::Result<FileIdentity> {
+        self.open(path, OpenMode::Read).map(|_| FileIdentity::default())
+    }
+
     /// Bytes that an unprivileged writer can still store.
     fn free_bytes(&self) -> io::Result<u64>;
 
     /// The poison flag of this disk.
     fn health(&self) -> &Health;
+}
+
+/// The identity of a file on this machine while it exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
 }
 
 /// One name in a directory.

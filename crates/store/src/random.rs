@@ -1,6 +1,7 @@
 //! Chance, passed in: a seed then replays a run.
 
 use std::fmt::Debug;
+use std::io;
 
 #[cfg(any(test, feature = "test-util"))]
 use parking_lot::Mutex;
@@ -8,7 +9,10 @@ use parking_lot::Mutex;
 /// A source of random bytes, for ids.
 pub trait RandomSource: Send + Sync + Debug {
     /// Fills `bytes`. Ids made of them must not be guessable.
-    fn fill(&self, bytes: &mut [u8]);
+    ///
+    /// # Errors
+    /// The error of the source: nothing that needs an id can be written then.
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()>;
 }
 
 /// The operating system's generator.
@@ -16,10 +20,9 @@ pub trait RandomSource: Send + Sync + Debug {
 pub struct SystemRandom;
 
 impl RandomSource for SystemRandom {
-    fn fill(&self, bytes: &mut [u8]) {
-        // Without random bytes ids are not unique, so no write could continue. On the supported systems
-        // the call cannot fail after boot.
-        getrandom::fill(bytes).expect("the operating system gives random bytes");
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()> {
+        let failed = |error| io::Error::other(format!("no random bytes from the system: {error}"));
+        getrandom::fill(bytes).map_err(failed)
     }
 }
 
@@ -56,9 +59,10 @@ impl SeededRandom {
 
 #[cfg(any(test, feature = "test-util"))]
 impl RandomSource for SeededRandom {
-    fn fill(&self, bytes: &mut [u8]) {
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()> {
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
         }
+        Ok(())
     }
 }

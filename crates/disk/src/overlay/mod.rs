@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use self::file::{Node, OverlayFile};
 use self::tree::{Kind, Tree};
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, path};
+use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode, path};
 
 /// A disk over another one, which is only read: whatever is written, created, linked, renamed, removed or
 /// truncated here stays in memory, and is gone with the last handle. So a program can run what changes a
@@ -144,6 +144,10 @@ impl Disk for OverlayDisk {
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         path::check_directory(path)?;
         self.shared.tree.lock().list(path)
+    }
+
+    fn identity(&self, path: &str) -> io::Result<FileIdentity> {
+        self.open(path, OpenMode::Read).map(|_| FileIdentity::default())
     }
 
     /// More than anybody asks for: it is memory that is written to.

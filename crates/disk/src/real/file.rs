@@ -12,6 +12,7 @@ use rustix::fs::{self as calls, AtFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::Shared;
+use super::failure::failed;
 use crate::platform::{Calls, System};
 use crate::{DiskFile, UNCACHED_ALIGNMENT, lock};
 
@@ -66,6 +67,10 @@ impl RealFile {
         self.file.as_fd()
     }
 
+    fn failed(&self, operation: &'static str) -> impl FnOnce(io::Error) -> io::Error {
+        failed(operation, &self.name)
+    }
+
     fn uncached(&self) -> Option<&File> {
         let open = || System::open_uncached(self.file.as_fd()).map(File::from);
         self.uncached.get_or_init(open).as_ref()
@@ -88,16 +93,16 @@ pub(crate) fn read_fully(file: &File, buf: &mut [u8], offset: u64) -> io::Result
 
 impl DiskFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_fully(&self.file, buf, offset)
+        read_fully(&self.file, buf, offset).map_err(self.failed("read"))
     }
 
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
-        System::read_cached(self.file.as_fd(), buf, offset)
+        System::read_cached(self.file.as_fd(), buf, offset).map_err(self.failed("read"))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.shared.health.check()?;
-        self.file.write_all_at(buf, offset)
+        self.file.write_all_at(buf, offset).map_err(self.failed("write"))
     }
 
     fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
@@ -109,26 +114,27 @@ impl DiskFile for RealFile {
             match file.write_all_at(buf, offset) {
                 // Some file systems accept the flag and refuse the first write.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-                result => return result,
+                result => return result.map_err(self.failed("write")),
             }
         }
-        self.file.write_all_at(buf, offset)
+        self.file.write_all_at(buf, offset).map_err(self.failed("write"))
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.file.metadata().map_err(self.failed("ask for the length of"))?.len())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.shared.health.check()?;
-        self.file.set_len(bytes)
+        self.file.set_len(bytes).map_err(self.failed("resize"))
     }
 
     fn sync_data(&self) -> io::Result<()> {
         self.shared.health.check()?;
         // Through the descriptor that wrote: one opened later might not get an earlier write error.
-        System::sync_data(self.file.as_fd()).inspect_err(|error| {
+        System::sync_data(self.file.as_fd()).map_err(|error| {
             self.shared.health.poison(format!("the sync of {} failed: {error}", self.name));
+            self.failed("sync")(error)
         })
     }
 
@@ -151,7 +157,7 @@ impl DiskFile for RealFile {
         match retry_on_intr(|| calls::flock(&self.file, operation)) {
             Ok(()) => Ok(()),
             Err(Errno::WOULDBLOCK) => Err(lock::file_in_use(&self.name)),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed("lock")(error.into())),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The disk that is a directory of the file system.
 
+mod failure;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -15,11 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustix::fs::{self as calls, AtFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
+use self::failure::failed;
 use self::file::{RealFile, Temporary};
 use crate::platform::{Calls, FILE_MODE, System};
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode, TEMPORARY_DIRECTORY, path};
+use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode, TEMPORARY_DIRECTORY, path};
 
 pub(crate) use self::file::read_fully;
+
+/// The name of a file without a name, for messages.
+const TEMPORARY: &str = "a temporary file";
 
 /// Permissions of new directories: all for the server's own user, nothing for others.
 const DIRECTORY_MODE: Mode = Mode::RWXU;
@@ -82,7 +87,8 @@ impl RealDisk {
 
     fn open_at(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
-        Ok(retry_on_intr(|| calls::openat(&self.shared.root, path, flags, FILE_MODE))?)
+        retry_on_intr(|| calls::openat(&self.shared.root, path, flags, FILE_MODE))
+            .map_err(failed("open", path))
     }
 
     fn create_named_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
@@ -131,8 +137,9 @@ impl Disk for RealDisk {
         if !self.shared.has_unnamed_files.load(Ordering::Relaxed) {
             return self.create_named_temporary();
         }
-        match System::create_unnamed(self.shared.root.as_fd())? {
-            Some(file) => Ok(self.file(file, "a temporary file", Some(Temporary::Unnamed))),
+        let unnamed = System::create_unnamed(self.shared.root.as_fd());
+        match unnamed.map_err(failed("create", TEMPORARY))? {
+            Some(file) => Ok(self.file(file, TEMPORARY, Some(Temporary::Unnamed))),
             None => {
                 self.shared.has_unnamed_files.store(false, Ordering::Relaxed);
                 self.create_named_temporary()
@@ -153,9 +160,10 @@ impl Disk for RealDisk {
         let root = self.shared.root.as_fd();
         match &*temporary {
             Temporary::Linked => return Err(not_linkable("a temporary file that has a name")),
-            Temporary::Unnamed => System::link_unnamed(file.as_fd(), root, path)?,
-            Temporary::Named(name) => System::rename_without_replacing(root, name, path)?,
+            Temporary::Unnamed => System::link_unnamed(file.as_fd(), root, path),
+            Temporary::Named(name) => System::rename_without_replacing(root, name, path),
         }
+        .map_err(failed("link", path))?;
         *temporary = Temporary::Linked;
         Ok(())
     }
@@ -164,7 +172,8 @@ impl Disk for RealDisk {
         self.shared.health.check()?;
         path::check_file(from)?;
         path::check_file(to)?;
-        Ok(calls::renameat(&self.shared.root, from, &self.shared.root, to)?)
+        calls::renameat(&self.shared.root, from, &self.shared.root, to)
+            .map_err(failed("rename", from))
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
@@ -172,9 +181,10 @@ impl Disk for RealDisk {
         path::check_file(path)?;
         match calls::unlinkat(&self.shared.root, path, AtFlags::empty()) {
             // Linux alone says ISDIR; POSIX asks for PERM.
-            Err(Errno::PERM) if self.open_directory(path).is_ok() => Err(Errno::ISDIR.into()),
-            result => Ok(result?),
+            Err(Errno::PERM) if self.open_directory(path).is_ok() => Err(Errno::ISDIR),
+            result => result,
         }
+        .map_err(failed("remove", path))
     }
 
     fn create_dir(&self, path: &str) -> io::Result<()> {
@@ -186,7 +196,7 @@ impl Disk for RealDisk {
         match calls::mkdirat(&self.shared.root, path, DIRECTORY_MODE) {
             // A file of that name is an error; opening says so.
             Err(Errno::EXIST) => self.open_directory(path).map(drop),
-            result => Ok(result?),
+            result => result.map_err(failed("create", path)),
         }
     }
 
@@ -194,17 +204,18 @@ impl Disk for RealDisk {
         self.shared.health.check()?;
         // Not being able to open it loses nothing; only a failed sync does.
         let directory = self.open_directory(path)?;
-        System::sync_directory(directory.as_fd()).inspect_err(|error| {
+        System::sync_directory(directory.as_fd()).map_err(|error| {
             let health = &self.shared.health;
             health.poison(format!("the sync of the directory {path:?} failed: {error}"));
+            failed("sync", path)(error)
         })
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let directory = self.open_directory(path)?;
         let mut entries = Vec::new();
-        for entry in calls::Dir::read_from(&directory)? {
-            let entry = entry?;
+        for entry in calls::Dir::read_from(&directory).map_err(failed("list", path))? {
+            let entry = entry.map_err(failed("list", path))?;
             // A name that is not UTF-8 is not ours. It is listed, but cannot be opened by this text.
             let name = entry.file_name().to_string_lossy();
             if matches!(&*name, "." | "..") {
@@ -217,7 +228,7 @@ impl Disk for RealDisk {
                         Ok(stat) => calls::FileType::from_raw_mode(stat.st_mode).is_dir(),
                         // Removed since.
                         Err(Errno::NOENT) => continue,
-                        Err(error) => return Err(error.into()),
+                        Err(error) => return Err(failed("list", path)(error)),
                     }
                 }
                 _ => false,
@@ -227,8 +238,16 @@ impl Disk for RealDisk {
         Ok(entries)
     }
 
+    fn identity(&self, path: &str) -> io::Result<FileIdentity> {
+        path::check_file(path)?;
+        let found = calls::statat(&self.shared.root, path, AtFlags::SYMLINK_NOFOLLOW);
+        let found = found.map_err(failed("find", path))?;
+        Ok(FileIdentity { device: found.st_dev as u64, inode: found.st_ino })
+    }
+
     fn free_bytes(&self) -> io::Result<u64> {
-        let numbers = calls::fstatvfs(&self.shared.root)?;
+        let numbers = calls::fstatvfs(&self.shared.root);
+        let numbers = numbers.map_err(failed("ask for the free space of", ""))?;
         Ok(numbers.f_bavail.saturating_mul(numbers.f_frsize))
     }
 

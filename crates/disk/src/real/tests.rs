@@ -147,3 +147,24 @@ fn missing_parents_of_the_root_are_created() {
     let error = RealDisk::open(&root.join("file")).expect_err("not a directory");
     assert!(error.to_string().contains("a/b/c/file"), "{error}");
 }
+
+/// The memory of this process cannot be read at address 0: a read error that needs no broken device.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_names_operation_and_path_and_keeps_its_kind() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::os::unix::fs::symlink("/proc/self/mem", directory.path().join("a")).expect("linked");
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    let file = disk.open("a", OpenMode::Read).expect("opens");
+    let error = file.read_at(&mut [0; 8], 0).expect_err("unreadable");
+    assert_eq!(error.to_string(), "read a: Input/output error (os error 5)");
+    let error = disk.open("missing/b", OpenMode::CreateOrWrite).expect_err("no directory");
+    assert!(error.to_string().starts_with("open missing/b: "), "{error}");
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    let error = disk.remove("c").expect_err("missing");
+    assert!(error.to_string().starts_with("remove c: "), "{error}");
+    let error = disk.rename("c", "d").expect_err("missing");
+    assert!(error.to_string().starts_with("rename c: "), "{error}");
+    let error = disk.list("e").expect_err("missing");
+    assert!(error.to_string().contains("e: "), "{error}");
+}

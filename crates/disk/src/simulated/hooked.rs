@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::SimulatedDisk;
-use crate::{DirEntry, Disk, DiskFile, Health, OpenMode};
+use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode};
 
 /// A moment at which a [`HookedDisk`] calls back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ impl Disk for HookedDisk {
 
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         self.disk.list(path)
+    }
+
+    fn identity(&self, path: &str) -> io::Result<FileIdentity> {
+        self.disk.identity(path)
     }
 
     fn free_bytes(&self) -> io::Result<u64> {

@@ -63,7 +63,7 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let bucket = bucket.require(write)?;
-            let id = shared.ids.upload(&shared.config);
+            let id = shared.ids.upload(&shared.config)?;
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();
             let record = UploadRecord {

@@ -112,7 +112,7 @@ fn check_size(bytes: u64) -> Result<(), StoreError> {
 fn begin_blob(store: &Store, expected_bytes: Option<u64>) -> Result<Target, StoreError> {
     store.inner.check_open()?;
     store.inner.check_space(expected_bytes.unwrap_or(0))?;
-    let blob = Staging::begin(store.shared());
+    let blob = Staging::begin(store.shared())?;
     let writer = store.shared().blobs.begin(blob.id(), expected_bytes)?;
     Ok(Target::Blob { writer, blob })
 }

@@ -29,7 +29,7 @@ impl Ids {
     /// newest version of the key. The clock may have been set back since that was written.
     ///
     /// # Errors
-    /// [`StoreError::Internal`] when there is none.
+    /// [`StoreError::Internal`] when there is none, [`StoreError::Io`] if the random source fails.
     pub(crate) fn version(
         &self,
         config: &StoreConfig,
@@ -42,19 +42,22 @@ impl Ids {
             _ => Some(stamp),
         };
         let none_left = || StoreError::Internal { what: "no version id is left".to_owned() };
-        Ok(self.id(stamp.ok_or_else(none_left)?, config))
+        self.id(stamp.ok_or_else(none_left)?, config)
     }
 
     /// An id for a new upload: greater than all before it.
-    pub(crate) fn upload(&self, config: &StoreConfig) -> UploadId {
-        UploadId(self.id(self.next_stamp(config.clock.now_ms()), config))
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the random source fails.
+    pub(crate) fn upload(&self, config: &StoreConfig) -> Result<UploadId, StoreError> {
+        Ok(UploadId(self.id(self.next_stamp(config.clock.now_ms()), config)?))
     }
 
-    fn id(&self, stamp: u64, config: &StoreConfig) -> [u8; 16] {
+    fn id(&self, stamp: u64, config: &StoreConfig) -> Result<[u8; 16], StoreError> {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&stamp.to_be_bytes());
-        config.random.fill(&mut id[8..]);
-        id
+        config.random.fill(&mut id[8..])?;
+        Ok(id)
     }
 }
 
@@ -74,7 +77,7 @@ mod tests {
         let mut versions = Vec::new();
         for now_ms in [1_000_000, 1_000_000, 5_000, 1_000_001] {
             clock.set_ms(now_ms);
-            uploads.push(ids.upload(&config));
+            uploads.push(ids.upload(&config).expect("an id"));
             versions.push(ids.version(&config, None).expect("an id"));
         }
         assert!(

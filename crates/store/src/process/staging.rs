@@ -14,6 +14,7 @@
 //! delete the blob, because a restart may replay the record that references it.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -43,14 +44,16 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    pub(crate) fn begin(shared: &Arc<Shared>) -> StagedBlob {
+    /// # Errors
+    /// The error of the random source.
+    pub(crate) fn begin(shared: &Arc<Shared>) -> io::Result<StagedBlob> {
         let mut random = [0; 16];
-        shared.config.random.fill(&mut random);
+        shared.config.random.fill(&mut random)?;
         let id = shared.blobs.next_id(random);
         shared.staging.in_flight.lock().insert(id);
         let state = AtomicU8::new(STAGED);
         let sealed = OnceLock::new();
-        StagedBlob(Arc::new(Staged { id, sealed, state, shared: Arc::clone(shared) }))
+        Ok(StagedBlob(Arc::new(Staged { id, sealed, state, shared: Arc::clone(shared) })))
     }
 
     pub(crate) fn contains(&self, id: &BlobId) -> bool {

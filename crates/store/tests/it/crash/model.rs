@@ -26,7 +26,7 @@ impl Turn {
     pub(super) fn body(&self, bytes: usize) -> Arc<[u8]> {
         let random = SeededRandom::new(self.seed ^ (self.index as u64) << 32);
         let mut body = vec![0; bytes];
-        liteio_store::RandomSource::fill(&random, &mut body);
+        liteio_store::RandomSource::fill(&random, &mut body).expect("a seeded source");
         body.into()
     }
 
