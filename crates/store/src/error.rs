@@ -183,6 +183,19 @@ pub enum StoreError {
         /// Its name.
         index: String,
     },
+    /// The file of the vectors of an index is damaged, missing or cannot be read: the index is not searched
+    /// and not written until the store is opened again.
+    #[error(
+        "the vectors of the index {index} of the vector bucket {bucket} cannot be used: {reason}"
+    )]
+    IndexDamaged {
+        /// Its vector bucket.
+        bucket: String,
+        /// Its name.
+        index: String,
+        /// The damage.
+        reason: String,
+    },
     /// The metadata key is already configured for text search.
     #[error("the key {key:?} is already configured for text search")]
     TextSearchExists {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_disk::{Disk, DiskFile, memory_file};
+use liteio_disk::Disk;
 use parking_lot::{Mutex, RwLock};
 
 use crate::codes::{Codes, Loaded, new_path};
@@ -143,7 +143,7 @@ impl VectorIndex {
             codes.encode(view, (slots..view.slot_count()).chain(changed.slots()))?;
             return Ok(codes);
         }
-        let codes = Codes::for_vectors_of(view, self.refined_file())?;
+        let codes = Codes::for_vectors_of(view)?;
         codes.encode(view, view.slots().map(Slot::number))?;
         Ok(codes)
     }
@@ -151,16 +151,7 @@ impl VectorIndex {
     fn load(&self) -> Option<Loaded> {
         let home = self.home.as_ref()?;
         let (shape, opened) = (self.slots.shape(), self.slots.opened());
-        Codes::load(&*home.disk, &home.codes_path, shape, opened, self.refined_file())
-    }
-
-    /// A temporary file for the finer codes. Without one, more vectors are compared exactly.
-    fn refined_file(&self) -> Option<Arc<dyn DiskFile>> {
-        let file = match &self.home {
-            Some(home) => home.disk.create_temporary(),
-            None => memory_file("codes"),
-        };
-        file.ok().map(Arc::from)
+        Codes::load(&*home.disk, &home.codes_path, shape, opened)
     }
 
     /// Codes, and the slots that have none yet: few.
@@ -212,9 +203,10 @@ impl VectorIndex {
     /// # Errors
     /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for the
     /// query, [`VectorError::TooManyNeighbours`], and [`VectorError::Io`] or [`VectorError::Corrupt`] if
-    /// vectors cannot be read.
+    /// vectors cannot be read, or the file has been found damaged or truncated.
     pub fn search(&self, view: &View, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
         search.check(view)?;
+        self.slots.check()?;
         if search.neighbours == 0 {
             return Ok(Vec::new());
         }

@@ -53,7 +53,8 @@
 //!
 //! # Reading and writing at once
 //! Everything takes `&self` and may be called from many threads. Readers never wait for writers.
-//! Slices borrowed from a [`View`] do not change while the view lives, and cannot outlive it.
+//! Slices borrowed from a [`View`] do not change while the view lives, and cannot outlive it; use what was
+//! computed from them only after [`View::check`].
 //!
 //! # Searching
 //! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, or
@@ -62,8 +63,7 @@
 //! bounds of possible neighbours with codes of four bits, and compares the rest exactly: distances are always
 //! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
 //! is missed. A filter is applied first, so it never costs results. Codes take 108 bytes of memory for a
-//! vector of 768 elements; the finer ones, 448 bytes, are in a temporary file, so in the page cache. They are
-//! made by the first search after a commit, or ahead of it by [`VectorIndex::prepare`], and saved by
+//! vector of 768 elements, the finer ones 448. They are made by the first search after a commit, or ahead of it by [`VectorIndex::prepare`], and saved by
 //! [`VectorIndex::save_codes`].
 //!
 //! [`Metric::Euclidean`] gives the distance itself, not its square, as clients of S3 Vectors assume: the
@@ -74,16 +74,17 @@
 //! search. Elements are finite; with [`Metric::Cosine`] no vector has the length zero. Files are
 //! little-endian, as the processors that this crate builds for.
 //!
-//! # Temporary files
-//! Finer codes are in a temporary file of the disk. Where temporary files have names (see
-//! [`liteio_disk`]), a crash leaves them in `tmp/`: empty that directory before the first index is
-//! opened.
+//! # Files that are truncated, and devices that fail
+//! A file is read. After [`map_files`], which is for the `main` of a program, it is mapped, and searches are
+//! faster. Either way a failing device, or another process that truncates the file, is
+//! [`VectorError::Corrupt`] or [`VectorError::Io`] of the search, and nothing more is written to that file.
 
 mod check;
 mod codes;
 mod config;
 mod distance;
 mod error;
+mod guard;
 mod index;
 mod limits;
 mod map;
@@ -94,6 +95,7 @@ mod slots;
 
 pub use config::Shape;
 pub use error::VectorError;
+pub use guard::map_files;
 pub use index::VectorIndex;
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,

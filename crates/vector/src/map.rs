@@ -1,11 +1,12 @@
 //! The read-only memory map of a file, with address space beyond its end.
 #![expect(unsafe_code, reason = "mapping memory, and reading what is mapped")]
 
-use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::guard::Guarded;
 
 /// A shared, read-only mapping of a file. Bytes written to the file can be read here at once, even if the
 /// file has grown since, up to the end of the reserved address space.
@@ -13,6 +14,17 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 pub(crate) struct Map {
     start: NonNull<u8>,
     bytes: u64,
+    /// `None` for a file that only this process can reach, and that is on no device.
+    guarded: Option<Guarded>,
+}
+
+/// The file behind a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// In memory, without a name: nothing fails under its map.
+    Memory,
+    /// On a disk, where a device may fail and others may truncate it: it is mapped under a guard only.
+    Disk,
 }
 
 // SAFETY: the memory is only read through the map, from any thread, and unmapped when the only owner
@@ -22,41 +34,39 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `bytes` of `file` from `offset`, a multiple of the page size, whatever its length. `None`
-    /// when the kernel has no address space to give.
-    pub(crate) fn new(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> Option<Self> {
+    /// Maps the first `bytes` of `file`, whatever its length. `None` when the kernel has no address space to
+    /// give, or the file needs a guard and there is none.
+    pub(crate) fn new(file: BorrowedFd<'_>, bytes: u64, backing: Backing) -> Option<Self> {
+        if backing == Backing::Disk && !Guarded::is_possible() {
+            return None;
+        }
         let length = usize::try_from(bytes).ok()?;
         // SAFETY: a fresh mapping, at an address that the kernel chooses, replaces no other.
         let start = unsafe {
-            mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, offset)
+            mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, 0)
         };
-        Some(Self { start: NonNull::new(start.ok()?.cast())?, bytes })
+        let mut map = Self { start: NonNull::new(start.ok()?.cast())?, bytes, guarded: None };
+        if backing == Backing::Disk {
+            let first = map.start.as_ptr() as usize;
+            map.guarded = Some(Guarded::new(first..first + length)?);
+        }
+        Some(map)
+    }
+
+    /// `true` if a part could not be read, and was read as zeros: results of reads so far are void.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.guarded.as_ref().is_some_and(Guarded::has_failed)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes in `range`.
-    ///
-    /// # Safety
-    /// While the slice is in use, the file extends to the end of `range`, and neither this nor another
-    /// process writes to those bytes of it.
-    pub(crate) unsafe fn slice(&self, range: Range<u64>) -> &[u8] {
-        assert!(range.start <= range.end && range.end <= self.bytes, "within the map");
-        let length = (range.end - range.start) as usize;
-        // SAFETY: within one mapping, as just asserted; mapped as long as `self` lives; there and
-        // unchanged, by the contract above.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(range.start as usize), length) }
-    }
-}
-
-impl Map {
     /// The `count` elements from byte `offset` on.
     ///
     /// # Safety
-    /// The conditions of [`Map::slice`] hold; `offset` is a multiple of 4; the elements are within the
-    /// map.
+    /// The elements are within the map, and `offset` is a multiple of 4. While the slice is in use, nobody
+    /// writes to those bytes of the file, and it extends to their end, or the map is guarded.
     #[inline]
     pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
         debug_assert!(offset.is_multiple_of(4), "aligned as elements are");
@@ -100,6 +110,8 @@ pub(crate) fn prefetch_behind(bytes: &[u8]) {
 
 impl Drop for Map {
     fn drop(&mut self) {
+        // First, because the addresses may belong to another map afterwards.
+        self.guarded = None;
         // SAFETY: exactly what `new` mapped, and no slice of it outlives `self`.
         let result = unsafe { munmap(self.start.as_ptr().cast(), self.bytes as usize) };
         debug_assert!(result.is_ok(), "mapped by us");

@@ -134,6 +134,8 @@ pub(crate) const OWN: [Candidate<Exercise>; 3] = [
 /// # Errors
 /// Those of [`worker::run`].
 pub fn run_own(task: &str) -> std::io::Result<()> {
+    // As the server does.
+    liteio_vector::map_files()?;
     worker::run(&OWN, task)
 }
 

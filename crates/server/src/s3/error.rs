@@ -107,6 +107,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::IndexExists { .. }
         | StoreError::TextSearchExists { .. }
         | StoreError::NoSuchVectorPolicy { .. }
+        | StoreError::IndexDamaged { .. }
         | StoreError::InvalidField { .. } => internal(&error),
         StoreError::Corrupt { .. }
         | StoreError::FormatTooNew { .. }

@@ -91,6 +91,18 @@ impl From<StoreError> for ApiError {
                  Reading still works. The server must be restarted.",
             ),
             StoreError::Closed => ApiError::unavailable("The server is stopping."),
+            StoreError::IndexDamaged { bucket, index, reason } => {
+                tracing::error!(bucket, index, reason, "the vectors of an index cannot be used");
+                exception(
+                    "InternalServerException",
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!(
+                        "The vectors of the index '{index}' of the vector bucket '{bucket}' cannot be \
+                         used: {reason}. If the storage device failed, restart the server once it works \
+                         again; else delete the index and put its vectors again."
+                    ),
+                )
+            }
             error => ApiError::internal(&error),
         }
     }

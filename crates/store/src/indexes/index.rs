@@ -1,5 +1,7 @@
 //! An index, and its record.
 
+use liteio_vector::VectorError;
+
 use super::name::VectorName;
 use crate::error::StoreError;
 use crate::kv::Read;
@@ -60,6 +62,21 @@ impl Index {
     pub(crate) fn missing(&self) -> StoreError {
         let (bucket, index) = (self.bucket.to_string(), self.name.to_string());
         StoreError::NoSuchIndex { bucket, index }
+    }
+
+    /// An error of the files of this index.
+    pub(crate) fn failure(&self, error: VectorError) -> StoreError {
+        match error {
+            VectorError::NoSpace(_)
+            | VectorError::Poisoned(_)
+            | VectorError::FormatTooNew { .. } => error.into(),
+            // The arguments were checked before the call.
+            error => StoreError::IndexDamaged {
+                bucket: self.bucket.to_string(),
+                index: self.name.to_string(),
+                reason: error.to_string(),
+            },
+        }
     }
 
     /// The record of this very index, not of one that has taken its name since.

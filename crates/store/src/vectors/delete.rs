@@ -14,13 +14,15 @@ impl Store {
     /// Deletes vectors, all of them or none. Keys without a vector are ignored.
     ///
     /// # Errors
-    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`].
+    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`],
+    /// [`StoreError::IndexDamaged`].
     pub fn delete_vectors(&self, index: &Index, keys: Vec<String>) -> Result<(), StoreError> {
         check::count(keys.len(), PUT_VECTORS_MAX, "keys")?;
         for (position, key) in keys.iter().enumerate() {
             check::vector_key(key, || format!("keys[{position}]"))?;
         }
         let open = self.open_index(index)?;
+        open.vectors.slots().check().map_err(|error| index.failure(error))?;
         self.free_unused(&open)?;
         let index = index.clone();
         let _committing = open.referenced.committing();

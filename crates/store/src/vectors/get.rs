@@ -80,6 +80,14 @@ impl Store {
     pub(super) fn consistently<T>(
         &self,
         open: &OpenIndex,
+        attempt: impl FnMut(&View) -> Result<Option<T>, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = Self::try_consistently(open, attempt);
+        result.inspect_err(|error| self.shared().counters.failed_read(error))
+    }
+
+    fn try_consistently<T>(
+        open: &OpenIndex,
         mut attempt: impl FnMut(&View) -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
         for number in 0..ATTEMPTS_MAX {
@@ -105,6 +113,7 @@ pub(super) fn read(
     match view.read_into(Slot::new(record.slot), &mut elements) {
         Ok(()) => {}
         Err(VectorError::NoSuchSlot(_)) => return Ok(None),
+        Err(VectorError::Corrupt(_)) => return Err(damaged(key)),
         Err(error) => return Err(error.into()),
     }
     if vector_crc(&elements) != record.crc {

@@ -33,6 +33,7 @@
 
 mod bucket;
 mod check;
+mod compare;
 mod delete;
 mod fingerprint;
 mod get;
@@ -56,6 +57,8 @@ pub use position::QueryPosition;
 pub use put::NewVectors;
 pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
 pub use tags::Tagged;
+
+pub use liteio_vector::map_files;
 
 pub use crate::indexes::{Condition, Filter, Index, Relation, VectorName};
 pub use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, Language, TextSearch};

@@ -4,8 +4,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use liteio_vector::{Durability, Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
+use liteio_vector::{Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
 
+use super::compare;
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex, Unused};
 use crate::kv::{Read, Snapshot};
@@ -20,8 +21,8 @@ impl Store {
     /// The files of an index, opened if necessary.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchIndex`] if it was deleted; [`StoreError::Corrupt`], [`StoreError::Io`],
-    /// [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if its files cannot be opened or created.
+    /// [`StoreError::NoSuchIndex`] if it was deleted; [`StoreError::IndexDamaged`], [`StoreError::NoSpace`] or
+    /// [`StoreError::Poisoned`] if its files cannot be opened or created.
     pub(crate) fn open_index(&self, index: &Index) -> Result<Arc<OpenIndex>, StoreError> {
         let entry = self.inner.vectors.entry(index.id);
         let mut open = entry.open.lock();
@@ -71,6 +72,7 @@ fn open_files(
         let vectors = VectorIndex::in_memory(shape)?;
         return Ok(OpenIndex::with(vectors, used, opening));
     };
+    let failure = |error| index.failure(error);
     let path = path(index.id);
     let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
         // Slot files are created at the first use of an index.
@@ -80,18 +82,12 @@ fn open_files(
             store.sync_rest()?;
             disk.create_dir(DIRECTORY)?;
             disk.sync_dir("")?;
-            VectorIndex::create(Arc::clone(disk), &path, shape)?
+            VectorIndex::create(Arc::clone(disk), &path, shape).map_err(failure)?
         }
-        opened => opened?,
+        opened => opened.map_err(failure)?,
     };
     let slots = vectors.slots();
-    let end = used.iter().last().map_or(0, |slot| slot.number() + 1);
-    if end > slots.slot_count() {
-        // The file is damaged: records reference slots behind its end. Reads of the lost slots fail by
-        // their CRC, and new vectors go behind them.
-        slots.ensure_slots(end)?;
-        slots.commit(Durability::Fsync)?;
-    }
+    compare::with_records(slots, index, snapshot, &used)?;
     // Asked after the snapshot, so that the position covers every update in the snapshot.
     let unsynced = store.unsynced()?;
     let unnamed = || (0..slots.slot_count()).map(Slot::new).filter(|slot| !used.contains(*slot));

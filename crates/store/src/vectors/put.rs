@@ -51,7 +51,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::InvalidField`] names the first field that is not valid;
-    /// [`StoreError::NoSuchIndex`], [`StoreError::NoSpace`], [`StoreError::Poisoned`].
+    /// [`StoreError::NoSuchIndex`], [`StoreError::NoSpace`], [`StoreError::Poisoned`],
+    /// [`StoreError::IndexDamaged`].
     ///
     /// # Panics
     /// If the numbers of keys, metadata and ends differ: a mistake of the caller.
@@ -62,11 +63,13 @@ impl Store {
         let open = self.open_index(index)?;
         self.free_unused(&open)?;
         let NewVectors { keys, metadata, elements, .. } = vectors;
-        let written = open.vectors.slots().append_many(&elements)?;
+        let written =
+            open.vectors.slots().append_many(&elements).map_err(|error| index.failure(error))?;
         drop(elements);
         let added: Vec<Slot> = written.iter().map(|written| written.slot).collect();
         // Synced at `os`, too: a record must not become durable before the elements it references.
-        let synced = open.vectors.slots().commit(Durability::Fsync).map_err(StoreError::from);
+        let synced = open.vectors.slots().commit(Durability::Fsync);
+        let synced = synced.map_err(|error| index.failure(error));
         self.inner.vectors.columns.forget(index.id, &added);
         self.inner.vectors.texts.forget(index.id, &added);
         let committing = open.referenced.committing();

@@ -154,8 +154,9 @@ impl Store {
     /// acknowledged before the call. The next page is a new search on a newer state.
     ///
     /// # Errors
-    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when the
-    /// elements of a result are not those that were put.
+    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::IndexDamaged`], and
+    /// [`StoreError::Corrupt`] when the elements of a result are not those that were put. Those of vectors
+    /// that are no results are not compared with their records: [`Store::verify`] does that.
     pub fn query_vectors(
         &self,
         index: &Index,
@@ -248,7 +249,7 @@ fn hit(
             Ok(vector) if vector_crc(&vector) == crc => {}
             Ok(_) => return Err(damaged(&key)),
             Err(VectorError::NoSuchSlot(_)) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(index.failure(error)),
         }
     }
     let metadata = match query.with_metadata {

@@ -59,7 +59,8 @@ impl Ranking<'_> {
         allowed: &SlotSet,
     ) -> Result<Vec<Ranked>, StoreError> {
         let search = Search::new(vector, depth).within(allowed);
-        let found = self.open.vectors.search(self.view, &search)?;
+        let found = self.open.vectors.search(self.view, &search);
+        let found = found.map_err(|error| self.scope.index.failure(error))?;
         Ok(by_distance(found.into_iter().map(|found| (found.slot, found.distance)).collect()))
     }
 

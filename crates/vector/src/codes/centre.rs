@@ -3,7 +3,8 @@
 use super::encode::inverse_length;
 use crate::error::VectorError;
 use crate::metric::Metric;
-use crate::slots::View;
+use crate::slot::Slot;
+use crate::slots::{Reader, View};
 
 /// Vectors from which a centre is computed.
 pub(super) const SAMPLE_MAX: usize = 4_096;
@@ -30,23 +31,19 @@ impl Centre {
         let mut sums = vec![0.0_f64; shape.dimension()];
         let (mut squares, mut count) = (0.0, 0_u32);
         let step = (view.slots().count() / SAMPLE_MAX).max(1);
-        for slot in view.slots().step_by(step).take(SAMPLE_MAX) {
-            let vector = match view.vector(slot) {
-                Ok(vector) => vector,
-                Err(VectorError::NoSuchSlot(_)) => continue,
-                Err(error) => return Err(error),
-            };
+        let sample = view.slots().step_by(step).take(SAMPLE_MAX).map(Slot::number);
+        Reader::new(view).read_all(sample, |_, vector| {
             let scale = match shape.metric() {
                 Metric::Euclidean => 1.0,
-                Metric::Cosine => inverse_length(&vector),
+                Metric::Cosine => inverse_length(vector),
             };
-            for (sum, element) in sums.iter_mut().zip(&*vector) {
+            for (sum, element) in sums.iter_mut().zip(vector) {
                 let element = f64::from(element * scale);
                 *sum += element;
                 squares += element * element;
             }
             count += 1;
-        }
+        })?;
         let count = f64::from(count.max(1));
         let length: f64 = sums.iter().map(|sum| (sum / count) * (sum / count)).sum();
         let mean = |sum: f64| (sum / count) as f32;

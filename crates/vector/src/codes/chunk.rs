@@ -1,7 +1,5 @@
 //! Codes in memory, in the order in which the scan reads them.
 
-use super::region::Region;
-
 /// Vectors whose codes lie side by side, so that one instruction sees a word of each.
 pub(crate) const BLOCK: usize = 8;
 
@@ -45,18 +43,19 @@ pub(crate) struct Chunk {
     /// The words of each block.
     pub(super) signs: Box<[Words]>,
     pub(super) factors: Box<[Factors]>,
-    /// The finer codes, one after the other; `None` when there was no space for them.
-    refined: Option<Region>,
+    /// The finer codes, one after the other, up to the last that was set; `None` when there was no memory
+    /// for them. In memory of the process: from a map of a file, a failing device would end the process.
+    refined: Option<Vec<u8>>,
     pub(super) refined_bytes: usize,
 }
 
 impl Chunk {
-    pub(super) fn new(words: usize, refined_bytes: usize, refined: Option<Region>) -> Self {
+    pub(super) fn new(words: usize, refined_bytes: usize) -> Self {
         Self {
             words,
             signs: vec![Words::default(); CHUNK_BLOCKS * words].into_boxed_slice(),
             factors: vec![Factors::default(); CHUNK_BLOCKS].into_boxed_slice(),
-            refined,
+            refined: Some(Vec::new()),
             refined_bytes,
         }
     }
@@ -76,12 +75,16 @@ impl Chunk {
 
     /// Sets finer codes from the one of `index` on.
     pub(super) fn set_refined(&mut self, index: usize, codes: &[u8]) {
-        if let Some(refined) = &mut self.refined
-            && refined.write(index * self.refined_bytes, codes).is_err()
+        let Some(refined) = &mut self.refined else { return };
+        let start = index * self.refined_bytes;
+        let end = start + codes.len();
+        if let Some(missing) = end.checked_sub(refined.len())
+            && refined.try_reserve(missing).is_err()
         {
-            // The device is full: this chunk has no finer codes from here on.
-            self.refined = None;
+            return self.forget_refined();
         }
+        refined.resize(refined.len().max(end), 0);
+        refined[start..end].copy_from_slice(codes);
     }
 
     /// Drops the finer codes for good: more vectors are compared exactly then.
@@ -89,13 +92,9 @@ impl Chunk {
         self.refined = None;
     }
 
-    /// Copies the finer codes of all slots, if there are any; of those that were never set they are
-    /// zeros.
-    ///
-    /// # Errors
-    /// The error of the file.
-    pub(super) fn read_refined(&self, buffer: &mut [u8]) -> std::io::Result<()> {
-        self.refined.as_ref().map_or(Ok(()), |refined| refined.read(buffer))
+    /// The finer codes up to the last that was set; of those that were never set they are zeros.
+    pub(super) fn all_refined(&self) -> &[u8] {
+        self.refined.as_deref().unwrap_or_default()
     }
 
     /// Prefetches a finer code into the cache of the processor.
@@ -109,8 +108,8 @@ impl Chunk {
 
     /// The finer code of a vector and its |r|².
     pub(crate) fn refined(&self, index: usize) -> Option<(&[u8], f32)> {
-        let bytes = self.refined.as_ref()?.bytes();
-        let code = &bytes[index * self.refined_bytes..][..self.refined_bytes];
+        let start = index * self.refined_bytes;
+        let code = self.refined.as_ref()?.get(start..start + self.refined_bytes)?;
         Some((code, self.factors[index / BLOCK].square[index % BLOCK]))
     }
 }

@@ -9,7 +9,6 @@
 //!
 //! The file is never synced: after a power cut any part may be missing, which the checksums detect.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
@@ -58,8 +57,8 @@ impl Codes {
         for index in 0..count {
             bytes.clear();
             match self.chunk(index) {
-                Some(chunk) => chunk.read().write_to(&mut bytes)?,
-                None => self.new_chunk(index).write_to(&mut bytes)?,
+                Some(chunk) => chunk.read().write_to(&mut bytes),
+                None => self.new_chunk().write_to(&mut bytes),
             }
             table.extend_from_slice(&crc_fast::checksum(Crc64Nvme, &bytes).to_le_bytes());
             file.write_at(&bytes, offset as u64)?;
@@ -87,7 +86,6 @@ impl Codes {
         path: &str,
         shape: Shape,
         opened: &Opened,
-        refined_file: Option<Arc<dyn DiskFile>>,
     ) -> Option<Loaded> {
         let file = disk.open(path, OpenMode::Read).ok()?;
         let header = Header::decode(&read(&*file, 0, PAGE)?, shape)?;
@@ -115,14 +113,14 @@ impl Codes {
         let (centre, _) = table[..shape.dimension() * 4].as_chunks::<4>();
         let centre = centre.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         let slots_at_start = usize::try_from(header.slots_at_start).ok()?;
-        let codes = Self::with_centre(shape, centre, slots_at_start, refined_file);
+        let codes = Self::with_centre(shape, centre, slots_at_start);
         let (crcs, _) = table[centre_bytes..].as_chunks::<8>();
         for (index, crc) in crcs.iter().take(header.chunks as usize).enumerate() {
             let bytes = read(&*file, PAGE + table_bytes + index * chunk_bytes, chunk_bytes)?;
             if crc_fast::checksum(Crc64Nvme, &bytes) != u64::from_le_bytes(*crc) {
                 return None;
             }
-            let mut chunk = codes.new_chunk(index);
+            let mut chunk = codes.new_chunk();
             chunk.read_from(&bytes);
             codes.push(chunk);
         }
@@ -193,7 +191,7 @@ impl Chunk {
         CHUNK_BLOCKS * words * 64 + CHUNK_BLOCKS * BLOCK * 3 * 4 + CHUNK_SLOTS * refined_bytes
     }
 
-    fn write_to(&self, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    fn write_to(&self, bytes: &mut Vec<u8>) {
         bytes.reserve_exact(Self::saved_bytes(self.words, self.refined_bytes));
         for words in &self.signs {
             words.0.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -203,10 +201,10 @@ impl Chunk {
                 factor.iter().for_each(|lane| bytes.extend_from_slice(&lane.to_le_bytes()));
             }
         }
-        let start = bytes.len();
         // Zeros when there are none: then there are none after reading either.
-        bytes.resize(start + CHUNK_SLOTS * self.refined_bytes, 0);
-        self.read_refined(&mut bytes[start..])
+        let end = bytes.len() + CHUNK_SLOTS * self.refined_bytes;
+        bytes.extend_from_slice(self.all_refined());
+        bytes.resize(end, 0);
     }
 
     /// From as many bytes as [`Chunk::write_to`] wrote.
@@ -222,7 +220,7 @@ impl Chunk {
         });
         places.zip(factors).for_each(|(place, factor)| *place = f32::from_le_bytes(*factor));
         if refined.iter().all(|byte| *byte == 0) {
-            // There was no space for them: zeros estimate nothing, and are no bounds.
+            // There was no memory for them: zeros estimate nothing, and are no bounds.
             self.forget_refined();
         } else {
             self.set_refined(0, refined);

@@ -5,14 +5,12 @@ mod chunk;
 mod encode;
 mod file;
 mod refine;
-mod region;
 mod rotation;
 mod scan;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use liteio_disk::DiskFile;
 use parking_lot::RwLock;
 
 pub(crate) use chunk::CHUNK_SLOTS;
@@ -24,10 +22,9 @@ pub(crate) use scan::{Bounds, Masks, Scanner};
 use self::centre::{Centre, SAMPLE_MAX};
 use self::chunk::{Chunk, Code};
 use self::encode::Encoder;
-use self::region::Region;
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::slots::View;
+use crate::slots::{Reader, View};
 
 /// The growth in slots after which the centre is checked again.
 const GROWTH_MAX: usize = 16;
@@ -37,8 +34,6 @@ const GROWTH_MAX: usize = 16;
 pub(crate) struct Codes {
     encoder: Encoder,
     chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
-    /// The file of the finer codes; `None` when there was no space for one.
-    refined_file: Option<Arc<dyn DiskFile>>,
     /// Slots when the centre was last checked.
     slots_at_start: AtomicUsize,
 }
@@ -48,23 +43,15 @@ impl Codes {
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
-    pub(crate) fn for_vectors_of(
-        view: &View,
-        refined_file: Option<Arc<dyn DiskFile>>,
-    ) -> Result<Self, VectorError> {
+    pub(crate) fn for_vectors_of(view: &View) -> Result<Self, VectorError> {
         let centre = Centre::of(view)?.elements;
-        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize, refined_file))
+        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize))
     }
 
-    fn with_centre(
-        shape: Shape,
-        centre: Vec<f32>,
-        slots_at_start: usize,
-        refined_file: Option<Arc<dyn DiskFile>>,
-    ) -> Self {
+    fn with_centre(shape: Shape, centre: Vec<f32>, slots_at_start: usize) -> Self {
         let encoder = Encoder::new(shape, centre);
         let slots_at_start = AtomicUsize::new(slots_at_start);
-        Self { encoder, chunks: RwLock::default(), refined_file, slots_at_start }
+        Self { encoder, chunks: RwLock::default(), slots_at_start }
     }
 
     /// `true` if codes with another centre would be better: there are many more vectors than when this one
@@ -90,7 +77,7 @@ impl Codes {
         self.encoder.query(vector)
     }
 
-    /// Makes the codes of the visible vectors in `slots`, which are ascending.
+    /// Makes the codes of the visible vectors in `slots`.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if a vector cannot be read.
@@ -99,15 +86,9 @@ impl Codes {
         view: &View,
         slots: impl Iterator<Item = u32>,
     ) -> Result<(), VectorError> {
-        for slot in slots {
-            let slot = crate::slot::Slot::new(slot);
-            match view.vector(slot) {
-                Ok(vector) => self.set(slot.index(), &self.encoder.encode(&vector)),
-                Err(VectorError::NoSuchSlot(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        Reader::new(view).read_all(slots, |slot, vector| {
+            self.set(slot as usize, &self.encoder.encode(vector));
+        })
     }
 
     /// The chunk that begins at slot `index * CHUNK_SLOTS`, if any vector in it has a code.
@@ -119,11 +100,8 @@ impl Codes {
         self.chunks.write().push(Arc::new(RwLock::new(chunk)));
     }
 
-    fn new_chunk(&self, index: usize) -> Chunk {
-        let bytes = self.encoder.refined_bytes();
-        let file = self.refined_file.as_ref();
-        let region = file.and_then(|file| Region::new(file, index, bytes * CHUNK_SLOTS));
-        Chunk::new(self.encoder.words(), bytes, region)
+    fn new_chunk(&self) -> Chunk {
+        Chunk::new(self.encoder.words(), self.encoder.refined_bytes())
     }
 
     fn set(&self, slot: usize, code: &Code) {
@@ -133,8 +111,7 @@ impl Codes {
             None => {
                 let mut chunks = self.chunks.write();
                 while chunks.len() <= index {
-                    let chunk = self.new_chunk(chunks.len());
-                    chunks.push(Arc::new(RwLock::new(chunk)));
+                    chunks.push(Arc::new(RwLock::new(self.new_chunk())));
                 }
                 Arc::clone(&chunks[index])
             }
@@ -165,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn codes_of_a_million_vectors_of_768_elements_take_108_megabytes() {
+    fn codes_of_a_million_vectors_of_768_elements_take_556_megabytes() {
         let shape = Shape::new(768, Metric::Cosine).expect("a shape");
-        // The finer codes are in a file.
-        let codes = Codes::with_centre(shape, vec![0.0; 768], 0, None);
-        let chunk = codes.new_chunk(0);
+        let codes = Codes::with_centre(shape, vec![0.0; 768], 0);
+        let chunk = codes.new_chunk();
         let bytes = size_of_val(&*chunk.signs) + size_of_val(&*chunk.factors);
-        assert_eq!(bytes * 1_000_000 / CHUNK_SLOTS, 108_000_000);
+        let finer_bytes = CHUNK_SLOTS * codes.encoder.refined_bytes();
+        assert_eq!((bytes + finer_bytes) * 1_000_000 / CHUNK_SLOTS, 556_000_000);
     }
 
     #[test]
@@ -186,15 +163,15 @@ mod tests {
             file.commit(Durability::Os).expect("committed");
             file.view()
         };
-        let codes = Codes::for_vectors_of(&append(2_000, 3.0), None).expect("made");
+        let codes = Codes::for_vectors_of(&append(2_000, 3.0)).expect("made");
         let most = SAMPLE_MAX * GROWTH_MAX;
         let outgrown = |view: &View| codes.are_outgrown(view).expect("the vectors can be read");
         assert!(!outgrown(&append(most - 2_000, 5.0)), "not that many yet");
         assert!(outgrown(&append(1, 5.0)), "elsewhere");
-        let codes = Codes::for_vectors_of(&file.view(), None).expect("made");
+        let codes = Codes::for_vectors_of(&file.view()).expect("made");
         assert!(!codes.are_outgrown(&file.view()).expect("read"), "new ones");
         // Codes that were made of a few of these vectors.
-        let old = || Codes::with_centre(shape, codes.encoder.centre().to_vec(), 9, None);
+        let old = || Codes::with_centre(shape, codes.encoder.centre().to_vec(), 9);
         let few = old();
         assert!(!few.are_outgrown(&file.view()).expect("read"), "where they were");
         assert!(few.slots_at_start.load(Ordering::Relaxed) > most, "and not to be asked soon");
@@ -213,8 +190,7 @@ mod tests {
             file.append_many(&vectors).expect("appended");
             file.commit(Durability::Os).expect("committed");
             let view = file.view();
-            let memory = liteio_disk::memory_file("codes").expect("created");
-            let codes = Codes::for_vectors_of(&view, Some(Arc::from(memory))).expect("made");
+            let codes = Codes::for_vectors_of(&view).expect("made");
             codes.encode(&view, 0..2_000).expect("encoded");
             let query = vector();
             let query_code = codes.query(&query).expect("not too long");

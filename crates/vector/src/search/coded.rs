@@ -14,8 +14,8 @@ use crate::limits::{
     PARTITION_SLOTS_MAX, REFINED_DEVIATIONS,
 };
 use crate::metric::Metric;
-use crate::slot::{Slot, SlotSet};
-use crate::slots::View;
+use crate::slot::SlotSet;
+use crate::slots::{Reader, View};
 
 /// The parts of a search that all partitions share.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,19 @@ pub(super) struct Scan<'scan> {
 }
 
 /// Buffers that are used again for the next partition.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
+#[derive(Debug)]
+pub(super) struct Scratch<'view> {
     bounds: Vec<f32>,
     candidates: Vec<u32>,
     near: Vec<u32>,
+    reader: Reader<'view>,
+}
+
+impl<'view> Scratch<'view> {
+    pub(super) fn new(view: &'view View) -> Self {
+        let reader = Reader::new(view);
+        Self { bounds: Vec::new(), candidates: Vec::new(), near: Vec::new(), reader }
+    }
 }
 
 /// Finer codes that are fetched while one is compared.
@@ -65,7 +73,7 @@ impl Scan<'_> {
     pub(super) fn partition(
         &self,
         partition: usize,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<'_>,
         top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
         self.find_bounds(partition, &mut scratch.bounds);
@@ -89,7 +97,7 @@ impl Scan<'_> {
             if let Some(later) = best.get(index + 1) {
                 self.view.prefetch(later.slot);
             }
-            self.offer(candidate.slot, top)?;
+            exact::offer(&mut scratch.reader, self.query, candidate.slot, top)?;
         }
         self.rerank(partition * self.partition_chunks, scratch, top)
     }
@@ -119,10 +127,10 @@ impl Scan<'_> {
     fn rerank(
         &self,
         first_chunk: usize,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<'_>,
         top: &mut TopK<f64>,
     ) -> Result<(), VectorError> {
-        let Scratch { bounds, candidates, near } = scratch;
+        let Scratch { bounds, candidates, near, reader } = scratch;
         for (chunk, bounds) in (first_chunk..).zip(bounds.chunks(CHUNK_SLOTS)) {
             let threshold = self.bound_of(top.threshold());
             candidates.clear();
@@ -132,7 +140,7 @@ impl Scan<'_> {
             });
             if !candidates.is_empty() {
                 self.refine(chunk, candidates, threshold, near);
-                self.offer_all(near, top)?;
+                self.offer_all(near, reader, top)?;
             }
         }
         Ok(())
@@ -161,12 +169,17 @@ impl Scan<'_> {
         }
     }
 
-    fn offer_all(&self, slots: &[u32], top: &mut TopK<f64>) -> Result<(), VectorError> {
+    fn offer_all(
+        &self,
+        slots: &[u32],
+        reader: &mut Reader<'_>,
+        top: &mut TopK<f64>,
+    ) -> Result<(), VectorError> {
         for (index, slot) in slots.iter().enumerate() {
             if let Some(later) = slots.get(index + 1) {
                 self.view.prefetch(*later);
             }
-            self.offer(*slot, top)?;
+            exact::offer(reader, self.query, *slot, top)?;
         }
         Ok(())
     }
@@ -211,11 +224,6 @@ impl Scan<'_> {
             *bytes = candidates.to_le_bytes();
         }
         (any != 0).then_some(masks)
-    }
-
-    #[inline]
-    fn offer(&self, slot: u32, top: &mut TopK<f64>) -> Result<(), VectorError> {
-        exact::offer(self.view, self.query, Slot::new(slot), top)
     }
 
     /// The bound that belongs to a rank, and a little more for what rounding may have done.

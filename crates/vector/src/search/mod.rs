@@ -14,7 +14,7 @@ use crate::limits::{
     CODES_DIMENSION_MIN, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR, NEIGHBOURS_MAX,
 };
 use crate::slot::{Slot, SlotSet};
-use crate::slots::View;
+use crate::slots::{Reader, View};
 
 use self::coded::{Scan, Scratch, partition_chunks};
 use self::top_k::TopK;
@@ -141,9 +141,9 @@ pub(crate) fn search_coded(
         exact::scan(view, search, &query, &mut top)?;
         return Ok(finish(top, &query));
     };
-    for slot in without_code.iter().filter(|slot| search.allows(*slot)) {
-        exact::offer(view, &query, slot, &mut top)?;
-    }
+    let without_code_allowed = without_code.iter().filter(|slot| search.allows(*slot));
+    let mut reader = Reader::new(view);
+    exact::offer_all(&mut reader, &query, without_code_allowed.map(Slot::number), &mut top)?;
     let scanner = Scanner::best();
     let partition_chunks = partition_chunks(view.slot_count(), search.threads);
     let scan = Scan {
@@ -158,15 +158,16 @@ pub(crate) fn search_coded(
     };
     let threads = search.threads.clamp(1, scan.partitions().max(1));
     if threads == 1 {
-        let mut scratch = Scratch::default();
+        let mut scratch = Scratch::new(view);
         for partition in 0..scan.partitions() {
             scan.partition(partition, &mut scratch, &mut top)?;
         }
+        view.check()?;
         return Ok(finish(top, &query));
     }
     let next = AtomicUsize::new(0);
     let work = |mut top: TopK<f64>| {
-        let mut scratch = Scratch::default();
+        let mut scratch = Scratch::new(view);
         loop {
             let partition = next.fetch_add(1, Ordering::Relaxed);
             if partition >= scan.partitions() {
@@ -189,6 +190,7 @@ pub(crate) fn search_coded(
     for top in tops {
         top?.into_sorted().into_iter().for_each(|candidate| all.offer(candidate));
     }
+    view.check()?;
     Ok(finish(all, &query))
 }
 

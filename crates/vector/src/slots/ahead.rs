@@ -50,8 +50,12 @@ fn fill(shared: &Shared) {
         // Under the lock of the writer, so that no zeros are written over vectors.
         let mut writer = shared.writer.lock();
         let target = slot_offset(shared.shape, writer.count) + AHEAD_BYTES;
-        if writer.file_end >= target || shared.file.write_at(&zeros, writer.file_end).is_err() {
-            // A full or broken device is reported to the next append or commit.
+        let is_done = writer.file_end >= target;
+        // A full or broken device, or a truncated file, is reported to the next append or commit.
+        if is_done
+            || writer.check_length(&*shared.file).is_err()
+            || shared.file.write_at(&zeros, writer.file_end).is_err()
+        {
             break;
         }
         writer.file_end += AHEAD_PIECE_BYTES;

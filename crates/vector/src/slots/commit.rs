@@ -59,6 +59,7 @@ impl Shared {
 
     fn begin(&self) -> Result<Batch, VectorError> {
         let mut writer = self.writer.lock();
+        self.check_length(writer.file_end)?;
         writer.flush(self.shape, &*self.file)?;
         debug_assert!(writer.in_flight.is_empty(), "only one commit at a time");
         let Writer { in_flight, unpublished, .. } = &mut *writer;

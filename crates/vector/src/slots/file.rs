@@ -14,13 +14,13 @@ use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_off
 use super::live::LiveSet;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
-use super::shared::{Opened, Published, Shared};
+use super::shared::{FileDamage, Opened, Published, Shared};
 use super::view::View;
 use super::writer::{Runs, Writer, Written};
 use crate::check::{check_vector, check_vectors};
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::map::prefetch_behind;
+use crate::map::{Backing, prefetch_behind};
 use crate::slot::{Slot, SlotSet};
 
 /// Vectors of one dimension in a file, one a slot.
@@ -60,7 +60,7 @@ impl SlotFile {
             _ => error.into(),
         })?;
         disk.sync_dir(directory_of(path))?;
-        Ok(Self::with_new_file(file, superblock))
+        Ok(Self::with_new_file(file, Backing::Disk, superblock))
     }
 
     /// Opens the file at `path` and locks it against other openings. All slots of the last commit count
@@ -81,7 +81,7 @@ impl SlotFile {
             // The process that created it may have ended before the name was durable.
             disk.sync_dir(directory_of(path))?;
         }
-        Ok(Self::with(file, &recovered, false))
+        Ok(Self::with(file, &recovered, Backing::Disk, false))
     }
 
     /// An empty file in memory only. Its commits are as durable as the process.
@@ -91,10 +91,10 @@ impl SlotFile {
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         let file = memory_file("vectors")?;
         let superblock = initialise(&*file, shape)?;
-        Ok(Self::with_new_file(file, superblock))
+        Ok(Self::with_new_file(file, Backing::Memory, superblock))
     }
 
-    fn with_new_file(file: Box<dyn DiskFile>, superblock: Superblock) -> Self {
+    fn with_new_file(file: Box<dyn DiskFile>, backing: Backing, superblock: Superblock) -> Self {
         let recovered = Recovered {
             superblock,
             place: 0,
@@ -102,14 +102,21 @@ impl SlotFile {
             codes_valid_from: superblock.codes_valid_from,
             file_end: DATA_OFFSET,
         };
-        Self::with(file, &recovered, true)
+        Self::with(file, &recovered, backing, true)
     }
 
-    fn with(file: Box<dyn DiskFile>, recovered: &Recovered, is_synced: bool) -> Self {
+    fn with(
+        file: Box<dyn DiskFile>,
+        recovered: &Recovered,
+        backing: Backing,
+        is_synced: bool,
+    ) -> Self {
         let superblock = &recovered.superblock;
         let live = LiveSet::full(superblock.count);
         let shared = Shared {
             file,
+            backing,
+            damage: FileDamage::default(),
             shape: superblock.shape,
             file_id: superblock.file_id,
             opened: Opened {
@@ -185,6 +192,7 @@ impl SlotFile {
             crcs.push(vector_crc(vector));
         }
         let mut writer = shared.writer.lock();
+        shared.damage.check()?;
         let (file, readers) = (&*shared.file, &shared.readers);
         if let Some(written) = writer.append_run(vectors, &crcs, shared.shape, file, readers)? {
             return Ok(written);
@@ -255,9 +263,37 @@ impl SlotFile {
         Ok(())
     }
 
+    /// Makes the slots below `count` readable though no commit that verifies covers them, for an owner
+    /// whose records reference them. Their bytes are whatever is left in the file: compare them with their
+    /// [`vector_crc`]. Then call [`SlotFile::ensure_slots`] if all are whole, else [`SlotFile::refuse`]. The
+    /// file is not changed.
+    pub fn expose(&self, count: u32) {
+        let _writer = self.shared.writer.lock();
+        let mut published = self.shared.published.write();
+        if count > published.count {
+            published.live.grow(count);
+            published.live.set_run(published.count..count);
+            published.count = count;
+        }
+    }
+
+    /// Refuses searches and writes from here on, because the file is damaged. Single vectors can be read, to
+    /// be compared with their [`vector_crc`].
+    pub fn refuse(&self, damage: &'static str) {
+        self.shared.damage.note(damage);
+    }
+
+    /// Checks that the file has not been found damaged.
+    ///
+    /// # Errors
+    /// [`VectorError::Corrupt`].
+    pub fn check(&self) -> Result<(), VectorError> {
+        self.shared.damage.check()
+    }
+
     /// Extends the file to at least `count` slots, for an owner whose records reference slots behind the
-    /// end of a damaged file. This keeps new vectors from getting these slots. Their bytes are whatever is
-    /// left in the file: compare them with their [`vector_crc`]. They are visible after the next commit.
+    /// last commit that verifies, and has found their vectors whole. This keeps new vectors from getting
+    /// these slots. They are visible after the next commit.
     ///
     /// # Errors
     /// [`VectorError::Corrupt`] if the file was cut while it was open, or the errors of reading and

@@ -1,7 +1,7 @@
 //! The state behind an open slot file.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use liteio_disk::DiskFile;
@@ -14,7 +14,7 @@ use super::readers::Readers;
 use super::writer::{Runs, Writer};
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::map::Map;
+use crate::map::{Backing, Map};
 use crate::slot::Slot;
 
 /// The slot file as it was opened.
@@ -30,6 +30,8 @@ pub(crate) struct Opened {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) file: Box<dyn DiskFile>,
+    pub(super) backing: Backing,
+    pub(super) damage: FileDamage,
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     pub(super) opened: Opened,
@@ -41,6 +43,23 @@ pub(super) struct Shared {
     pub(super) changed: Mutex<Changed>,
     pub(super) is_filling: AtomicBool,
     pub(super) filler: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(super) const TRUNCATED: &str = "it was truncated while it was open";
+
+/// Damage of a file that is open: from the first on it is not searched and not written.
+#[derive(Debug, Default)]
+pub(super) struct FileDamage(OnceLock<&'static str>);
+
+impl FileDamage {
+    pub(super) fn note(&self, what: &'static str) {
+        // Later damage may be a consequence of the first.
+        let _ = self.0.set(what);
+    }
+
+    pub(super) fn check(&self) -> Result<(), VectorError> {
+        self.0.get().map_or(Ok(()), |what| Err(VectorError::Corrupt(what)))
+    }
 }
 
 /// The slots of visible vectors that have no codes yet.
@@ -67,6 +86,7 @@ impl Shared {
         vector: &[f32],
         crc: u64,
     ) -> Result<Slot, VectorError> {
+        self.damage.check()?;
         writer.append(vector, crc, self.shape, &*self.file, &self.readers)
     }
 
@@ -88,7 +108,19 @@ impl Shared {
     }
 
     pub(super) fn read(&self, slot: u32, buffer: &mut [f32]) -> Result<(), VectorError> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
+        self.read_bytes(slot, bytemuck::cast_slice_mut(buffer))
+    }
+
+    /// Checks that the file has not been found damaged, and still has at least `bytes`.
+    pub(super) fn check_length(&self, bytes: u64) -> Result<(), VectorError> {
+        if self.file.len()? < bytes {
+            self.damage.note(TRUNCATED);
+        }
+        self.damage.check()
+    }
+
+    /// Fills `bytes` from the first byte of `slot` on.
+    pub(super) fn read_bytes(&self, slot: u32, bytes: &mut [u8]) -> Result<(), VectorError> {
         if self.file.read_at(bytes, slot_offset(self.shape, slot))? < bytes.len() {
             return Err(VectorError::Corrupt("the file ends before a vector"));
         }

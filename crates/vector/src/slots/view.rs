@@ -1,4 +1,4 @@
-//! Reading without copies.
+//! Snapshots of the visible vectors.
 #![expect(unsafe_code, reason = "slices of the map are handed out here")]
 
 use std::borrow::Cow;
@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use super::format::{DATA_OFFSET, slot_offset};
 use super::live::LiveSet;
+use super::reader::Reader;
 use super::shared::{Published, Shared};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
-use crate::map::{Map, prefetch};
+use crate::map::{Backing, Map, prefetch};
 use crate::slot::{Slot, bits};
 
 /// A snapshot of the visible vectors. Vectors that are freed later disappear from it, but slices that it
 /// returned before stay unchanged until it is dropped. It only delays the reuse of freed slots; writers
-/// do not wait for it.
+/// do not wait for it. A file on a disk is mapped after
+/// [`map_files`](crate::map_files) only, and else read.
 ///
 /// A slice cannot outlive its view:
 ///
@@ -42,6 +44,9 @@ pub struct View {
     stride: u64,
     dimension: usize,
 }
+
+const UNREADABLE: &str =
+    "a part of it cannot be read, because it was truncated or the device failed";
 
 /// A reader's registration in the epochs of [`Readers`](super::readers::Readers): slots freed from here on
 /// are not written while it lives.
@@ -106,37 +111,36 @@ impl View {
         (0..words).flat_map(|index| bits(index, self.live_word(index)))
     }
 
-    /// The vector in `slot`, borrowed from the map of the file. It is a copy only where there is no
-    /// map: on a disk without descriptors, or when the kernel has no address space left.
+    /// The vector in `slot`: borrowed from a file in memory, else a copy made with one read of the file.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`]; without a map, also [`VectorError::Io`]. With a map, an I/O error of
-    /// the device while the slice is read ends the process (`SIGBUS`): use [`View::read_into`] where that
-    /// is not acceptable.
+    /// [`VectorError::NoSuchSlot`], [`VectorError::Corrupt`] or [`VectorError::Io`].
     #[inline]
     pub fn vector(&self, slot: Slot) -> Result<Cow<'_, [f32]>, VectorError> {
         if !self.contains(slot) {
             return Err(VectorError::NoSuchSlot(slot));
         }
-        match &self.map {
-            Some(map) => Ok(Cow::Borrowed(self.borrow(map, slot.number()))),
-            None => self.copy(slot).map(Cow::Owned),
+        if let Some(vector) = self.mapped(slot.number())
+            && self.entered.shared.backing == Backing::Memory
+        {
+            return Ok(Cow::Borrowed(vector));
         }
+        let mut vector = vec![0.0; self.dimension];
+        self.entered.shared.read(slot.number(), &mut vector)?;
+        Ok(Cow::Owned(vector))
     }
 
-    /// The vector in `slot`, borrowed from the map of the file, as [`View::vector`] gives it where it
-    /// need not copy. `None` when there is no vector, or no map.
+    /// The vector in `slot`, borrowed from the map of the file. `None` when there is no vector, or no map.
+    /// Use what was computed from it only after [`View::check`].
     #[inline]
     #[must_use]
     pub fn borrowed(&self, slot: Slot) -> Option<&[f32]> {
-        match &self.map {
-            Some(map) if self.contains(slot) => Some(self.borrow(map, slot.number())),
-            _ => None,
-        }
+        if self.contains(slot) { self.mapped(slot.number()) } else { None }
     }
 
     /// The visible vectors in `slots`, borrowed, in ascending order: the fastest way to visit many, and
-    /// faster with `for_each` than in a loop. `None` if there is no map.
+    /// faster with `for_each` than in a loop. `None` if there is no map. Use what was computed from them only
+    /// after [`View::check`].
     pub fn borrowed_all(
         &self,
         slots: Range<Slot>,
@@ -144,21 +148,18 @@ impl View {
         Some(Borrowed::new(self, self.map.as_deref()?, slots))
     }
 
-    /// The vectors in `slots` that are there, with their slots, in ascending order.
+    /// Calls `each` with the vectors in `slots`, in that order, except for those that are not there.
+    /// Without a map neighbours are read with one call.
     ///
-    /// Each item is an error where [`View::vector`] would be.
-    pub fn vectors(
+    /// # Errors
+    /// [`VectorError::Corrupt`] or [`VectorError::Io`]: what `each` saw is void then.
+    pub fn read_all(
         &self,
-        slots: Range<Slot>,
-    ) -> impl Iterator<Item = Result<(Slot, Cow<'_, [f32]>), VectorError>> + '_ {
-        let numbers = slots.start.number()..slots.end.number().min(self.count);
-        numbers.map(Slot::new).filter(|slot| self.live.contains(slot.number())).map(|slot| {
-            let vector = match &self.map {
-                Some(map) => Cow::Borrowed(self.borrow(map, slot.number())),
-                None => Cow::Owned(self.copy(slot)?),
-            };
-            Ok((slot, vector))
-        })
+        slots: impl Iterator<Item = Slot>,
+        mut each: impl FnMut(Slot, &[f32]),
+    ) -> Result<(), VectorError> {
+        let slots = slots.map(Slot::number);
+        Reader::new(self).read_all(slots, |slot, vector| each(Slot::new(slot), vector))
     }
 
     /// Copies the vector in `slot` into `buffer` with one read of the file.
@@ -177,6 +178,20 @@ impl View {
         self.entered.shared.read(slot.number(), buffer)
     }
 
+    /// Checks that what was read through this view was there: no map has failed, and nobody has truncated
+    /// the file. To be called after reading from a
+    /// map, before results are used; everything that returns results itself does so.
+    ///
+    /// # Errors
+    /// [`VectorError::Corrupt`], from then on until the file is opened again.
+    pub fn check(&self) -> Result<(), VectorError> {
+        let shared = &self.entered.shared;
+        if self.map.as_ref().is_some_and(|map| map.has_failed()) {
+            shared.damage.note(UNREADABLE);
+        }
+        shared.check_length(slot_offset(self.shape, self.count))
+    }
+
     /// The bits of the slots `64 * index` to `64 * index + 63` that hold a vector.
     #[inline]
     pub(crate) fn live_word(&self, index: usize) -> u64 {
@@ -185,7 +200,7 @@ impl View {
         if below >= 64 { word } else { word & ((1 << below) - 1) }
     }
 
-    /// Prefetches the vector in `slot` into the cache of the processor.
+    /// Prefetches the vector in `slot` into the cache of the processor, if it is mapped.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(map) = &self.map
@@ -195,10 +210,15 @@ impl View {
         }
     }
 
-    fn copy(&self, slot: Slot) -> Result<Vec<f32>, VectorError> {
-        let mut vector = vec![0.0; self.shape.dimension()];
-        self.entered.shared.read(slot.number(), &mut vector)?;
-        Ok(vector)
+    /// The vector in `slot` if it is mapped. [`View::check`] tells whether it was there.
+    #[inline]
+    pub(super) fn mapped(&self, slot: u32) -> Option<&[f32]> {
+        self.map.as_ref().map(|map| self.borrow(map, slot))
+    }
+
+    /// Fills `bytes` from the first byte of `slot` on.
+    pub(super) fn read_bytes(&self, slot: u32, bytes: &mut [u8]) -> Result<(), VectorError> {
+        self.entered.shared.read_bytes(slot, bytes)
     }
 
     /// For a slot below `count` that was seen live by this view.
@@ -206,10 +226,10 @@ impl View {
     fn borrow<'view>(&'view self, map: &'view Map, slot: u32) -> &'view [f32] {
         let offset = DATA_OFFSET + u64::from(slot) * self.stride;
         // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after its
-        // bytes were written, so the file extends beyond it, and the file is never truncated. A slot is
-        // written again only after it was freed and all views that may have seen it live are dropped;
-        // this view may have, and outlives the slice. The lock of the file keeps out other processes that
-        // respect it. Slots begin at multiples of 64.
+        // bytes were written, so the file extends beyond it, and we never truncate it. A file that others
+        // could truncate is mapped under a guard. A slot is written again only after it was freed and all
+        // views that may have seen it live are dropped; this view may have, and outlives the slice. The lock
+        // of the file keeps out other processes that respect it. Slots begin at multiples of 64.
         unsafe { map.elements(offset, self.dimension) }
     }
 }
@@ -315,7 +335,7 @@ impl Shared {
             let bytes = end.saturating_mul(RESERVE_GROWTH).max(RESERVE_BYTES_MIN);
             let bytes = bytes.next_multiple_of(RESERVE_BYTES_MIN);
             // Views that have the old map keep it.
-            guard.map = Map::new(file, 0, bytes).map(Arc::new);
+            guard.map = Map::new(file, bytes, self.backing).map(Arc::new);
         }
         guard.clone()
     }

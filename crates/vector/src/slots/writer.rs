@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 
 use super::format::{check, slot_offset};
 use super::readers::Readers;
+use super::shared::TRUNCATED;
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{
@@ -163,6 +164,7 @@ impl Writer {
         let end = u32::try_from(crcs.len()).ok().and_then(|count| first.checked_add(count));
         let end = end.filter(|end| *end <= SLOTS_MAX).ok_or(VectorError::Full)?;
         self.flush(shape, file)?;
+        self.check_length(file)?;
         let offset = slot_offset(shape, first);
         file.write_at(bytes, offset)?;
         self.file_end = self.file_end.max(offset + bytes.len() as u64);
@@ -206,6 +208,7 @@ impl Writer {
         if self.staged_slots.is_empty() {
             return Ok(());
         }
+        self.check_length(file)?;
         let is_in_memory = self.is_in_memory(file);
         let stride = shape.stride();
         let mut written = 0;
@@ -235,6 +238,12 @@ impl Writer {
         self.staged_slots.drain(..written);
         self.staged_bytes.drain(..written * stride);
         Ok(result?)
+    }
+
+    /// Checks that nobody has truncated the file. Writing behind its new end would make a hole, whose zeros
+    /// look like vectors.
+    pub(super) fn check_length(&self, file: &dyn DiskFile) -> Result<(), VectorError> {
+        if file.len()? < self.file_end { Err(VectorError::Corrupt(TRUNCATED)) } else { Ok(()) }
     }
 
     /// `true` for a file in memory, where a sync costs nothing: space is reserved ahead of small writes

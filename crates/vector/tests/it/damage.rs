@@ -1,7 +1,11 @@
 //! Truncated and changed files: an error or less than before, never a panic, never a wrong vector.
 
-use liteio_disk::{Disk, OpenMode, SimulatedDisk};
-use liteio_vector::{Durability, Metric, Slot, SlotFile, VectorError, vector_crc};
+use std::sync::Arc;
+
+use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
+use liteio_vector::{
+    Durability, Metric, Search, Slot, SlotFile, VectorError, VectorIndex, map_files, vector_crc,
+};
 
 use crate::harness::{Generator, numbered, shape};
 
@@ -152,4 +156,75 @@ fn a_changed_byte_in_a_file_of_the_first_version_costs_at_most_the_vector_that_i
         drop(file);
         check(&disk, &crcs, &format!("byte {at}"));
     }
+}
+
+/// An index on `disk` whose searches go by codes, with its first vector.
+fn searched_index(disk: &Arc<RealDisk>, path: &str) -> (VectorIndex, Vec<f32>) {
+    const LONG: usize = 256;
+    let disk = Arc::clone(disk);
+    let index = VectorIndex::create(disk, path, shape(LONG, Metric::Euclidean)).expect("created");
+    for number in 0..2_000 {
+        index.slots().append(&numbered(number, LONG)).expect("appended");
+    }
+    index.slots().commit(Durability::Fsync).expect("committed");
+    index.prepare().expect("prepared");
+    (index, numbered(0, LONG))
+}
+
+fn check_damaged<T: std::fmt::Debug>(result: Result<T, VectorError>) {
+    let error = result.expect_err("truncated");
+    assert!(matches!(error, VectorError::Corrupt(_)), "{error}");
+}
+
+#[test]
+fn a_file_truncated_under_its_map_is_an_error_of_that_file() {
+    map_files().expect("the handler is installed");
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk = Arc::new(RealDisk::open(directory.path()).expect("opens"));
+    // In the middle of a page, and of all vectors; at a page; and all of it.
+    for (name, end) in [("a", 1_100_003), ("b", 1 << 20), ("c", 0)] {
+        let (index, query) = searched_index(&disk, name);
+        let (other, _) = searched_index(&disk, &format!("{name}-other"));
+        let search = Search::new(&query, 10);
+        let before = index.slots().view();
+        assert_eq!(index.search(&before, &search).expect("whole").len(), 10);
+        let file = std::fs::File::options()
+            .write(true)
+            .open(directory.path().join(format!("{name}.slots")))
+            .expect("opens");
+        file.set_len(end).expect("truncated");
+        // Read as zeros, which the check of the view tells.
+        let last = before.borrowed(Slot::new(1_999)).expect("mapped");
+        assert!(last.iter().all(|element| *element == 0.0));
+        check_damaged(before.check());
+        check_damaged(index.search(&before, &search));
+        check_damaged(before.search_exactly(&search));
+        check_damaged(index.search(&index.slots().view(), &search));
+        let mut buffer = query.clone();
+        check_damaged(index.slots().read_into(Slot::new(1_999), &mut buffer));
+        check_damaged(index.slots().append(&query));
+        check_damaged(index.slots().append_many(&[query.clone(), query.clone()].concat()));
+        assert_eq!(file.metadata().expect("there").len(), end, "nothing is written");
+        let view = other.slots().view();
+        let found = other.search(&view, &search).expect("whole");
+        assert_eq!((found.len(), found[0].slot), (10, Slot::new(0)));
+        other.slots().append(&query).expect("appended");
+        other.slots().commit(Durability::Fsync).expect("committed");
+    }
+}
+
+#[test]
+fn a_truncated_file_is_not_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk = RealDisk::open(directory.path()).expect("opens");
+    let file = SlotFile::create(&disk, "a", shape(DIMENSION, Metric::Cosine)).expect("created");
+    file.append(&numbered(1, DIMENSION)).expect("appended");
+    file.commit(Durability::Fsync).expect("committed");
+    let written = std::fs::File::options().write(true).open(directory.path().join("a"));
+    let written = written.expect("opens");
+    written.set_len(65_540).expect("truncated");
+    file.append(&numbered(2, DIMENSION)).expect("staged in memory");
+    check_damaged(file.commit(Durability::Fsync));
+    check_damaged(file.append_many(&numbered(3, DIMENSION * 1_000)));
+    assert_eq!(written.metadata().expect("there").len(), 65_540);
 }

@@ -113,7 +113,7 @@ mod tests {
         for dimension in [256, 320, 768, 4_000] {
             let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
             let encoder = Encoder::new(shape, vec![0.01; dimension]);
-            let mut chunk = Chunk::new(encoder.words(), encoder.refined_bytes(), None);
+            let mut chunk = Chunk::new(encoder.words(), encoder.refined_bytes());
             for slot in 0..300 {
                 chunk.set(slot, &encoder.encode(&vector(dimension, slot)));
             }
