@@ -10,7 +10,7 @@ use http::Request;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http_body::Body as _;
-use liteio_store::{StoreError, StoreHealth};
+use liteio_store::{Store, StoreError, StoreHealth};
 
 use crate::auth::{Authenticator, BodyFault, Credentials, Identity, Service};
 use crate::front::body::RequestBody;
@@ -109,23 +109,27 @@ impl Handler for Dispatch {
     }
 }
 
+/// Damage that has shown so far, for people.
+fn found_damage(store: &Store) -> Option<String> {
+    if let Some(reason) = store.sweep_failure() {
+        return Some(format!("orphans are not swept, run `liteio verify`: {reason}"));
+    }
+    if let Some(first) = store.scrub_state().and_then(|scrub| scrub.first_damage) {
+        return Some(format!("the scrub has found damage, run `liteio verify`: {first}"));
+    }
+    let reads = store.stats().damaged_reads;
+    let told = "reads have met damaged or missing data since the start: run `liteio verify`";
+    (reads > 0).then(|| format!("{reads} {told} to find it"))
+}
+
 fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
     }
     match app.store.health() {
-        StoreHealth::Ready => match app.store.sweep_failure() {
-            None => match app.store.scrub_state().and_then(|scrub| scrub.first_damage) {
-                None => Readiness::Ready,
-                Some(first) => {
-                    let told = format!("the scrub has found damage, run `liteio verify`: {first}");
-                    Readiness::Degraded(told.into())
-                }
-            },
-            Some(reason) => {
-                let told = format!("orphans are not swept, run `liteio verify`: {reason}");
-                Readiness::Degraded(told.into())
-            }
+        StoreHealth::Ready => match found_damage(&app.store) {
+            None => Readiness::Ready,
+            Some(told) => Readiness::Degraded(told.into()),
         },
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
         StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),

@@ -261,6 +261,7 @@ mod repair;
 mod scrub;
 mod stats;
 mod verify;
+mod watch;
 
 pub use bucket::{BucketPage, ListBuckets};
 #[cfg(any(test, feature = "test-util"))]

@@ -1,5 +1,7 @@
 //! Every limit of the store, with its unit in its name.
 
+use std::time::Duration;
+
 /// Longest object key. S3's limit.
 pub const OBJECT_KEY_BYTES_MAX: usize = 1024;
 
@@ -105,6 +107,10 @@ pub const RESOURCE_TAGS_MAX: usize = 50;
 
 /// Conditions of a filter.
 pub const FILTER_CONDITIONS_MAX: usize = 1024;
+
+/// The time between two looks of the store at the names of its files. Writes acknowledged after the removal
+/// of the data directory are lost for as long.
+pub const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Nesting of a filter.
 pub const FILTER_DEPTH_MAX: usize = 16;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::StoreError;
+
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
@@ -13,6 +15,8 @@ pub struct StoreStats {
     pub lost_blobs: u64,
     /// Sweeps begun since the store was opened.
     pub sweeps: u64,
+    /// Reads of objects and vectors that met damaged or missing data since the store was opened.
+    pub damaged_reads: u64,
 }
 
 /// The counters themselves.
@@ -22,15 +26,25 @@ pub(crate) struct Counters {
     pub(crate) orphans_swept: AtomicU64,
     pub(crate) lost_blobs: AtomicU64,
     pub(crate) sweeps: AtomicU64,
+    pub(crate) damaged_reads: AtomicU64,
 }
 
 impl Counters {
+    /// Counts a read that failed if damage is the reason.
+    pub(crate) fn failed_read(&self, error: &StoreError) {
+        use StoreError::{Corrupt, IndexDamaged, Io};
+        if matches!(error, Corrupt { .. } | IndexDamaged { .. } | Io(_)) {
+            self.damaged_reads.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn snapshot(&self) -> StoreStats {
         StoreStats {
             blobs_deleted: self.blobs_deleted.load(Ordering::Relaxed),
             orphans_swept: self.orphans_swept.load(Ordering::Relaxed),
             lost_blobs: self.lost_blobs.load(Ordering::Relaxed),
             sweeps: self.sweeps.load(Ordering::Relaxed),
+            damaged_reads: self.damaged_reads.load(Ordering::Relaxed),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::pending::{Committed, Pending};
 use crate::process::{Scrubber, StagedBlob, Worker};
 use crate::stats::StoreStats;
+use crate::watch::Watch;
 
 pub(crate) use crate::process::Shared;
 
@@ -35,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) shared: Arc<Shared>,
     /// None in memory.
     pub(crate) disk: Option<Arc<dyn Disk>>,
+    /// The names of the data directory, which are watched by a thread of an open store.
+    watch: Mutex<Option<Watch>>,
     pub(crate) vectors: Vectors,
     /// The thread of an open store that reclaims and sweeps.
     pub(crate) worker: Mutex<Option<Worker>>,
@@ -98,6 +101,7 @@ impl Store {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
             vectors: Vectors::new(opened.disk.is_some()),
+            watch: Mutex::new(None),
             disk: opened.disk,
             worker: Mutex::new(None),
             scrubber: Mutex::new(None),
@@ -128,9 +132,20 @@ impl Store {
         self.inner.log_end.as_deref()
     }
 
+    /// Starts the thread that looks whether the files of the data directory are still there.
+    pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
+        if let Some(disk) = &self.inner.disk {
+            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk))?);
+        }
+        Ok(())
+    }
+
     /// The health of the store.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
+        if let Some(watch) = &*self.inner.watch.lock() {
+            watch.check();
+        }
         let refusal = match &*self.inner.kv.read() {
             Some(kv) => kv.refusal(),
             None => Some(KvError::Closed),
@@ -288,6 +303,7 @@ impl Inner {
     }
 
     fn close(&self) {
+        drop(self.watch.lock().take());
         let scrubber = self.scrubber.lock().take();
         scrubber.into_iter().for_each(Scrubber::stop);
         let worker = self.worker.lock().take();

@@ -174,6 +174,16 @@ impl<'a> RawRequest<'a> {
         }
     }
 
+    /// An operation of S3, at a server in a process of its own.
+    pub(crate) fn of_s3(
+        address: SocketAddr,
+        region: &'a str,
+        method: &'static str,
+        path_and_query: &str,
+    ) -> RawRequest<'a> {
+        RawRequest::new(address, region, method, path_and_query)
+    }
+
     /// An operation of S3 Vectors, as boto3 sends it: the signature covers the hash of the body, no
     /// header tells it.
     pub(crate) fn of_vectors(

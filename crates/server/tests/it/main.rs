@@ -6,6 +6,7 @@ mod command;
 mod compatibility;
 mod conditional;
 mod copy_source;
+mod damaged_files;
 mod dependencies;
 mod documents;
 mod form;

@@ -125,6 +125,19 @@ impl Store {
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<OpenedObject, ReadError> {
+        self.open_object(bucket, key, options).inspect_err(|error| {
+            if let ReadError::Store(error) = error {
+                self.shared().counters.failed_read(error);
+            }
+        })
+    }
+
+    fn open_object(
+        &self,
+        bucket: &Bucket,
+        key: &ObjectKey,
+        options: &GetOptions,
+    ) -> Result<OpenedObject, ReadError> {
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
             let section = self.shared().pins.section();

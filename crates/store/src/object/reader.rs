@@ -1,6 +1,7 @@
 //! Reading the bytes of an object.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -11,7 +12,7 @@ use crate::kv::{Read, Snapshot};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::reference;
 use crate::name::UploadId;
-use crate::process::{Pin, Pins};
+use crate::process::{Pin, Pins, Shared};
 use crate::store::Store;
 
 /// The selected bytes of an object. Later writes and deletes do not affect it.
@@ -27,6 +28,7 @@ pub struct ObjectReader {
     parts: Option<Parts>,
     /// Keeps content that is opened later from being deleted meanwhile.
     _pin: Option<Pin>,
+    shared: Arc<Shared>,
 }
 
 /// The bytes of one record: inline, extents, or the parts that follow.
@@ -95,7 +97,8 @@ impl ObjectReader {
             Content::Parts { .. } => range.is_empty(),
         };
         let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
-        Ok(Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin })
+        let shared = Arc::clone(store.shared());
+        Ok(Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin, shared })
     }
 
     /// The bytes of the object that it reads, from first to last.
@@ -123,6 +126,10 @@ impl ObjectReader {
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
     pub fn try_next(&mut self) -> Result<Option<Option<Bytes>>, StoreError> {
+        self.try_read().inspect_err(|error| self.shared.counters.failed_read(error))
+    }
+
+    fn try_read(&mut self) -> Result<Option<Option<Bytes>>, StoreError> {
         if self.remaining() == 0 {
             return Ok(Some(None));
         }
@@ -145,6 +152,10 @@ impl ObjectReader {
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
     #[expect(clippy::should_implement_trait, reason = "every step can fail, so it is no iterator")]
     pub fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+        self.read().inspect_err(|error| self.shared.counters.failed_read(error))
+    }
+
+    fn read(&mut self) -> Result<Option<Bytes>, StoreError> {
         if self.remaining() == 0 {
             return Ok(None);
         }

@@ -1,0 +1,129 @@
+//! The watch over the data directory: writes stop when its files are no longer those that are open.
+//!
+//! A file that is removed or replaced while it is open takes writes and syncs like any other, and what was
+//! written is gone with the process. So a thread looks every [`WATCH_INTERVAL`] at the names, as does
+//! [`Store::health`], and poisons the disk if one is not there. Writes that were acknowledged since the
+//! removal are lost: nobody can keep them.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use liteio_disk::{Disk, FileIdentity};
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::StoreError;
+use crate::limits::WATCH_INTERVAL;
+
+/// The files that are the same from the start of a store to its end.
+const FILES: [&str; 4] = ["format", "lock", "meta.redb", "meta.redb.log"];
+const BLOBS: &str = "blobs";
+
+/// The names of an open data directory, as they were at the start.
+#[derive(Debug)]
+struct Watched {
+    disk: Arc<dyn Disk>,
+    files: Vec<(&'static str, FileIdentity)>,
+    /// The most directories of blobs that were seen, which have two digits. They are never removed.
+    blob_directories: Mutex<usize>,
+}
+
+impl Watched {
+    /// Watches those of the files that are there.
+    fn new(disk: Arc<dyn Disk>) -> Self {
+        let identity = |name| disk.identity(name).ok().map(|identity| (name, identity));
+        let files = FILES.into_iter().chain([BLOBS]).filter_map(identity).collect();
+        Self { disk, files, blob_directories: Mutex::new(0) }
+    }
+
+    /// Poisons the disk if a name is not what it was.
+    fn check(&self) {
+        if let Err(lost) = self.find_lost() {
+            self.disk.health().poison(format!(
+                "{lost}: writes since then are lost, because the data directory was removed or changed \
+                 under the server; restart it on the right one"
+            ));
+        }
+    }
+
+    fn find_lost(&self) -> Result<(), String> {
+        for (name, known) in &self.files {
+            match self.disk.identity(name) {
+                Ok(found) if found == *known => {}
+                Ok(_) => return Err(format!("{name} is another file than the one that is open")),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        let listed = match self.disk.list(BLOBS) {
+            Ok(entries) => {
+                entries.iter().filter(|entry| entry.is_dir && entry.name.len() == 2).count()
+            }
+            Err(error) if is_gone(&error) => return Err(error.to_string()),
+            // No descriptor is left, say: the next look tells.
+            Err(_) => return Ok(()),
+        };
+        let mut known = self.blob_directories.lock();
+        if listed < *known {
+            return Err(format!("{} of {known} directories of blobs are missing", *known - listed));
+        }
+        *known = listed;
+        Ok(())
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
+}
+
+/// The thread that looks; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    watched: Arc<Watched>,
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// # Errors
+    /// [`StoreError::Io`] if there can be no thread.
+    pub(crate) fn start(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
+        let watched = Arc::new(Watched::new(disk));
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let for_thread = (Arc::clone(&watched), Arc::clone(&stop));
+        let thread = thread::Builder::new().name("liteio-watch".to_owned());
+        let thread = thread.spawn(move || look(&for_thread.0, &for_thread.1))?;
+        Ok(Self { watched, stop, thread: Some(thread) })
+    }
+
+    /// Poisons the disk now if a name is not what it was.
+    pub(crate) fn check(&self) {
+        self.watched.check();
+    }
+}
+
+fn look(watched: &Watched, (is_stopped, changed): &(Mutex<bool>, Condvar)) {
+    loop {
+        let mut is_stopped = is_stopped.lock();
+        if !*is_stopped {
+            changed.wait_for(&mut is_stopped, WATCH_INTERVAL);
+        }
+        if *is_stopped {
+            return;
+        }
+        drop(is_stopped);
+        watched.check();
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let (is_stopped, changed) = &*self.stop;
+        *is_stopped.lock() = true;
+        changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been printed by the hook.
+            let _ = thread.join();
+        }
+    }
+}
