@@ -57,7 +57,13 @@ pub(super) fn sync(
     outcome.map(|()| true)
 }
 
-/// Syncs every `interval` while there is something to sync, until [`Syncs::stop`].
+/// The wait for a sync to begin, so that it ends an `interval` after the oldest update that it covers, if it
+/// takes as long as the one before. It is a tenth at least: a device that cannot keep up gets larger syncs.
+fn wait_for_sync(interval: Duration, last: Duration) -> Duration {
+    interval.saturating_sub(last).max(interval / 10)
+}
+
+/// Syncs while there is something to sync, about an `interval` after it came, until [`Syncs::stop`].
 pub(super) fn run(
     shared: &Arc<Shared>,
     attachments: Option<Arc<dyn Attachments>>,
@@ -65,7 +71,9 @@ pub(super) fn run(
 ) {
     let syncs = &shared.syncs;
     let mut retry_at: Option<Instant> = None;
+    let mut last = Duration::ZERO;
     loop {
+        let wait = wait_for_sync(interval, last);
         {
             let mut progress = syncs.progress.lock();
             loop {
@@ -76,7 +84,7 @@ pub(super) fn run(
                 let due = match (retry_at, progress.unsynced_since) {
                     (Some(retry), _) => Some(retry),
                     (None, Some(_)) if progress.is_pressing => break,
-                    (None, since) => since.and_then(|since| since.checked_add(interval)),
+                    (None, since) => since.and_then(|since| since.checked_add(wait)),
                 };
                 match due {
                     Some(due) if due <= now => break,
@@ -85,11 +93,27 @@ pub(super) fn run(
                 }
             }
         }
-        retry_at = match sync(shared, attachments.as_deref()) {
+        let begun = Instant::now();
+        let result = sync(shared, attachments.as_deref());
+        last = begun.elapsed();
+        retry_at = match result {
             Ok(_) => None,
             // No update is written any more; `Kv::refusal` has the reason.
             Err(KvError::Poisoned { .. } | KvError::Closed) => return,
             Err(_) => Instant::now().checked_add(interval),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sync_begins_early_enough_to_end_in_time() {
+        let ms = Duration::from_millis;
+        for (last, wait) in [(0, 1_000), (50, 950), (700, 300), (900, 100), (5_000, 100)] {
+            assert_eq!(wait_for_sync(ms(1_000), ms(last)), ms(wait), "after {last} ms");
+        }
     }
 }
