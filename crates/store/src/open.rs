@@ -218,8 +218,8 @@ fn describe(tail: &DroppedTail) -> String {
         None => "are lost, because there was no space for a copy".to_owned(),
     };
     format!(
-        "{records} of the log, at byte {}, cannot be read: cut off by a crash before they were \
-         acknowledged, or damaged since. Their {} bytes {copy}. Orphans are not swept before the next start",
+        "{records} of the log, at byte {}, cannot be read, or the blob of the first: cut off by a crash before \
+         they were durable, or damaged since. Their {} bytes {copy}. Orphans are not swept before the next start",
         tail.position, tail.bytes,
     )
 }

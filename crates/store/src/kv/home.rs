@@ -152,6 +152,8 @@ fn recover(
         Ok(true)
     };
     recovery.passed_over = log.replay(&round, salvage, read_mark, |_| Ok(()))?;
+    let whole = (log.number(), log.bytes());
+    let dropped_path = format!("{log_path}.dropped");
     if after_crash {
         recovery.dropped = match log.ending()? {
             Ending::Orderly => None,
@@ -163,7 +165,7 @@ fn recover(
                 )));
             }
             Ending::Torn(mut tail) | Ending::Damaged { mut tail, .. } => {
-                log.keep(&*home.disk, &format!("{log_path}.dropped"), &mut tail)?;
+                log.keep(&*home.disk, &dropped_path, &mut tail)?;
                 Some(tail)
             }
         };
@@ -184,6 +186,10 @@ fn recover(
         log.replay(&round, salvage, is_whole, |operation| apply(&mut table, operation))?;
     }
     group.commit()?;
+    if let Some(mut tail) = log.rest(whole) {
+        log.keep(&*home.disk, &dropped_path, &mut tail)?;
+        recovery.dropped = Some(tail);
+    }
     attachments.map_or(Ok(()), Attachments::sync)?;
     Ok(recovery)
 }

@@ -18,10 +18,10 @@ const PIECE_BYTES: usize = 1 << 20;
 /// The bound of what is verified of records of the old version, in bytes: some 100 ms.
 const OLD_WORK_MAX: u64 = 1 << 30;
 
-/// What is left of a record that is not whole, and of what is behind it.
+/// What is left of a record that is not whole, or whose attachment is not, and of what is behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedTail {
-    /// The number of the first record that is not whole, and its offset in the log.
+    /// Its number.
     pub number: u64,
     /// Offset of its first byte in the log.
     pub position: u64,
@@ -145,6 +145,15 @@ impl Log {
         let is_whole = self.read_record(&mut Vec::new(), number, position - 8)?.is_some();
         let durable = if in_order { number - 1 } else { 0 };
         Ok(is_whole.then_some(Frame { number, bytes, durable }))
+    }
+
+    /// What a replay left of whole records, which ended with the number and at the offset of `whole`, because it
+    /// did not accept one.
+    pub(in crate::kv) fn rest(&self, whole: (u64, u64)) -> Option<DroppedTail> {
+        let (newest, end) = whole;
+        let (number, position) = (self.number + 1, self.position);
+        let bytes = end.saturating_sub(position);
+        (bytes > 0).then_some(DroppedTail { number, position, bytes, newest, copy: None })
     }
 
     /// Copies the bytes of `tail` to the file `path`, in place of an older copy. Without space for it there

@@ -32,14 +32,6 @@ const GAPS: &[Gap] = &[
         reason: "a cut at the end of a record looks as if the log ended there",
     },
     Gap {
-        target: Target::Blob,
-        damage: &Damage::ALL,
-        moment: BEFORE_A_REPLAY,
-        durability: &[Durability::Os],
-        ends_the_process: false,
-        reason: "the replay ends before the first record whose blob is not whole, and does not tell",
-    },
-    Gap {
         target: Target::Tree,
         damage: &[Damage::Older],
         moment: &[Moment::WhileRunning],
