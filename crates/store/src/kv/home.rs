@@ -99,7 +99,9 @@ pub(super) fn open_engine(
     };
     // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
     // behind a torn one. Under a new nonce they never verify.
-    let round = Round::new(log.number())?;
+    // A number of its own: an older copy of the tree, of before this start, would have the same, and none of
+    // the records that follow would verify under its nonce.
+    let round = Round::new(log.number() + 1)?;
     match engine.checkpoint(&Checkpoint { round, log_bytes: log.durable_bytes() }) {
         Ok(()) => log.start(&round),
         // Frozen: the log keeps what the file does not have.

@@ -37,6 +37,7 @@ impl Reading {
             Ok(value) => Ok(Some(value)),
             Err(
                 StoreError::Corrupt { .. }
+                | StoreError::IndexDamaged { .. }
                 | StoreError::FormatTooNew { .. }
                 | StoreError::Io(_)
                 | StoreError::Poisoned { .. }
