@@ -58,7 +58,8 @@ fn step(disk: &dyn Disk, random: &mut Random) -> Result<(), ErrorKind> {
     result.map_err(|error| error.kind())
 }
 
-/// All files with their bytes, and all directories.
+/// All files with their bytes, and all directories but that of temporary files: a disk makes it where files
+/// without a name are not to be had.
 fn tree(disk: &dyn Disk) -> BTreeMap<String, Option<Vec<u8>>> {
     let mut tree = BTreeMap::new();
     let mut left = vec![String::new()];
@@ -68,6 +69,9 @@ fn tree(disk: &dyn Disk) -> BTreeMap<String, Option<Vec<u8>>> {
                 "" => entry.name,
                 directory => format!("{directory}/{}", entry.name),
             };
+            if path == "tmp" {
+                continue;
+            }
             tree.insert(path.clone(), (!entry.is_dir).then(|| content(disk, &path)));
             if entry.is_dir {
                 left.push(path);
