@@ -102,24 +102,22 @@ impl Sums {
         }
     }
 
-    /// Notes what was written to the tree.
+    /// Notes what was written to the tree. The lock is held for a number at a time, so that readers of other
+    /// pages do not wait for checksums.
     pub(super) fn written(&self, offset: u64, data: &[u8]) {
-        let mut state = self.state.write();
         for (index, page) in pages(offset, data) {
             // Parts of pages are written of the header only, which has checksums of its own.
-            state.set(
-                index,
-                if page.len() == PAGE_BYTES && index > 0 { page_sum(index, page) } else { 0 },
-            );
+            let is_whole = page.len() == PAGE_BYTES && index > 0;
+            let sum = if is_whole { page_sum(index, page) } else { 0 };
+            self.state.write().set(index, sum);
         }
     }
 
     /// `true` if the bytes, read at `offset`, are those that were written.
     pub(super) fn verify(&self, offset: u64, data: &[u8]) -> bool {
-        let state = self.state.read();
-        pages(offset, data).all(|(index, page)| match state.sums.get(index) {
-            Some(sum) if *sum != 0 && page.len() == PAGE_BYTES => page_sum(index, page) == *sum,
-            _ => true,
+        pages(offset, data).all(|(index, page)| {
+            let sum = self.state.read().sums.get(index).copied().unwrap_or(0);
+            sum == 0 || page.len() < PAGE_BYTES || page_sum(index, page) == sum
         })
     }
 
@@ -137,37 +135,28 @@ impl Sums {
         self.state.write().begun = number;
     }
 
-    /// The checkpoint `number` is in the tree. Not synced: it is a witness, and late is soon enough. The state stays locked meanwhile: no sync overtakes it.
+    /// The checkpoint `number` is in the tree. Not synced: it is a witness, and late is soon enough.
     pub(super) fn finish(&self, number: u64) {
-        let mut state = self.state.write();
-        state.done = number;
+        let header = {
+            let mut state = self.state.write();
+            state.done = number;
+            state.header()
+        };
         // Without it less is known, which is no failure.
-        let _ = self.file.write_at(&state.header(), 0);
+        let _ = self.file.write_at(&header, 0);
     }
 
-    /// Makes durable what has changed, if anything has.
+    /// Makes durable what has changed, if anything has. Readers go on meanwhile. After a failure nothing
+    /// more is written: the tree is frozen.
     pub(super) fn sync(&self) -> io::Result<()> {
-        let mut state = self.state.write();
-        let state = &mut *state;
-        if !state.is_changed.contains(&true) {
+        let runs = self.state.write().take_changed();
+        if runs.is_empty() {
             return Ok(());
         }
-        let mut sector = 0;
-        while sector < state.is_changed.len() {
-            let run =
-                state.is_changed[sector..].iter().take_while(|is_changed| **is_changed).count();
-            if run == 0 {
-                sector += 1;
-                continue;
-            }
-            let bytes: Vec<u8> = (sector..sector + run).flat_map(|at| state.sector(at)).collect();
-            self.file.write_at(&bytes, ((sector + 1) * SECTOR_BYTES) as u64)?;
-            sector += run;
+        for (offset, bytes) in runs {
+            self.file.write_at(&bytes, offset)?;
         }
-        self.file.write_at(&state.header(), 0)?;
-        self.file.sync_data()?;
-        state.is_changed.fill(false);
-        Ok(())
+        self.file.sync_data()
     }
 
     /// The number of a checkpoint that is known to be in the tree, or to have been.
@@ -190,6 +179,26 @@ impl State {
         }
         self.sums[index] = sum;
         self.is_changed[index / SECTOR_SUMS] = true;
+    }
+
+    /// The runs of sectors that have changed since the last call, with their offsets, and behind them the
+    /// header; nothing if none has.
+    fn take_changed(&mut self) -> Vec<(u64, Vec<u8>)> {
+        let mut runs = Vec::new();
+        let mut first = 0;
+        for run in self.is_changed.chunk_by(|one, next| one == next) {
+            if run[0] {
+                let sectors = first..first + run.len();
+                let offset = (first + 1) * SECTOR_BYTES;
+                runs.push((offset as u64, sectors.flat_map(|at| self.sector(at)).collect()));
+            }
+            first += run.len();
+        }
+        if !runs.is_empty() {
+            runs.push((0, self.header().to_vec()));
+        }
+        self.is_changed.fill(false);
+        runs
     }
 
     fn header(&self) -> [u8; SECTOR_BYTES] {
