@@ -60,16 +60,7 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
 /// every file and directory stays as it is. The lock is shared with others that read; without a lock file
 /// that this process may read nothing keeps a writer away.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
-    match config.backend.clone() {
-        Backend::Memory => open_memory(config),
-        Backend::Directory(path) => {
-            let disk = RealDisk::open_existing(&path)?;
-            directory::refuse_foreign(&disk, &path)?;
-            let directory_lock = DirectoryLock::share(&path).map_err(refusal_of_lock)?;
-            let opened = open_to_look_on(Arc::new(disk), config)?;
-            Ok(Opened { directory_lock, ..opened })
-        }
-    }
+    open_existing(config, true, Damaged::Refuse)
 }
 
 /// As [`open_to_look`], on `disk`.
@@ -77,11 +68,27 @@ pub(crate) fn open_to_look_on(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
 ) -> Result<Opened, StoreError> {
-    open_existing(Arc::new(OverlayDisk::new(disk)), config, Damaged::Refuse)
+    open_existing_on(Arc::new(OverlayDisk::new(disk)), config, Damaged::Refuse)
 }
 
 /// Opens an existing store whose log may be damaged. With `only_look` every file stays as it is.
 pub(crate) fn open_to_repair(config: StoreConfig, only_look: bool) -> Result<Opened, StoreError> {
+    open_existing(config, only_look, Damaged::PassOver)
+}
+
+/// As [`open_to_repair`], on `disk`.
+pub(crate) fn open_to_repair_on(
+    disk: Arc<dyn Disk>,
+    config: StoreConfig,
+) -> Result<Opened, StoreError> {
+    open_existing_on(disk, config, Damaged::PassOver)
+}
+
+fn open_existing(
+    config: StoreConfig,
+    only_look: bool,
+    damaged: Damaged,
+) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
@@ -92,21 +99,13 @@ pub(crate) fn open_to_repair(config: StoreConfig, only_look: bool) -> Result<Ope
                 false => (DirectoryLock::acquire(&path).map(Some), disk),
             };
             let directory_lock = lock.map_err(refusal_of_lock)?;
-            let opened = open_to_repair_on(disk, config)?;
+            let opened = open_existing_on(disk, config, damaged)?;
             Ok(Opened { directory_lock, ..opened })
         }
     }
 }
 
-/// As [`open_to_repair`], on `disk`.
-pub(crate) fn open_to_repair_on(
-    disk: Arc<dyn Disk>,
-    config: StoreConfig,
-) -> Result<Opened, StoreError> {
-    open_existing(disk, config, Damaged::PassOver)
-}
-
-fn open_existing(
+fn open_existing_on(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
     damaged: Damaged,
