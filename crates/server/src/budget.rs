@@ -60,7 +60,7 @@ impl Owner {
 /// An amount of each resource.
 type Amounts = [AtomicU64; RESOURCES];
 
-/// What all clients of a server share.
+/// The resources that all clients of a server share.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: [u64; RESOURCES],
@@ -68,7 +68,7 @@ pub(crate) struct Budget {
     accounts: Mutex<HashMap<Owner, Weak<Account>>>,
 }
 
-/// What one owner holds. Kept as long as it holds anything.
+/// The holdings of one owner. Kept as long as there are any.
 #[derive(Debug)]
 struct Account {
     owner: Owner,

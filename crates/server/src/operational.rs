@@ -40,7 +40,7 @@ pub(crate) enum Readiness {
     NotReady(Cow<'static, str>),
 }
 
-/// What is asked for each request.
+/// The sources of an answer, asked for each request.
 struct Health {
     readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
     scrub: Box<dyn Fn() -> Option<Value> + Send + Sync>,

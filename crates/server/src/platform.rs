@@ -28,7 +28,7 @@ pub(crate) fn raise_file_limit() {
     }
 }
 
-/// What the system grants the process.
+/// The resources that the system grants the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     /// Open files, connections included.

@@ -13,7 +13,7 @@ use crate::reply::Reply;
 
 const REGION: &str = "us-east-1";
 const DIMENSION: usize = 256;
-/// So many that searches go by codes.
+/// Enough for searches to go by codes.
 const VECTORS: usize = 1_500;
 
 /// A server in a process of its own, on a directory that outlives it.
@@ -184,7 +184,7 @@ async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_ar
     }
 }
 
-/// Nobody asks for the health of this one.
+/// The health of this server is asked for by nobody.
 #[tokio::test]
 async fn writes_stop_by_themselves_when_the_data_directory_is_removed() {
     let directory = tempfile::tempdir().expect("a temporary directory");

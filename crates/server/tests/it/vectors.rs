@@ -326,7 +326,7 @@ async fn the_largest_request_takes_no_more_than_twice_its_size() {
     }
 }
 
-/// So many that searches go by codes.
+/// Enough for searches to go by codes.
 const DIMENSION: usize = 256;
 
 /// The elements that a key has in a version: whole numbers, which come back as they are.

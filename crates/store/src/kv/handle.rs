@@ -163,7 +163,7 @@ impl Kv {
         self.inner.shared.syncs.is_synced(position.0)
     }
 
-    /// What was found when the key space was opened.
+    /// The findings of opening the key space.
     #[must_use]
     pub fn recovery(&self) -> &Recovery {
         &self.inner.recovery

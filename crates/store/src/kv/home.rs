@@ -71,7 +71,7 @@ impl Home {
     }
 }
 
-/// What was found when a key space was opened.
+/// The findings of opening a key space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// The end of the log that was not replayed: a record that was torn by a crash, or was damaged, which

@@ -1,4 +1,4 @@
-//! What one client takes does not stop the others, and is given back when it goes.
+//! Resources that one client takes do not stop the others, and are given back when it goes.
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! What lies behind the last whole record: nothing, a record that was not completed, or damage.
+//! The ending of a log behind its last whole record: nothing, a record that was not completed, or damage.
 //!
 //! A record that does not verify was torn by a crash or damaged later. Frames of later records, or of its own,
 //! tell which: each says up to which record the log was known to be durable when it was written. If that is
@@ -20,7 +20,7 @@ const RUN_BYTES: usize = 256;
 /// The bound of what is verified of records of the old version, in bytes: some 100 ms.
 const OLD_WORK_MAX: u64 = 1 << 30;
 
-/// What is left of a record that is not whole, or whose attachment is not, and of what is behind it.
+/// The rest of a log from a record on that is not whole, or whose attachment is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedTail {
     /// Its number.
@@ -132,7 +132,7 @@ impl Log {
         Ok(())
     }
 
-    /// What a frame would say of the whole record of the old version whose number is at `position`.
+    /// The frame that a whole record of the old version would have, whose number is at `position`.
     fn old_frame(
         &self,
         number: u64,
@@ -156,7 +156,7 @@ impl Log {
         Ok(is_whole.then_some(Frame { number, bytes, durable }))
     }
 
-    /// What a replay left of whole records, which ended with the number and at the offset of `whole`, because it
+    /// The whole records that a replay left, which ended with the number and at the offset of `whole`, because it
     /// did not accept one.
     pub(in crate::kv) fn rest(&self, whole: (u64, u64)) -> Option<DroppedTail> {
         let (newest, end) = whole;
