@@ -11,6 +11,7 @@ use super::model::Model;
 use super::read::{Reading, read};
 use super::strike::{Damage, Target, strike};
 use super::world::{End, World, config_of};
+use crate::read_only::SECTOR_BYTES;
 
 /// The moment of the damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +97,28 @@ fn check_ended(case: &Case, world: &World, end: &End, random: &SeededRandom) -> 
     check_start(case, &disk, allowed(case, &world.history))
 }
 
-/// The states that may be found, the newest first: the last; at a kill without the newest record of the
-/// log, which cannot be told from a torn one. An older log is one that ended there.
+/// The states that may be found, the newest first.
 fn allowed<'a>(case: &Case, history: &'a [Model]) -> Vec<&'a Model> {
-    let count = match (case.target, case.moment, case.damage) {
-        (_, Moment::AfterStop, _) => 1,
-        (Target::Log, _, Damage::Older) => history.len(),
-        (Target::Log, ..) => 2,
-        _ => 1,
+    let count = match case.moment {
+        Moment::AfterStop => 1,
+        Moment::AfterKill | Moment::WhileRunning => states_of_the_log(case, history),
     };
     history.iter().rev().take(count).collect()
+}
+
+/// The number of newest states that may be found where the log is replayed: the last; where the log was
+/// damaged also that without its newest record, which cannot be told from a torn one.
+fn states_of_the_log(case: &Case, history: &[Model]) -> usize {
+    /// Records that one sector can hold: the shortest have more than 80 bytes.
+    const RECORDS_OF_A_SECTOR: usize = SECTOR_BYTES / 80;
+    match (case.target, case.damage) {
+        // One that ended there.
+        (Target::Log, Damage::Older) => history.len(),
+        // Zeros look as if nothing had been written there yet.
+        (Target::Log, Damage::ZeroedSector) => 1 + RECORDS_OF_A_SECTOR,
+        (Target::Log, _) => 2,
+        _ => 1,
+    }
 }
 
 /// Verifies the disk, opens it and compares it with what is allowed.
@@ -166,12 +179,7 @@ fn check_running(case: &Case, world: &World, random: &SeededRandom) -> Check<Out
     let has_failed = (0..4).any(|_| running.try_step().is_err());
     read(&running.store, running.model()).map_err(|what| format!("running on: {what}"))?;
     let mut history = running.history.clone();
-    let mut count = match (case.target, case.damage) {
-        (Target::Log, Damage::Older) => history.len(),
-        // Damage of the newest record cannot be told from a torn one, whenever it happened.
-        (Target::Log, _) => 2,
-        _ => 1,
-    };
+    let mut count = states_of_the_log(case, &history);
     if has_failed {
         // It may have happened all the same.
         history.push(running.attempted());

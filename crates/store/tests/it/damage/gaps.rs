@@ -1,7 +1,4 @@
 //! What is known not to hold yet. A row is removed once it does.
-//!
-//! One gap has no row, because it is of few seeds among thousands: redb may panic on a damaged page, and once
-//! more while that panic unwinds, which aborts the process.
 
 use liteio_store::Durability;
 
@@ -14,8 +11,6 @@ pub(super) struct Gap {
     damage: &'static [Damage],
     moment: &'static [Moment],
     durability: &'static [Durability],
-    /// The process may be aborted, so the case is not run.
-    pub(super) ends_the_process: bool,
     pub(super) reason: &'static str,
 }
 
@@ -28,23 +23,13 @@ const GAPS: &[Gap] = &[
         damage: &[Damage::Truncated],
         moment: BEFORE_A_REPLAY,
         durability: BOTH,
-        ends_the_process: false,
         reason: "a cut at the end of a record looks as if the log ended there",
-    },
-    Gap {
-        target: Target::Tree,
-        damage: &[Damage::Older],
-        moment: &[Moment::WhileRunning],
-        durability: BOTH,
-        ends_the_process: true,
-        reason: "redb panics at a checkpoint, and again while it unwinds",
     },
     Gap {
         target: Target::Slots,
         damage: &Damage::ALL,
         moment: &[Moment::WhileRunning],
         durability: BOTH,
-        ends_the_process: false,
         reason: "a query verifies the vectors that it finds, and not those that it passes over",
     },
 ];

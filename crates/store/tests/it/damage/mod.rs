@@ -80,9 +80,6 @@ impl Tally {
 fn check_seeds(seeds: Range<u64>, tally: &mut Tally) {
     let mut made: Option<World> = None;
     for case in seeds.map(Case::new) {
-        if gaps::of(&case).is_some_and(|gap| gap.ends_the_process) {
-            continue;
-        }
         let checked = catch_unwind(AssertUnwindSafe(|| {
             let world = made.take().filter(|world| world.number == case.world);
             let world = world.unwrap_or_else(|| World::new(case.world));

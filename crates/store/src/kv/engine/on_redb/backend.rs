@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::DiskFile;
 use parking_lot::RwLock;
@@ -72,14 +72,22 @@ impl Freeze {
 #[derive(Debug)]
 pub(super) struct FileBackend {
     file: Box<dyn DiskFile>,
+    /// Length of the file in bytes, as redb made it. Were the file asked, and another put in its place, redb
+    /// would shrink it while it means to grow it, and panic while that panic unwinds.
+    bytes: AtomicU64,
     /// `None` while redb checks its pages itself.
     sums: Option<Arc<Sums>>,
     freeze: Freeze,
 }
 
 impl FileBackend {
-    pub(super) fn new(file: Box<dyn DiskFile>, sums: Option<Arc<Sums>>, freeze: Freeze) -> Self {
-        Self { file, sums, freeze }
+    pub(super) fn new(
+        file: Box<dyn DiskFile>,
+        sums: Option<Arc<Sums>>,
+        freeze: Freeze,
+    ) -> io::Result<Self> {
+        let bytes = AtomicU64::new(file.len()?);
+        Ok(Self { file, bytes, sums, freeze })
     }
 
     /// Does `step` on the file, or on the overlay if the file is frozen or `step` freezes it.
@@ -96,7 +104,7 @@ impl FileBackend {
             let Err(error) = result else { return Ok(()) };
             let mut overlay = self.freeze.shared.overlay.write();
             if overlay.reason.is_none() {
-                overlay.bytes = self.file.len()?;
+                overlay.bytes = self.bytes.load(Ordering::Acquire);
                 overlay.reason = Some(error.into());
                 self.freeze.shared.is_frozen.store(true, Ordering::Release);
             }
@@ -133,7 +141,9 @@ impl FileBackend {
                 std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                 std::collections::btree_map::Entry::Vacant(entry) => {
                     let mut content = Box::new([0; BLOCK_BYTES]);
-                    if piece < BLOCK_BYTES && block * (BLOCK_BYTES as u64) < self.file.len()? {
+                    if piece < BLOCK_BYTES
+                        && block * (BLOCK_BYTES as u64) < self.bytes.load(Ordering::Acquire)
+                    {
                         self.read_file(block * BLOCK_BYTES as u64, &mut content[..])?;
                     }
                     entry.insert(content)
@@ -152,7 +162,7 @@ impl redb::StorageBackend for FileBackend {
         if self.freeze.is_frozen() {
             return Ok(self.freeze.shared.overlay.read().bytes);
         }
-        self.file.len()
+        Ok(self.bytes.load(Ordering::Acquire))
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
@@ -163,7 +173,7 @@ impl redb::StorageBackend for FileBackend {
         if offset + out.len() as u64 > overlay.bytes {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        let file_bytes = self.file.len()?;
+        let file_bytes = self.bytes.load(Ordering::Acquire);
         let mut offset = offset;
         let mut out = out;
         while !out.is_empty() {
@@ -185,6 +195,7 @@ impl redb::StorageBackend for FileBackend {
         self.write_or_freeze(
             |file| {
                 file.set_len(bytes)?;
+                self.bytes.store(bytes, Ordering::Release);
                 self.sums.iter().for_each(|sums| sums.truncate(bytes));
                 Ok(())
             },
@@ -228,7 +239,7 @@ mod tests {
         let disk = SimulatedDisk::new(1);
         let freeze = Freeze::default();
         let file = disk.open("file", OpenMode::CreateOrWrite).expect("opens");
-        let backend = FileBackend::new(file, None, freeze.clone());
+        let backend = FileBackend::new(file, None, freeze.clone()).expect("backend");
         backend.set_len(20_480).expect("grows");
         backend.write(0, &[1; 20_480]).expect("writes");
         assert!(freeze.reason().is_none());

@@ -86,7 +86,7 @@ impl Engine {
         cache_bytes: usize,
     ) -> Result<Self, KvError> {
         let sums = sums.map(Arc::new);
-        let backend = FileBackend::new(file, sums.clone(), freeze.clone());
+        let backend = FileBackend::new(file, sums.clone(), freeze.clone())?;
         let mut engine = Self::with_backend(backend, freeze, cache_bytes)?;
         engine.sums = sums;
         Ok(engine)
