@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use parking_lot::RwLock;
 
 use super::engine::{Checkpoint, Engine};
-use super::home::{Home, Recovery, open_engine};
+use super::home::{Home, Occasion, Recovery, open_engine};
 use super::log::{Log, Record, Round};
 use super::queue::{Job, Popped, Queue};
 use super::shared::Shared;
@@ -84,7 +84,7 @@ impl Committer {
             home.create(&config)?;
         }
         let mut log = Log::open(&*home.disk, &home.log_path(), config.log_bytes)?;
-        let (engine, recovery) = open_engine(&home, &mut log, &config, true)?;
+        let (engine, recovery) = open_engine(&home, &mut log, &config, Occasion::Start)?;
         if let Some(error) = engine.frozen() {
             return Err(error);
         }
@@ -422,9 +422,17 @@ impl Committer {
                 self.engine = Some(Arc::clone(engine));
                 return Err(KvError::NoSpace);
             }
+            // While the frozen engine can still be read: it has in memory what the log must have.
+            if let Err(error) = durable.log.reread(&durable.home.log_path()) {
+                self.engine = Some(Arc::clone(engine));
+                drop(current);
+                self.stop_writing(error.clone());
+                return Err(error);
+            }
         }
         *current = Err(KvError::Closed);
-        let opened = open_engine(&durable.home, &mut durable.log, &self.config, false);
+        let occasion = Occasion::Return { number: durable.log.number() };
+        let opened = open_engine(&durable.home, &mut durable.log, &self.config, occasion);
         *current = opened.map(|(engine, _)| engine);
         match &*current {
             Ok(engine) => {
@@ -432,7 +440,15 @@ impl Committer {
                 self.writes = 0;
                 engine.frozen().map_or(Ok(()), Err)
             }
-            Err(error) => Err(error.clone()),
+            Err(error) => {
+                let error = error.clone();
+                drop(current);
+                // Where the log was read to is all that another attempt would expect of it.
+                if !matches!(error, KvError::NoSpace) {
+                    self.stop_writing(error.clone());
+                }
+                Err(error)
+            }
         }
     }
 }

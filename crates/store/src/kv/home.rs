@@ -81,16 +81,24 @@ pub struct Recovery {
     pub passed_over: Vec<RangeInclusive<u64>>,
 }
 
-/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen. `attachments`
-/// are those that a crash may have damaged; without a crash there is nothing to recover.
+/// The occasion on which a tree is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// A start, perhaps after a crash, which may have torn the end of the log and damaged attachments.
+    Start,
+    /// There was no crash: the log ends with the record `number`, and all attachments are synced.
+    Return { number: u64 },
+}
+
+/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen.
 pub(super) fn open_engine(
     home: &Home,
     log: &mut Log,
     config: &KvConfig,
-    after_crash: bool,
+    occasion: Occasion,
 ) -> Result<(Arc<Engine>, Recovery), KvError> {
     let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
-    let recovery = match recover(&engine, home, log, config, after_crash) {
+    let recovery = match recover(&engine, home, log, config, occasion) {
         Ok(recovery) => recovery,
         Err(error) => {
             engine.close_without_checkpoint();
@@ -118,7 +126,7 @@ fn recover(
     home: &Home,
     log: &mut Log,
     config: &KvConfig,
-    after_crash: bool,
+    occasion: Occasion,
 ) -> Result<Recovery, KvError> {
     let Some(Checkpoint { round, log_bytes }) = engine.read_checkpoint()? else {
         return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
@@ -156,7 +164,9 @@ fn recover(
     recovery.passed_over = log.replay(&round, salvage, read_mark, |_| Ok(()))?;
     let whole = (log.number(), log.bytes());
     let dropped_path = format!("{log_path}.dropped");
-    if after_crash {
+    if let Occasion::Return { number } = occasion {
+        log.expect_whole(&log_path, number)?;
+    } else {
         recovery.dropped = match log.ending()? {
             Ending::Orderly => None,
             Ending::Damaged { tail, durable } if !salvage => {
@@ -175,7 +185,7 @@ fn recover(
     // Attachments noted behind the last mark may never have been synced, although their records reached
     // the device. The first that is not whole, and whose contents the log does not hold, ends the
     // replay: later records may build on it.
-    let attachments = config.attachments.as_deref().filter(|_| after_crash);
+    let attachments = config.attachments.as_deref().filter(|_| occasion == Occasion::Start);
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
             Ok(attachments.recover(attachment, contents)?)

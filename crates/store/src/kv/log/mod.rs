@@ -168,6 +168,29 @@ impl Log {
         }
     }
 
+    /// Reads all records of the round again, of the log `path`, without a crash since they were written.
+    ///
+    /// # Errors
+    /// [`KvError::Corrupt`] if one does not verify any more; the errors of reading.
+    pub(super) fn reread(&mut self, path: &str) -> Result<(), KvError> {
+        let (round, number) = (self.round, self.number);
+        self.replay(&round, false, |_, _| Ok(true), |_| Ok(()))?;
+        self.expect_whole(path, number)
+    }
+
+    /// Fails if a replay of the log `path` ended before the record `number`, which was written.
+    pub(super) fn expect_whole(&self, path: &str, number: u64) -> Result<(), KvError> {
+        if self.number >= number {
+            return Ok(());
+        }
+        Err(KvError::Corrupt(format!(
+            "record {} of {path} at byte {} is damaged, and records up to {number} were acknowledged. \
+             Nothing was changed: copy what can still be read, then stop the server and run `liteio repair`",
+            self.number + 1,
+            self.position,
+        )))
+    }
+
     /// Reads the record `number` at `position`. Returns where in it its operations are, if it verifies.
     fn read_record(
         &self,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{Disk, Fault, SimulatedDisk};
+use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
 
 use super::{ENGINES, EngineKind, Kv, KvConfig, KvError, Write, pairs};
 use crate::Durability;
@@ -302,6 +302,44 @@ fn a_snapshot_held_over_a_full_disk_keeps_its_view() {
             std::thread::yield_now();
         }
         acknowledged.push(99);
+        assert_eq!(state(&kv), state_after(1, &acknowledged));
+    }
+}
+
+#[test]
+fn a_log_that_was_damaged_while_the_disk_was_full_is_not_taken_for_a_shorter_one() {
+    for engine in ENGINES {
+        let disk = SimulatedDisk::new(1);
+        let kv = open(&disk, engine, Durability::Fsync).expect("opens");
+        disk.set_capacity(0);
+        let mut acknowledged = Vec::new();
+        while update(&kv, 1, acknowledged.len() as u32).is_ok() {
+            acknowledged.push(acknowledged.len() as u32);
+        }
+        let flip = |disk: &SimulatedDisk| {
+            let log = disk.open("meta.redb.log", OpenMode::Write).expect("there");
+            let mut byte = [0];
+            log.read_at(&mut byte, 300).expect("reads");
+            log.write_at(&[byte[0] ^ 1], 300).expect("writes");
+        };
+        flip(&disk);
+        disk.set_capacity(1 << 30);
+        let refusal = loop {
+            match kv.refusal() {
+                Some(KvError::Poisoned { reason }) => break reason,
+                Some(KvError::NoSpace) => std::thread::yield_now(),
+                other => panic!("writes went on over a damaged log: {other:?}"),
+            }
+        };
+        assert!(refusal.contains("meta.redb.log"), "{refusal}");
+        assert!(matches!(update(&kv, 1, 99), Err(KvError::Poisoned { .. })));
+        assert_eq!(state(&kv), state_after(1, &acknowledged), "reads go on");
+
+        // Nothing was changed: once the log is mended, all of it is there.
+        let disk = disk.kill();
+        assert!(matches!(open(&disk, engine, Durability::Fsync), Err(KvError::Corrupt(_))));
+        flip(&disk);
+        let kv = open(&disk, engine, Durability::Fsync).expect("opens");
         assert_eq!(state(&kv), state_after(1, &acknowledged));
     }
 }
