@@ -7,7 +7,8 @@ use crate::meta::space;
 use crate::pending::Committed;
 use crate::{
     BodyOptions, Bucket, BucketName, DocumentKind, GetOptions, ListQuery, ListVersionsQuery,
-    ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId, Versioning,
+    NewBucket, ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId,
+    Versioning,
 };
 
 /// A store with one record of every kind of the object family, of which two are versions of `a`.
@@ -32,7 +33,10 @@ impl Fixture {
         let store = Store::open(StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() });
         let store = store.expect("memory");
         let name = BucketName::new("bucket").expect("a name");
-        store.create_bucket(name.clone(), Owner::default(), String::new()).wait().expect("new");
+        store
+            .create_bucket(NewBucket::new(name.clone(), Owner::default(), String::new()))
+            .wait()
+            .expect("new");
         let bucket = store.bucket(&name).expect("there");
         store.set_versioning(&bucket, Versioning::Enabled).wait().expect("set");
         store.put_document(&bucket, DocumentKind::Cors, b"cors".to_vec()).wait().expect("put");

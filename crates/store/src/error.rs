@@ -65,6 +65,8 @@ pub enum StoreError {
     NoSuchKey {
         /// The key.
         key: ObjectKey,
+        /// The delete marker that hides it, if a read found one.
+        marker: Option<DeleteMarker>,
     },
     /// The object has no such version.
     #[error("the key {key:?} has no version {version}")]
@@ -76,7 +78,19 @@ pub enum StoreError {
     },
     /// The version named is a delete marker, which cannot be read.
     #[error("the version is a delete marker, which cannot be read: name another version")]
-    MethodNotAllowed,
+    IsDeleteMarker {
+        /// The delete marker.
+        marker: DeleteMarker,
+    },
+    /// The version is locked.
+    #[error("the version is locked: it has a legal hold, or a retention that has not ended")]
+    ObjectLocked,
+    /// The setting does not fit the state of the bucket.
+    #[error("{message}")]
+    InvalidBucketState {
+        /// The reason, and what to do.
+        message: String,
+    },
     /// There is no such upload, or no longer.
     #[error("the upload {upload:?} does not exist; it may have been completed or aborted")]
     NoSuchUpload {
@@ -266,6 +280,15 @@ pub enum StoreError {
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
+}
+
+/// A version that says that the object was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeleteMarker {
+    /// Its version id.
+    pub version_id: VersionId,
+    /// Time of the delete, in milliseconds since 1970.
+    pub modified_ms: u64,
 }
 
 impl StoreError {

@@ -21,12 +21,12 @@
 //! bucket a moment later.
 //!
 //! ```
-//! use liteio_store::{BucketName, ListBuckets, Owner, Store, StoreConfig, StoreError};
+//! use liteio_store::{BucketName, ListBuckets, NewBucket, Owner, Store, StoreConfig, StoreError};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! let store = Store::open(StoreConfig::memory())?;
 //! let name = BucketName::new("photos")?;
-//! store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! let bucket = store.bucket(&name)?;
 //!
 //! let page = store.list_buckets(&ListBuckets { max: 100, ..ListBuckets::default() })?;
@@ -40,18 +40,18 @@
 //! ```
 //!
 //! # Settings of a bucket
-//! Documents (policies, CORS rules, …) are stored as they are given. The id of the bucket and
-//! [`Bucket::settings_stamp`] identify one state of all settings, so a cache of parsed documents can be
-//! keyed by both.
+//! Documents (policies, CORS rules, …) are stored as they are given. A [`Bucket`] has all of its settings, of
+//! one moment; [`Store::bucket`] has those of every change that was acknowledged before. The id of the bucket
+//! and [`Bucket::settings_stamp`] identify one state of all of them.
 //!
 //! ```
-//! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
+//! # use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};
 //! use liteio_store::{DocumentKind, Versioning};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
 //! # let name = BucketName::new("photos")?;
-//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! let bucket = store.bucket(&name)?;
 //! store.put_document(&bucket, DocumentKind::Policy, b"{}".to_vec()).wait()?;
 //! store.set_versioning(&bucket, Versioning::Enabled).wait()?;
@@ -68,13 +68,13 @@
 //! what it needs at once: later writes and deletes do not disturb it.
 //!
 //! ```
-//! # use liteio_store::{BucketName, Owner, Store, StoreConfig, StoreError};
+//! # use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};
 //! use liteio_store::{BodyOptions, ByteRange, GetOptions, ObjectKey, PutOptions, Selection};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
 //! # let name = BucketName::new("photos")?;
-//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! # let bucket = store.bucket(&name)?;
 //! let mut body = store.begin_body(BodyOptions::default())?;
 //! body.write(b"hello")?;
@@ -88,7 +88,7 @@
 //! assert_eq!(opened.found.object.bytes, 5);
 //! assert_eq!(opened.reader.next()?.as_deref(), Some(&b"ell"[..]));
 //!
-//! let deleted = store.delete_object(&bucket, key, None, Default::default()).wait()?;
+//! let deleted = store.delete_object(&bucket, liteio_store::DeleteTarget::new(key, None)).wait()?;
 //! assert!(deleted.existed);
 //! # Ok(())
 //! # }
@@ -105,7 +105,7 @@
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
 //! # let name = BucketName::new("photos")?;
-//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! # let bucket = store.bucket(&name)?;
 //! # let stage = |bytes: &[u8]| {
 //! #     let mut body = store.begin_body(BodyOptions::default())?;
@@ -116,7 +116,7 @@
 //! let key = ObjectKey::new("notes")?;
 //! let first = store.put_object(&bucket, key.clone(), stage(b"1")?, PutOptions::default()).wait()?;
 //! store.put_object(&bucket, key.clone(), stage(b"2")?, PutOptions::default()).wait()?;
-//! store.delete_object(&bucket, key.clone(), None, Default::default()).wait()?;
+//! store.delete_object(&bucket, liteio_store::DeleteTarget::new(key.clone(), None)).wait()?;
 //!
 //! let query = ListVersionsQuery { max: 100, ..ListVersionsQuery::default() };
 //! let versions = store.list_versions(&bucket, &query)?.entries;
@@ -133,13 +133,13 @@
 //! Parts may be uploaded in any order. Completing an upload copies no byte.
 //!
 //! ```
-//! # use liteio_store::{BodyOptions, BucketName, Owner, Store, StoreConfig, StoreError};
+//! # use liteio_store::{BodyOptions, BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};
 //! use liteio_store::{CompleteOptions, CompletePart, ObjectKey, PartNumber, UploadOptions};
 //!
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
 //! # let name = BucketName::new("photos")?;
-//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! # let bucket = store.bucket(&name)?;
 //! let key = ObjectKey::new("large")?;
 //! let upload = store.create_upload(&bucket, key.clone(), UploadOptions::default()).wait()?;
@@ -170,7 +170,7 @@
 //! # fn main() -> Result<(), StoreError> {
 //! # let store = Store::open(StoreConfig::memory())?;
 //! # let name = BucketName::new("photos")?;
-//! # store.create_bucket(name.clone(), Owner::default(), "us-east-1".to_owned()).wait()?;
+//! # store.create_bucket(NewBucket::new(name.clone(), Owner::default(), "us-east-1".to_owned())).wait()?;
 //! # let bucket = store.bucket(&name)?;
 //! for key in ["2025/a", "2025/b", "2026/a", "index"] {
 //!     let body = store.begin_body(BodyOptions::default())?.finish()?;
@@ -197,7 +197,7 @@
 //! Vectors have keys and metadata, and are found by their distance. See [`vectors`].
 //!
 //! ```
-//! # use liteio_store::{Owner, Store, StoreConfig, StoreError};
+//! # use liteio_store::{NewBucket, Owner, Store, StoreConfig, StoreError};
 //! use liteio_store::vectors::{
 //!     CreateIndex, DistanceMetric, NewVectors, VectorName, VectorQuery,
 //! };
@@ -263,14 +263,17 @@ mod stats;
 mod verify;
 mod watch;
 
-pub use bucket::{BucketPage, ListBuckets};
+pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 #[cfg(any(test, feature = "test-util"))]
 pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
 pub use config::{Backend, StoreConfig};
-pub use error::StoreError;
+pub use error::{DeleteMarker, StoreError};
 pub use liteio_disk::Durability;
-pub use meta::{DocumentKind, Versioning};
+pub use meta::{
+    DefaultRetention, DocumentKind, ObjectLock, Retention, RetentionMode, RetentionPeriod,
+    Settings, Versioning,
+};
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
     PartPage, Upload, UploadEntry, UploadOptions, UploadPage,
@@ -283,7 +286,7 @@ pub use object::{
     DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,
     ListStart, ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata,
     ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions,
-    ReadError, Selection, StagedBody, StoredBytes, VersionEntry, VersionPage,
+    ReadError, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
 pub use process::{Bucket, ScrubState};

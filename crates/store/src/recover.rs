@@ -182,7 +182,7 @@ mod tests {
     use crate::kv::Write;
     use crate::name::{BucketName, ObjectKey};
     use crate::pending::Committed;
-    use crate::{BodyOptions, Bucket, Owner, StoreConfig, StoreHealth};
+    use crate::{BodyOptions, Bucket, DeleteTarget, NewBucket, Owner, StoreConfig, StoreHealth};
 
     fn put(store: &Store, bucket: &Arc<Bucket>, key: &ObjectKey) {
         let mut body = store.begin_body(BodyOptions::default()).expect("body");
@@ -194,7 +194,7 @@ mod tests {
     fn put_and_delete(store: &Store, bucket: &Arc<Bucket>) {
         let key = ObjectKey::new("deleted").expect("a key");
         put(store, bucket, &key);
-        store.delete_object(bucket, key, None, Default::default()).wait().expect("delete");
+        store.delete_object(bucket, DeleteTarget::new(key, None)).wait().expect("delete");
     }
 
     #[test]
@@ -207,8 +207,9 @@ mod tests {
         };
         let store = open(&disk);
         let name = BucketName::new("bucket").expect("a name");
-        let created = store.create_bucket(name, Owner::default(), String::new()).wait();
-        let bucket = Arc::new(created.expect("new"));
+        let new = NewBucket::new(name.clone(), Owner::default(), String::new());
+        store.create_bucket(new).wait().expect("new");
+        let bucket = store.bucket(&name).expect("there");
         put(&store, &bucket, &ObjectKey::new("kept").expect("a key"));
         put_and_delete(&store, &bucket);
         let id = bucket.id;

@@ -206,6 +206,12 @@ impl Store {
         }
     }
 
+    /// The time by the clock of the store, in milliseconds since 1970.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.shared().config.clock.now_ms()
+    }
+
     /// Counters since the store was opened.
     #[must_use]
     pub fn stats(&self) -> StoreStats {

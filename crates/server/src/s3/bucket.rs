@@ -1,15 +1,16 @@
 //! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
 use http::header::{HeaderName, LOCATION};
-use liteio_store::{ListBuckets, StoreError};
+use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::access::refused;
 use super::convert::{header_value, page_size, xml_response};
+use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, error, unsupported};
+use super::{Req, Resp, bucket_settings, error, unsupported};
 use crate::access::{Granted, GrantedAccount};
 use crate::state::App;
 
@@ -25,13 +26,21 @@ pub(super) async fn create_bucket(
     request: Req<CreateBucketInput>,
 ) -> Resp<CreateBucketOutput> {
     unsupported::check_create_bucket(&request.headers)?;
+    let tags = request.extensions.get::<NewBucketTags>().cloned();
+    let tags = tags.map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
+    let documents = match tags.transpose()? {
+        Some(document) => vec![(DocumentKind::Tagging, document)],
+        None => Vec::new(),
+    };
     check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(refused)?;
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
-    match app.store.create_bucket(name, owner, app.region.clone()).await {
-        Ok(_) => {}
+    let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
+    let new = NewBucket::new(name, owner, app.region.clone());
+    match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
+        Ok(()) => {}
         Err(StoreError::BucketAlreadyOwnedByYou { .. }) if app.region == US_EAST_1 => {}
         Err(error) => return Err(error::from_store(error)),
     }

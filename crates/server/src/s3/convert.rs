@@ -116,6 +116,12 @@ pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
     text.split('.').next()?.parse().ok()
 }
 
+/// A time for a document that the typed layer writes.
+pub(super) fn dto_time(time_ms: u64) -> S3Result<s3s::dto::Timestamp> {
+    use s3s::dto::TimestampFormat::DateTime;
+    s3s::dto::Timestamp::parse(DateTime, &iso_date(time_ms)).map_err(S3Error::internal_error)
+}
+
 /// A response whose body is a document of our own, not that of the typed layer.
 pub(super) fn xml_response<T: Default>(xml: bytes::Bytes) -> S3Response<T> {
     let mut response = S3Response::new(T::default());

@@ -8,8 +8,9 @@ use super::access::granted;
 use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
-    Req, Resp, S3Api, bucket, multipart, object_attributes, object_copy, object_delete,
-    object_list, object_put, part,
+    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_settings,
+    bucket_versioning, multipart, object_attributes, object_copy, object_delete, object_list,
+    object_lock, object_put, object_tagging, part,
 };
 use crate::access::Action;
 
@@ -88,86 +89,154 @@ operations! {
     DeleteBucket [s3:DeleteBucket] DELETE bucket:
         delete_bucket(DeleteBucketInput) -> DeleteBucketOutput = bucket::delete_bucket;
     DeleteBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] DELETE bucket
-        {"analytics"} {"id"};
-    DeleteBucketCors [s3:PutBucketCORS] DELETE bucket {"cors"};
+        {"analytics"} {"id"}:
+        delete_bucket_analytics_configuration(DeleteBucketAnalyticsConfigurationInput)
+            -> DeleteBucketAnalyticsConfigurationOutput = bucket_configurations::delete_bucket_analytics_configuration;
+    DeleteBucketCors [s3:PutBucketCORS] DELETE bucket {"cors"}:
+        delete_bucket_cors(DeleteBucketCorsInput)
+            -> DeleteBucketCorsOutput = bucket_defaults::delete_bucket_cors;
     DeleteBucketEncryption [s3:PutEncryptionConfiguration] DELETE bucket {"encryption"};
     DeleteBucketIntelligentTieringConfiguration [s3:PutIntelligentTieringConfiguration] DELETE bucket
-        {"intelligent-tiering"} {"id"};
+        {"intelligent-tiering"} {"id"}:
+        delete_bucket_intelligent_tiering_configuration(DeleteBucketIntelligentTieringConfigurationInput)
+            -> DeleteBucketIntelligentTieringConfigurationOutput = bucket_configurations::delete_bucket_intelligent_tiering_configuration;
     DeleteBucketInventoryConfiguration [s3:PutInventoryConfiguration] DELETE bucket
-        {"inventory"} {"id"};
+        {"inventory"} {"id"}:
+        delete_bucket_inventory_configuration(DeleteBucketInventoryConfigurationInput)
+            -> DeleteBucketInventoryConfigurationOutput = bucket_configurations::delete_bucket_inventory_configuration;
     DeleteBucketLifecycle [s3:PutLifecycleConfiguration] DELETE bucket {"lifecycle"};
     DeleteBucketMetadataConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
         {"metadataConfiguration"};
     DeleteBucketMetadataTableConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
         {"metadataTable"};
-    DeleteBucketMetricsConfiguration [s3:PutMetricsConfiguration] DELETE bucket {"metrics"} {"id"};
+    DeleteBucketMetricsConfiguration [s3:PutMetricsConfiguration] DELETE bucket {"metrics"} {"id"}:
+        delete_bucket_metrics_configuration(DeleteBucketMetricsConfigurationInput)
+            -> DeleteBucketMetricsConfigurationOutput = bucket_configurations::delete_bucket_metrics_configuration;
     DeleteBucketOwnershipControls [s3:PutBucketOwnershipControls] DELETE bucket
         {"ownershipControls"};
-    DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"};
-    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket {"replication"};
-    DeleteBucketTagging [s3:PutBucketTagging] DELETE bucket {"tagging"};
-    DeleteBucketWebsite [s3:DeleteBucketWebsite] DELETE bucket {"website"};
+    DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"}:
+        delete_bucket_policy(DeleteBucketPolicyInput)
+            -> DeleteBucketPolicyOutput = bucket_defaults::delete_bucket_policy;
+    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket {"replication"}:
+        delete_bucket_replication(DeleteBucketReplicationInput)
+            -> DeleteBucketReplicationOutput = bucket_defaults::delete_bucket_replication;
+    DeleteBucketTagging [s3:PutBucketTagging] DELETE bucket {"tagging"}:
+        delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput = bucket_settings::delete_bucket_tagging;
+    DeleteBucketWebsite [s3:DeleteBucketWebsite] DELETE bucket {"website"}:
+        delete_bucket_website(DeleteBucketWebsiteInput)
+            -> DeleteBucketWebsiteOutput = bucket_defaults::delete_bucket_website;
     DeleteObject [s3:DeleteObject] DELETE key {} {"versionId"}:
         delete_object(DeleteObjectInput) -> DeleteObjectOutput = object_delete::delete_object;
     DeleteObjectAnnotation [s3:DeleteObjectAnnotation] DELETE key
         {"annotation"} {"annotationName" "versionId"};
-    DeleteObjectTagging [s3:DeleteObjectTagging] DELETE key {"tagging"} {"versionId"};
+    DeleteObjectTagging [s3:DeleteObjectTagging] DELETE key {"tagging"} {"versionId"}:
+        delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput = object_tagging::delete_object_tagging;
     DeleteObjects [s3:DeleteObject] POST bucket {"delete"}:
         delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput = object_delete::delete_objects;
-    DeletePublicAccessBlock [s3:PutBucketPublicAccessBlock] DELETE bucket {"publicAccessBlock"};
+    DeletePublicAccessBlock [s3:PutBucketPublicAccessBlock] DELETE bucket {"publicAccessBlock"}:
+        delete_public_access_block(DeletePublicAccessBlockInput)
+            -> DeletePublicAccessBlockOutput = bucket_defaults::delete_public_access_block;
     GetBucketAbac [s3:GetBucketAbac] GET bucket {"abac"};
-    GetBucketAccelerateConfiguration [s3:GetAccelerateConfiguration] GET bucket {"accelerate"};
-    GetBucketAcl [s3:GetBucketAcl] GET bucket {"acl"};
-    GetBucketAnalyticsConfiguration [s3:GetAnalyticsConfiguration] GET bucket {"analytics" "id"};
-    GetBucketCors [s3:GetBucketCORS] GET bucket {"cors"};
+    GetBucketAccelerateConfiguration [s3:GetAccelerateConfiguration] GET bucket {"accelerate"}:
+        get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput)
+            -> GetBucketAccelerateConfigurationOutput = bucket_settings::get_bucket_accelerate_configuration;
+    GetBucketAcl [s3:GetBucketAcl] GET bucket {"acl"}:
+        get_bucket_acl(GetBucketAclInput)
+            -> GetBucketAclOutput = acl::get_bucket_acl;
+    GetBucketAnalyticsConfiguration [s3:GetAnalyticsConfiguration] GET bucket {"analytics" "id"}:
+        get_bucket_analytics_configuration(GetBucketAnalyticsConfigurationInput)
+            -> GetBucketAnalyticsConfigurationOutput = bucket_configurations::get_bucket_analytics_configuration;
+    GetBucketCors [s3:GetBucketCORS] GET bucket {"cors"}:
+        get_bucket_cors(GetBucketCorsInput)
+            -> GetBucketCorsOutput = bucket_defaults::get_bucket_cors;
     GetBucketEncryption [s3:GetEncryptionConfiguration] GET bucket {"encryption"};
     GetBucketIntelligentTieringConfiguration [s3:GetIntelligentTieringConfiguration] GET bucket
-        {"intelligent-tiering" "id"};
-    GetBucketInventoryConfiguration [s3:GetInventoryConfiguration] GET bucket {"inventory" "id"};
+        {"intelligent-tiering" "id"}:
+        get_bucket_intelligent_tiering_configuration(GetBucketIntelligentTieringConfigurationInput)
+            -> GetBucketIntelligentTieringConfigurationOutput = bucket_configurations::get_bucket_intelligent_tiering_configuration;
+    GetBucketInventoryConfiguration [s3:GetInventoryConfiguration] GET bucket {"inventory" "id"}:
+        get_bucket_inventory_configuration(GetBucketInventoryConfigurationInput)
+            -> GetBucketInventoryConfigurationOutput = bucket_configurations::get_bucket_inventory_configuration;
     GetBucketLifecycleConfiguration [s3:GetLifecycleConfiguration] GET bucket {"lifecycle"};
     GetBucketLocation [s3:GetBucketLocation] GET bucket {"location"}:
         get_bucket_location(GetBucketLocationInput)
             -> GetBucketLocationOutput = bucket::get_bucket_location;
-    GetBucketLogging [s3:GetBucketLogging] GET bucket {"logging"};
+    GetBucketLogging [s3:GetBucketLogging] GET bucket {"logging"}:
+        get_bucket_logging(GetBucketLoggingInput)
+            -> GetBucketLoggingOutput = bucket_settings::get_bucket_logging;
     GetBucketMetadataConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
         {"metadataConfiguration"};
     GetBucketMetadataTableConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
         {"metadataTable"};
-    GetBucketMetricsConfiguration [s3:GetMetricsConfiguration] GET bucket {"metrics" "id"};
-    GetBucketNotificationConfiguration [s3:GetBucketNotification] GET bucket {"notification"};
-    GetBucketOwnershipControls [s3:GetBucketOwnershipControls] GET bucket {"ownershipControls"};
-    GetBucketPolicy [s3:GetBucketPolicy] GET bucket {"policy"};
-    GetBucketPolicyStatus [s3:GetBucketPolicyStatus] GET bucket {"policyStatus"};
-    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket {"replication"};
-    GetBucketRequestPayment [s3:GetBucketRequestPayment] GET bucket {"requestPayment"};
-    GetBucketTagging [s3:GetBucketTagging] GET bucket {"tagging"};
-    GetBucketVersioning [s3:GetBucketVersioning] GET bucket {"versioning"};
-    GetBucketWebsite [s3:GetBucketWebsite] GET bucket {"website"};
+    GetBucketMetricsConfiguration [s3:GetMetricsConfiguration] GET bucket {"metrics" "id"}:
+        get_bucket_metrics_configuration(GetBucketMetricsConfigurationInput)
+            -> GetBucketMetricsConfigurationOutput = bucket_configurations::get_bucket_metrics_configuration;
+    GetBucketNotificationConfiguration [s3:GetBucketNotification] GET bucket {"notification"}:
+        get_bucket_notification_configuration(GetBucketNotificationConfigurationInput)
+            -> GetBucketNotificationConfigurationOutput = bucket_defaults::get_bucket_notification_configuration;
+    GetBucketOwnershipControls [s3:GetBucketOwnershipControls] GET bucket {"ownershipControls"}:
+        get_bucket_ownership_controls(GetBucketOwnershipControlsInput)
+            -> GetBucketOwnershipControlsOutput = bucket_defaults::get_bucket_ownership_controls;
+    GetBucketPolicy [s3:GetBucketPolicy] GET bucket {"policy"}:
+        get_bucket_policy(GetBucketPolicyInput)
+            -> GetBucketPolicyOutput = bucket_defaults::get_bucket_policy;
+    GetBucketPolicyStatus [s3:GetBucketPolicyStatus] GET bucket {"policyStatus"}:
+        get_bucket_policy_status(GetBucketPolicyStatusInput)
+            -> GetBucketPolicyStatusOutput = bucket_defaults::get_bucket_policy_status;
+    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket {"replication"}:
+        get_bucket_replication(GetBucketReplicationInput)
+            -> GetBucketReplicationOutput = bucket_defaults::get_bucket_replication;
+    GetBucketRequestPayment [s3:GetBucketRequestPayment] GET bucket {"requestPayment"}:
+        get_bucket_request_payment(GetBucketRequestPaymentInput)
+            -> GetBucketRequestPaymentOutput = bucket_settings::get_bucket_request_payment;
+    GetBucketTagging [s3:GetBucketTagging] GET bucket {"tagging"}:
+        get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput = bucket_settings::get_bucket_tagging;
+    GetBucketVersioning [s3:GetBucketVersioning] GET bucket {"versioning"}:
+        get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput = bucket_versioning::get_bucket_versioning;
+    GetBucketWebsite [s3:GetBucketWebsite] GET bucket {"website"}:
+        get_bucket_website(GetBucketWebsiteInput)
+            -> GetBucketWebsiteOutput = bucket_defaults::get_bucket_website;
     GetObject [s3:GetObject] GET key {} {"partNumber" "versionId"} => object_get;
-    GetObjectAcl [s3:GetObjectAcl] GET key {"acl"} {"versionId"};
+    GetObjectAcl [s3:GetObjectAcl] GET key {"acl"} {"versionId"}:
+        get_object_acl(GetObjectAclInput)
+            -> GetObjectAclOutput = acl::get_object_acl;
     GetObjectAnnotation [s3:GetObjectAnnotation] GET key
         {"annotation" "annotationName"} {"versionId"};
     GetObjectAttributes [s3:GetObjectAttributes] GET key
         {"attributes"} {"versionId" "max-parts" "part-number-marker"}:
         get_object_attributes(GetObjectAttributesInput)
             -> GetObjectAttributesOutput = object_attributes::get_object_attributes;
-    GetObjectLegalHold [s3:GetObjectLegalHold] GET key {"legal-hold"} {"versionId"};
-    GetObjectLockConfiguration [s3:GetBucketObjectLockConfiguration] GET bucket {"object-lock"};
-    GetObjectRetention [s3:GetObjectRetention] GET key {"retention"} {"versionId"};
-    GetObjectTagging [s3:GetObjectTagging] GET key {"tagging"} {"versionId"};
+    GetObjectLegalHold [s3:GetObjectLegalHold] GET key {"legal-hold"} {"versionId"}:
+        get_object_legal_hold(GetObjectLegalHoldInput) -> GetObjectLegalHoldOutput = object_lock::get_object_legal_hold;
+    GetObjectLockConfiguration [s3:GetBucketObjectLockConfiguration] GET bucket {"object-lock"}:
+        get_object_lock_configuration(GetObjectLockConfigurationInput) -> GetObjectLockConfigurationOutput = object_lock::get_object_lock_configuration;
+    GetObjectRetention [s3:GetObjectRetention] GET key {"retention"} {"versionId"}:
+        get_object_retention(GetObjectRetentionInput) -> GetObjectRetentionOutput = object_lock::get_object_retention;
+    GetObjectTagging [s3:GetObjectTagging] GET key {"tagging"} {"versionId"}:
+        get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput = object_tagging::get_object_tagging;
     GetObjectTorrent [s3:GetObjectTorrent] GET key {"torrent"};
-    GetPublicAccessBlock [s3:GetBucketPublicAccessBlock] GET bucket {"publicAccessBlock"};
+    GetPublicAccessBlock [s3:GetBucketPublicAccessBlock] GET bucket {"publicAccessBlock"}:
+        get_public_access_block(GetPublicAccessBlockInput)
+            -> GetPublicAccessBlockOutput = bucket_defaults::get_public_access_block;
     HeadBucket [s3:ListBucket] HEAD bucket:
         head_bucket(HeadBucketInput) -> HeadBucketOutput = bucket::head_bucket;
     HeadObject [s3:GetObject] HEAD key {} {"partNumber" "versionId"} => object_get;
     ListBucketAnalyticsConfigurations [s3:GetAnalyticsConfiguration] GET bucket
-        {"analytics"} {"continuation-token"};
+        {"analytics"} {"continuation-token"}:
+        list_bucket_analytics_configurations(ListBucketAnalyticsConfigurationsInput)
+            -> ListBucketAnalyticsConfigurationsOutput = bucket_configurations::list_bucket_analytics_configurations;
     ListBucketIntelligentTieringConfigurations [s3:GetIntelligentTieringConfiguration] GET bucket
-        {"intelligent-tiering"} {"continuation-token"};
+        {"intelligent-tiering"} {"continuation-token"}:
+        list_bucket_intelligent_tiering_configurations(ListBucketIntelligentTieringConfigurationsInput)
+            -> ListBucketIntelligentTieringConfigurationsOutput = bucket_configurations::list_bucket_intelligent_tiering_configurations;
     ListBucketInventoryConfigurations [s3:GetInventoryConfiguration] GET bucket
-        {"inventory"} {"continuation-token"};
+        {"inventory"} {"continuation-token"}:
+        list_bucket_inventory_configurations(ListBucketInventoryConfigurationsInput)
+            -> ListBucketInventoryConfigurationsOutput = bucket_configurations::list_bucket_inventory_configurations;
     ListBucketMetricsConfigurations [s3:GetMetricsConfiguration] GET bucket
-        {"metrics"} {"continuation-token"};
+        {"metrics"} {"continuation-token"}:
+        list_bucket_metrics_configurations(ListBucketMetricsConfigurationsInput)
+            -> ListBucketMetricsConfigurationsOutput = bucket_configurations::list_bucket_metrics_configurations;
     ListBuckets [s3:ListAllMyBuckets] GET service
         {} {"bucket-region" "continuation-token" "max-buckets" "prefix"}:
         list_buckets(ListBucketsInput) -> ListBucketsOutput = bucket::list_buckets;
@@ -194,34 +263,54 @@ operations! {
         list_parts(ListPartsInput) -> ListPartsOutput = part::list_parts;
     PostObject [s3:PutObject] POST bucket as PutObject;
     PutBucketAbac [s3:PutBucketAbac] PUT bucket {"abac"};
-    PutBucketAccelerateConfiguration [s3:PutAccelerateConfiguration] PUT bucket {"accelerate"};
+    PutBucketAccelerateConfiguration [s3:PutAccelerateConfiguration] PUT bucket {"accelerate"}:
+        put_bucket_accelerate_configuration(PutBucketAccelerateConfigurationInput)
+            -> PutBucketAccelerateConfigurationOutput = bucket_settings::put_bucket_accelerate_configuration;
     PutBucketAcl [s3:PutBucketAcl] PUT bucket {"acl"};
-    PutBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] PUT bucket {"analytics"} {"id"};
+    PutBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] PUT bucket {"analytics"} {"id"}:
+        put_bucket_analytics_configuration(PutBucketAnalyticsConfigurationInput)
+            -> PutBucketAnalyticsConfigurationOutput = bucket_configurations::put_bucket_analytics_configuration;
     PutBucketCors [s3:PutBucketCORS] PUT bucket {"cors"};
     PutBucketEncryption [s3:PutEncryptionConfiguration] PUT bucket {"encryption"};
     PutBucketIntelligentTieringConfiguration [s3:PutIntelligentTieringConfiguration] PUT bucket
-        {"intelligent-tiering"} {"id"};
-    PutBucketInventoryConfiguration [s3:PutInventoryConfiguration] PUT bucket {"inventory"} {"id"};
+        {"intelligent-tiering"} {"id"}:
+        put_bucket_intelligent_tiering_configuration(PutBucketIntelligentTieringConfigurationInput)
+            -> PutBucketIntelligentTieringConfigurationOutput = bucket_configurations::put_bucket_intelligent_tiering_configuration;
+    PutBucketInventoryConfiguration [s3:PutInventoryConfiguration] PUT bucket {"inventory"} {"id"}:
+        put_bucket_inventory_configuration(PutBucketInventoryConfigurationInput)
+            -> PutBucketInventoryConfigurationOutput = bucket_configurations::put_bucket_inventory_configuration;
     PutBucketLifecycleConfiguration [s3:PutLifecycleConfiguration] PUT bucket {"lifecycle"};
-    PutBucketLogging [s3:PutBucketLogging] PUT bucket {"logging"};
-    PutBucketMetricsConfiguration [s3:PutMetricsConfiguration] PUT bucket {"metrics"} {"id"};
+    PutBucketLogging [s3:PutBucketLogging] PUT bucket {"logging"}:
+        put_bucket_logging(PutBucketLoggingInput)
+            -> PutBucketLoggingOutput = bucket_settings::put_bucket_logging;
+    PutBucketMetricsConfiguration [s3:PutMetricsConfiguration] PUT bucket {"metrics"} {"id"}:
+        put_bucket_metrics_configuration(PutBucketMetricsConfigurationInput)
+            -> PutBucketMetricsConfigurationOutput = bucket_configurations::put_bucket_metrics_configuration;
     PutBucketNotificationConfiguration [s3:PutBucketNotification] PUT bucket {"notification"};
     PutBucketOwnershipControls [s3:PutBucketOwnershipControls] PUT bucket {"ownershipControls"};
     PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"};
     PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};
-    PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"};
-    PutBucketTagging [s3:PutBucketTagging] PUT bucket {"tagging"};
-    PutBucketVersioning [s3:PutBucketVersioning] PUT bucket {"versioning"};
+    PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"}:
+        put_bucket_request_payment(PutBucketRequestPaymentInput)
+            -> PutBucketRequestPaymentOutput = bucket_settings::put_bucket_request_payment;
+    PutBucketTagging [s3:PutBucketTagging] PUT bucket {"tagging"}:
+        put_bucket_tagging(PutBucketTaggingInput) -> PutBucketTaggingOutput = bucket_settings::put_bucket_tagging;
+    PutBucketVersioning [s3:PutBucketVersioning] PUT bucket {"versioning"}:
+        put_bucket_versioning(PutBucketVersioningInput) -> PutBucketVersioningOutput = bucket_versioning::put_bucket_versioning;
     PutBucketWebsite [s3:PutBucketWebsite] PUT bucket {"website"};
     PutObject [s3:PutObject] PUT key:
         put_object(PutObjectInput) -> PutObjectOutput = object_put::put_object;
     PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"};
     PutObjectAnnotation [s3:PutObjectAnnotation] PUT key
         {"annotation"} {"annotationName" "versionId"};
-    PutObjectLegalHold [s3:PutObjectLegalHold] PUT key {"legal-hold"} {"versionId"};
-    PutObjectLockConfiguration [s3:PutBucketObjectLockConfiguration] PUT bucket {"object-lock"};
-    PutObjectRetention [s3:PutObjectRetention] PUT key {"retention"} {"versionId"};
-    PutObjectTagging [s3:PutObjectTagging] PUT key {"tagging"} {"versionId"};
+    PutObjectLegalHold [s3:PutObjectLegalHold] PUT key {"legal-hold"} {"versionId"}:
+        put_object_legal_hold(PutObjectLegalHoldInput) -> PutObjectLegalHoldOutput = object_lock::put_object_legal_hold;
+    PutObjectLockConfiguration [s3:PutBucketObjectLockConfiguration] PUT bucket {"object-lock"}:
+        put_object_lock_configuration(PutObjectLockConfigurationInput) -> PutObjectLockConfigurationOutput = object_lock::put_object_lock_configuration;
+    PutObjectRetention [s3:PutObjectRetention] PUT key {"retention"} {"versionId"}:
+        put_object_retention(PutObjectRetentionInput) -> PutObjectRetentionOutput = object_lock::put_object_retention;
+    PutObjectTagging [s3:PutObjectTagging] PUT key {"tagging"} {"versionId"}:
+        put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput = object_tagging::put_object_tagging;
     PutPublicAccessBlock [s3:PutBucketPublicAccessBlock] PUT bucket {"publicAccessBlock"};
     RenameObject [s3:RenameObject] PUT key {"renameObject"};
     RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};

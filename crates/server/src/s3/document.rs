@@ -7,9 +7,12 @@ use liteio_store::DigestSet;
 use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesText, Event};
 use quick_xml::{Reader, Writer};
+use s3s::dto::{BucketInfo, LocationInfo, TagSet};
+use s3s::xml::{DeError, Deserializer};
 use s3s::{Body, S3Result, s3_error};
 
 use super::checksum::BodyChecks;
+use super::document_rules::{Digest, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
 use super::{body_in, error};
@@ -17,66 +20,22 @@ use crate::auth::{CollectError, collect};
 
 /// A request whose body is a document that s3s parses. The handlers only get the parsed values, so the
 /// body is read and verified here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Document {
-    /// Must come with a digest.
-    DeleteObjects,
-    /// Its checksum headers are those of the object, not of the document.
-    CompleteMultipartUpload,
-    CreateBucket,
-}
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Document(&'static Rules);
+
+/// The tags in the document of CreateBucket, which the typed layer has no place for.
+#[derive(Clone, Debug)]
+pub(super) struct NewBucketTags(pub(super) TagSet);
 
 impl Document {
     /// The document that a request carries, if any.
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
-        match request.extensions().get::<&'static Route>()?.operation {
-            "DeleteObjects" => Some(Document::DeleteObjects),
-            "CompleteMultipartUpload" => Some(Document::CompleteMultipartUpload),
-            "CreateBucket" => Some(Document::CreateBucket),
-            _ => None,
-        }
-    }
-
-    /// The elements of the document. s3s passes over all others, and the request would succeed without
-    /// what they ask for.
-    fn elements(self) -> &'static [&'static str] {
-        match self {
-            Document::DeleteObjects => &[
-                "Delete",
-                "Object",
-                "Key",
-                "VersionId",
-                "ETag",
-                "LastModifiedTime",
-                "Size",
-                "Quiet",
-            ],
-            Document::CompleteMultipartUpload => &[
-                "CompleteMultipartUpload",
-                "Part",
-                "PartNumber",
-                "ETag",
-                "ChecksumCRC32",
-                "ChecksumCRC32C",
-                "ChecksumCRC64NVME",
-                "ChecksumSHA1",
-                "ChecksumSHA256",
-            ],
-            Document::CreateBucket => &[
-                "CreateBucketConfiguration",
-                "LocationConstraint",
-                "Location",
-                "Type",
-                "Name",
-                "Bucket",
-                "DataRedundancy",
-            ],
-        }
+        Rules::of(request.extensions().get::<&'static Route>()?.operation).map(Document)
     }
 
     /// Reads the body whole, verifies it, and puts it in a form that s3s takes.
     pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let checks = self.checks(&parts)?;
         let bytes = collect(body, XML_BODY_BYTES_MAX).await.map_err(|error| match error {
             CollectError::TooLarge => {
@@ -90,16 +49,20 @@ impl Document {
             digests.update(&bytes);
             checks.verify(&digests.finish())?;
         }
-        check_shape(&bytes, self.elements())?;
-        Ok(Request::from_parts(parts, Body::from(plain_text(bytes)?)))
+        check_shape(&bytes, self.0.elements)?;
+        let text = plain_text(bytes)?;
+        if let Some(tags) = new_bucket_tags(&text)? {
+            parts.extensions.insert(NewBucketTags(tags));
+        }
+        Ok(Request::from_parts(parts, Body::from(text)))
     }
 
     fn checks(self, parts: &Parts) -> S3Result<BodyChecks> {
-        if self == Document::CompleteMultipartUpload {
+        if self.0.digest == Digest::OnlyMd5 {
             return BodyChecks::content_md5_only(&parts.headers);
         }
         let checks = BodyChecks::from_request(&parts.headers, &parts.extensions)?;
-        if self == Document::DeleteObjects && checks.is_empty() {
+        if self.0.digest == Digest::Required && checks.is_empty() {
             return Err(s3_error!(
                 InvalidRequest,
                 "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
@@ -107,6 +70,29 @@ impl Document {
         }
         Ok(checks)
     }
+}
+
+/// The tags of a document of CreateBucket; `None` for other documents and without tags.
+fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
+    if !document.windows(4).any(|window| window == b"Tags") {
+        return Ok(None);
+    }
+    let mut tags = None;
+    let mut parser = Deserializer::new(document);
+    let parsed = parser.named_element("CreateBucketConfiguration", |parser| {
+        parser.for_each_element(|parser, name| match name {
+            b"Tags" => {
+                tags = Some(parser.list_content("Tag")?);
+                Ok(())
+            }
+            b"LocationConstraint" => parser.content::<String>().map(drop),
+            b"Location" => parser.content::<LocationInfo>().map(drop),
+            b"Bucket" => parser.content::<BucketInfo>().map(drop),
+            _ => Err(DeError::UnexpectedTagName),
+        })
+    });
+    parsed.map_err(|_| error::malformed_xml())?;
+    Ok(tags)
 }
 
 /// True when the body of a request is held in memory whole, as documents are, rather than streamed,
@@ -158,12 +144,6 @@ fn check_shape(document: &[u8], names: &[&str]) -> S3Result<()> {
 fn check_name(name: &[u8], names: &[&str]) -> S3Result<()> {
     if names.iter().any(|known| known.as_bytes() == name) {
         return Ok(());
-    }
-    if matches!(name, b"Tags" | b"Tag") {
-        return Err(s3_error!(
-            NotImplemented,
-            "Tags of buckets are not implemented by LiteIO yet. Leave them out; nothing was created."
-        ));
     }
     Err(error::malformed_xml())
 }
@@ -222,6 +202,21 @@ mod tests {
                 "{document:.80}"
             );
         }
+    }
+
+    #[test]
+    fn the_tags_of_a_new_bucket_are_read() {
+        let of = |inner: &str| {
+            let document =
+                format!("<CreateBucketConfiguration>{inner}</CreateBucketConfiguration>");
+            new_bucket_tags(document.as_bytes())
+        };
+        let place = "<LocationConstraint>EU</LocationConstraint>";
+        assert_eq!(of(place).expect("well-formed"), None);
+        let tags = of(&format!("{place}<Tags><Tag><Key>k</Key><Value>v</Value></Tag></Tags>"));
+        let tags = tags.expect("well-formed").expect("tags");
+        assert_eq!((tags.len(), tags[0].key.as_deref()), (1, Some("k")));
+        of("<Tags><Key>k</Key></Tags>").expect_err("no tag");
     }
 
     #[test]

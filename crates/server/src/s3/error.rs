@@ -1,11 +1,12 @@
 //! The answers of S3 to errors of the store: the only place where they are decided.
 
-use http::header::{CONTENT_RANGE, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use liteio_store::StoreError;
+use liteio_store::{DeleteMarker, StoreError};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
+use super::convert::http_date;
 use crate::reply::{ApiError, ErrorCode};
 
 /// AWS's code, status and message for an error of the store.
@@ -42,16 +43,25 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
                 "The bucket you tried to delete is not empty. Delete its objects first."
             )
         }
-        StoreError::NoSuchKey { .. } => {
-            s3_error!(NoSuchKey, "The specified key does not exist.")
+        StoreError::NoSuchKey { marker, .. } => {
+            let mut error = s3_error!(NoSuchKey, "The specified key does not exist.");
+            if let Some(marker) = marker {
+                error.set_headers(marker_headers(&marker));
+            }
+            error
         }
         StoreError::NoSuchVersion { .. } => {
             s3_error!(NoSuchVersion, "The specified version does not exist.")
         }
-        StoreError::MethodNotAllowed => s3_error!(
-            MethodNotAllowed,
-            "The specified method is not allowed against this resource."
+        StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
+        StoreError::ObjectLocked => s3_error!(
+            AccessDenied,
+            "Access Denied because object protected by object lock: it has a legal hold, or a \
+             retention that has not ended."
         ),
+        StoreError::InvalidBucketState { message } => {
+            S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
+        }
         StoreError::NoSuchUpload { .. } => s3_error!(
             NoSuchUpload,
             "The specified upload does not exist. The upload ID may be invalid, or the upload may \
@@ -116,6 +126,30 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::Io(_)
         | StoreError::Internal { .. } => internal(&error),
     }
+}
+
+/// 405 for a version that is a delete marker. Deleting is all that can be done with it.
+fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
+    let mut error =
+        s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.");
+    let mut headers = marker_headers(marker);
+    headers.insert(ALLOW, HeaderValue::from_static("DELETE"));
+    if let Ok(date) = http_date(marker.modified_ms) {
+        headers.insert(LAST_MODIFIED, date);
+    }
+    error.set_headers(headers);
+    error
+}
+
+/// The headers that tell a deleted object from one that never was.
+fn marker_headers(marker: &DeleteMarker) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    headers.insert("x-amz-delete-marker", HeaderValue::from_static("true"));
+    if let Ok(version) = HeaderValue::try_from(marker.version_id.to_string()) {
+        headers.insert("x-amz-version-id", version);
+    }
+    headers
 }
 
 /// A failure of ours. The client gets a generic message; the cause goes to the log.

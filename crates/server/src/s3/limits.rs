@@ -21,6 +21,19 @@ pub(super) const USER_METADATA_BYTES_MAX: usize = 2 << 10;
 /// Tags of one object. S3's limit.
 pub(super) const TAGS_MAX: usize = 10;
 
+/// Tags of one bucket. S3's limit.
+pub(super) const BUCKET_TAGS_MAX: usize = 50;
+
+/// Configurations of one family that a bucket has. S3's limit.
+pub(super) const CONFIGURATIONS_MAX: usize = 1000;
+
+/// Configurations on one page. S3's limit.
+pub(super) const LIST_CONFIGURATIONS_MAX: usize = 100;
+
+/// Longest default retention in days, and in years. S3's limits.
+pub(super) const RETENTION_DAYS_MAX: u32 = 36_500;
+pub(super) const RETENTION_YEARS_MAX: u32 = 100;
+
 /// Characters of a tag's name. S3's limit.
 pub(super) const TAG_KEY_CHARACTERS_MAX: usize = 128;
 

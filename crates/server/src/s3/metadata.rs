@@ -7,15 +7,14 @@ use http::header::{
     CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
 };
 use http::{Extensions, StatusCode};
-use liteio_store::{ContentHeaders, ObjectMetadata, ObjectVersion};
+use liteio_store::{Bucket, ContentHeaders, ObjectMetadata, ObjectVersion, Versioning};
 use s3s::dto::Metadata;
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{etag_header, header, header_value, http_date, insert_text};
-use super::error;
 use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
-use super::tagging;
+use super::{error, object_lock, tagging};
 
 /// The content type of an object that was put without one. AWS's default.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
@@ -121,8 +120,8 @@ fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
     Ok(user)
 }
 
-/// The headers that describe an object, in the answers to GET and HEAD.
-pub(super) fn object_headers(object: &ObjectVersion) -> S3Result<HeaderMap> {
+/// The headers that describe an object of `bucket`, in the answers to GET and HEAD.
+pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Result<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(16);
     headers.insert(ETAG, etag_header(&object.etag)?);
     headers.insert(LAST_MODIFIED, http_date(object.modified_ms)?);
@@ -149,16 +148,22 @@ pub(super) fn object_headers(object: &ObjectVersion) -> S3Result<HeaderMap> {
     if !tags.is_empty() {
         headers.insert(TAGGING_COUNT, HeaderValue::from(tags.len()));
     }
-    insert_version(&mut headers, object)?;
+    insert_version(&mut headers, bucket, object)?;
+    object_lock::insert(&mut headers, &object.lock)?;
     Ok(headers)
 }
 
 /// Names the version, in buckets that have some.
-pub(super) fn insert_version(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
-    if object.version_id.is_null() {
+pub(super) fn insert_version(
+    headers: &mut HeaderMap,
+    bucket: &Bucket,
+    object: &ObjectVersion,
+) -> S3Result<()> {
+    let version = object.version_id;
+    if version.is_null() && bucket.versioning == Versioning::Never {
         return Ok(());
     }
-    insert_text(headers, VERSION_ID, Some(&object.version_id.to_string()))
+    insert_text(headers, VERSION_ID, Some(&version.to_string()))
 }
 
 /// Sets the headers of the user metadata.

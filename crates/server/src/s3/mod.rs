@@ -6,14 +6,20 @@
 //! S3.
 
 mod access;
+mod acl;
 mod body_in;
 mod body_out;
 mod bucket;
+mod bucket_configurations;
+mod bucket_defaults;
+mod bucket_settings;
+mod bucket_versioning;
 mod checksum;
 mod condition;
 mod convert;
 mod dispatch;
 mod document;
+mod document_rules;
 mod error;
 mod lane;
 mod lenient;
@@ -25,7 +31,9 @@ mod object_copy;
 mod object_delete;
 mod object_get;
 mod object_list;
+mod object_lock;
 mod object_put;
+mod object_tagging;
 mod page_token;
 mod part;
 mod refusal;

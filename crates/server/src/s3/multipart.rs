@@ -4,7 +4,7 @@ use http::header::HeaderName;
 use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
-    ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
+    Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
     ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
 };
 use s3s::dto::*;
@@ -19,7 +19,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
-use super::{Req, Resp, condition, error, unsupported};
+use super::{Req, Resp, condition, error, object_lock, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -36,6 +36,7 @@ pub(super) async fn create_multipart_upload(
         // As for PutObject, every object gets a checksum.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
         owner: granted.owner(),
+        lock: object_lock::of_request(app, &headers)?,
     };
     let key = object_key(input.key)?;
     let upload =
@@ -113,7 +114,7 @@ pub(super) async fn complete_multipart_upload(
     check_type(&headers, upload.as_ref())?;
     let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
-    completed(granted.bucket().name.as_str(), &object, &extensions)
+    completed(granted.bucket(), &object, &extensions)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {
@@ -193,21 +194,21 @@ fn checksum_of_part(part: &CompletedPart) -> S3Result<Option<ChecksumValue>> {
 }
 
 fn completed(
-    bucket: &str,
+    bucket: &Bucket,
     object: &ObjectVersion,
     extensions: &Extensions,
 ) -> Resp<CompleteMultipartUploadOutput> {
-    let key = object.key.as_str();
+    let (name, key) = (bucket.name.as_str(), object.key.as_str());
     let mut xml = XmlWriter::new("CompleteMultipartUploadResult", 0);
-    xml.text("Location", &object_url(extensions, bucket, key));
-    xml.text("Bucket", bucket);
+    xml.text("Location", &object_url(extensions, name, key));
+    xml.text("Bucket", name);
     xml.text("Key", key);
     xml.etag(object.etag);
     if let Some(checksum) = &object.checksum {
         checksum::write(&mut xml, checksum);
     }
     let mut response = xml_response(xml.finish());
-    metadata::insert_version(&mut response.headers, object)?;
+    metadata::insert_version(&mut response.headers, bucket, object)?;
     Ok(response)
 }
 

@@ -1,5 +1,7 @@
 //! GetObjectAttributes.
 
+use std::sync::Arc;
+
 use http::header::LAST_MODIFIED;
 use liteio_store::{GetOptions, ObjectPartPage, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
@@ -56,6 +58,7 @@ pub(super) async fn get_object_attributes(
         after: after_part(input.part_number_marker)?,
         max: page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?,
     };
+    let bucket = Arc::clone(granted.bucket());
     let found = if wanted.parts {
         let PartsPage { after, max } = page;
         let found = app.blocking(move |store| {
@@ -71,7 +74,7 @@ pub(super) async fn get_object_attributes(
     let object = &found.object;
     let mut response = xml_response(document(&found, wanted, page));
     response.headers.insert(LAST_MODIFIED, http_date(object.modified_ms)?);
-    metadata::insert_version(&mut response.headers, object)?;
+    metadata::insert_version(&mut response.headers, &bucket, object)?;
     Ok(response)
 }
 

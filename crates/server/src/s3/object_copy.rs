@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    CopyOptions, CopyOutcome, GetOptions, ObjectId, ObjectVersion, StoreError, VersionId,
+    Bucket, CopyOptions, CopyOutcome, GetOptions, ObjectId, ObjectVersion, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -13,7 +13,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, checksum, condition, error, metadata, unsupported};
+use super::{Req, Resp, access, checksum, condition, error, metadata, object_lock, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -64,12 +64,15 @@ pub(super) async fn copy_object(
         source_conditions: condition::of_copy_source(&extensions),
         conditions: condition::of_write(&extensions),
         owner: granted.owner(),
+        lock: object_lock::of_request(app, &headers)?,
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
     };
     // A copy may have to read the source for a checksum that it does not have.
+    let target_bucket = Arc::clone(granted.bucket());
     let copied =
         app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
-    response(&copied.await.map_err(from_copy)?)
+    let copied = copied.await.map_err(from_copy)?;
+    response(&target_bucket, &copied)
 }
 
 /// True when the copy changes more than the metadata.
@@ -119,7 +122,7 @@ fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
 pub(super) fn from_copy(error: StoreError) -> S3Error {
     match error {
         StoreError::NotModified => error::precondition_failed("If-None-Match"),
-        StoreError::MethodNotAllowed => s3_error!(
+        StoreError::IsDeleteMarker { .. } => s3_error!(
             InvalidRequest,
             "The source of a copy request may not specifically refer to a delete marker by version id."
         ),
@@ -127,7 +130,7 @@ pub(super) fn from_copy(error: StoreError) -> S3Error {
     }
 }
 
-fn response(copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
+fn response(bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
     let object = &copied.object;
     let mut xml = XmlWriter::new("CopyObjectResult", 0);
     xml.date("LastModified", object.modified_ms);
@@ -137,7 +140,7 @@ fn response(copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
     }
     let mut response = xml_response(xml.finish());
     insert_source_version(&mut response.headers, copied.source_version)?;
-    metadata::insert_version(&mut response.headers, object)?;
+    metadata::insert_version(&mut response.headers, bucket, object)?;
     Ok(response)
 }
 

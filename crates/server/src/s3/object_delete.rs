@@ -22,6 +22,7 @@ pub(super) async fn delete_object(
     request: Req<DeleteObjectInput>,
 ) -> Resp<DeleteObjectOutput> {
     let Req { input, extensions, .. } = request;
+    let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
     let conditions = WriteConditions {
         if_match_size: input.if_match_size.and_then(|bytes| u64::try_from(bytes).ok()),
         if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
@@ -29,7 +30,8 @@ pub(super) async fn delete_object(
     };
     let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
-    let outcome = app.store.delete_object(granted.bucket(), key, version, conditions).await;
+    let target = DeleteTarget { key, version, conditions, bypasses_governance };
+    let outcome = app.store.delete_object(granted.bucket(), target).await;
     let outcome = outcome.map_err(error::from_store)?;
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
@@ -56,7 +58,8 @@ pub(super) async fn delete_objects(
     granted: Granted,
     request: Req<DeleteObjectsInput>,
 ) -> Resp<DeleteObjectsOutput> {
-    let DeleteObjectsInput { delete, .. } = request.input;
+    let DeleteObjectsInput { delete, bypass_governance_retention, .. } = request.input;
+    let bypasses_governance = bypass_governance_retention.unwrap_or(false);
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
         return Err(error::malformed_xml());
@@ -70,6 +73,7 @@ pub(super) async fn delete_objects(
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
         match target(&granted, object) {
             Ok(target) => {
+                let target = DeleteTarget { bypasses_governance, ..target };
                 targets.push(target);
                 answers.push(None);
             }
@@ -109,7 +113,7 @@ fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget>
     };
     // An empty element is no version, unlike an empty value in a query.
     let version = object.version_id.filter(|version| !version.is_empty());
-    Ok(DeleteTarget { key, version: version_id(version)?, conditions })
+    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version_id(version)?) })
 }
 
 fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {

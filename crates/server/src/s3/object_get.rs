@@ -11,8 +11,8 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use liteio_store::{
-    ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion, OpenedObject,
-    PartNumber, ReadError, Selection, StoreError,
+    Bucket, ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion,
+    OpenedObject, PartNumber, ReadError, Selection, StoreError,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
@@ -64,12 +64,12 @@ impl ReadRequest<'_> {
                     opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
                 }
             })
-            .map_err(from_read)?;
+            .map_err(|error| from_read(granted.bucket(), error))?;
         let mut response = Response::new(ReplyBody::empty());
         if read.is_partial(&found) {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         }
-        *response.headers_mut() = read.headers(&found)?;
+        *response.headers_mut() = read.headers(granted.bucket(), &found)?;
         Ok((response, reader))
     }
 }
@@ -164,9 +164,9 @@ impl Read {
         self.options.select != Selection::Whole && !found.range.is_empty()
     }
 
-    fn headers(&self, found: &FoundObject) -> S3Result<HeaderMap> {
+    fn headers(&self, bucket: &Bucket, found: &FoundObject) -> S3Result<HeaderMap> {
         let FoundObject { object, part, range, .. } = found;
-        let mut headers = metadata::object_headers(object)?;
+        let mut headers = metadata::object_headers(bucket, object)?;
         metadata::insert_user(&mut headers, object)?;
         for (name, value) in &self.overrides {
             headers.insert(name, value.clone());
@@ -202,16 +202,18 @@ impl Read {
     }
 }
 
-fn from_read(error: ReadError) -> S3Error {
+fn from_read(bucket: &Bucket, error: ReadError) -> S3Error {
     match error {
-        ReadError::NotModified { object } => not_modified(&object).unwrap_or_else(|error| error),
+        ReadError::NotModified { object } => {
+            not_modified(bucket, &object).unwrap_or_else(|error| error)
+        }
         ReadError::Store(error) => error::from_store(error),
     }
 }
 
 /// 304, with the headers that a cache refreshes its copy by.
-fn not_modified(object: &ObjectVersion) -> S3Result<S3Error> {
-    let mut headers = metadata::object_headers(object)?;
+fn not_modified(bucket: &Bucket, object: &ObjectVersion) -> S3Result<S3Error> {
+    let mut headers = metadata::object_headers(bucket, object)?;
     for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_DISPOSITION] {
         headers.remove(name);
     }

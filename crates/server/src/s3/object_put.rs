@@ -2,7 +2,7 @@
 
 use http::header::{ETAG, LOCATION};
 use http::{Extensions, HeaderValue, StatusCode};
-use liteio_store::{ObjectChecksum, ObjectVersion, PutOptions};
+use liteio_store::{Bucket, ObjectChecksum, ObjectVersion, PutOptions};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result};
 
@@ -11,7 +11,7 @@ use super::convert::{etag_header, header_value, object_key, object_url};
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
-use super::{Req, Resp, body_in, checksum, condition, error, metadata, unsupported};
+use super::{Req, Resp, body_in, checksum, condition, error, metadata, object_lock, unsupported};
 use crate::access::Granted;
 use crate::auth::PostForm;
 use crate::state::App;
@@ -29,6 +29,7 @@ pub(super) async fn put_object(
         checksum: None,
         conditions: condition::of_write(&extensions),
         owner: granted.owner(),
+        lock: object_lock::of_request(app, &headers)?,
     };
     let key = object_key(input.key)?;
     let form = extensions.remove::<PostForm>();
@@ -45,28 +46,29 @@ pub(super) async fn put_object(
     let object = app.store.put_object(granted.bucket(), key, body, options).await;
     let object = object.map_err(error::from_store)?;
     match form {
-        Some(form) => form_response(&form, &object, &extensions),
-        None => response(&object),
+        Some(form) => form_response(&form, granted.bucket(), &object, &extensions),
+        None => response(granted.bucket(), &object),
     }
 }
 
-fn response(object: &ObjectVersion) -> Resp<PutObjectOutput> {
+fn response(bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjectOutput> {
     let mut response = S3Response::new(PutObjectOutput::default());
     response.headers.insert(ETAG, etag_header(&object.etag)?);
     if let Some(checksum) = &object.checksum {
         checksum::insert(&mut response.headers, checksum)?;
     }
-    metadata::insert_version(&mut response.headers, object)?;
+    metadata::insert_version(&mut response.headers, bucket, object)?;
     Ok(response)
 }
 
 /// The success response that a form asks for: a redirect, a document, or a bare status.
 fn form_response(
     form: &PostForm,
+    bucket: &Bucket,
     object: &ObjectVersion,
     extensions: &Extensions,
 ) -> Resp<PutObjectOutput> {
-    let mut response = response(object)?;
+    let mut response = response(bucket, object)?;
     let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
     let location = match &form.success_redirect {
         Some(target) => {

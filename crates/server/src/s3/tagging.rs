@@ -1,22 +1,51 @@
-//! Tags of objects, as `x-amz-tagging` carries them.
+//! Tags: the rules for them, and the two forms in which they are sent, a header and a document.
 
 use std::borrow::Cow;
 
+use http::StatusCode;
 use percent_encoding::percent_decode_str;
+use s3s::dto::Tag;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::limits::{TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
+use super::error;
+use super::limits::{BUCKET_TAGS_MAX, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
+
+/// Tags in order.
+pub(super) type Tags = Vec<(String, String)>;
+
+/// The resource that has tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tagged {
+    Object,
+    Bucket,
+}
+
+/// The tags in a document.
+pub(super) fn of_document(sent: Vec<Tag>, tagged: Tagged) -> S3Result<Tags> {
+    let pair = |tag: Tag| match (tag.key, tag.value) {
+        (Some(key), Some(value)) => Ok((key, value)),
+        _ => Err(error::malformed_xml()),
+    };
+    let tags: Tags = sent.into_iter().map(pair).collect::<S3Result<_>>()?;
+    check(&tags, tagged)?;
+    Ok(tags)
+}
+
+/// The tags for a document.
+pub(super) fn to_document(tags: Tags) -> Vec<Tag> {
+    tags.into_iter().map(|(key, value)| Tag { key: Some(key), value: Some(value) }).collect()
+}
 
 /// Reads `name=value&name=value`, encoded as a query is.
-pub(super) fn parse_header(text: &str) -> S3Result<Vec<(String, String)>> {
+pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    let tags: Vec<(String, String)> = pairs
+    let tags: Tags = pairs
         .map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((decode(key)?, decode(value)?))
         })
         .collect::<S3Result<_>>()?;
-    check(&tags)?;
+    check(&tags, Tagged::Object)?;
     Ok(tags)
 }
 
@@ -32,9 +61,15 @@ fn decode(text: &str) -> S3Result<String> {
     })
 }
 
-fn check(tags: &[(String, String)]) -> S3Result<()> {
-    if tags.len() > TAGS_MAX {
-        return Err(invalid_tag("Object tags cannot be greater than 10"));
+fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
+    match tagged {
+        Tagged::Object if tags.len() > TAGS_MAX => {
+            return Err(too_many("Object tags cannot be greater than 10"));
+        }
+        Tagged::Bucket if tags.len() > BUCKET_TAGS_MAX => {
+            return Err(too_many("Bucket tags cannot be greater than 50"));
+        }
+        Tagged::Object | Tagged::Bucket => {}
     }
     for (position, (key, value)) in tags.iter().enumerate() {
         if !(1..=TAG_KEY_CHARACTERS_MAX).contains(&key.encode_utf16().count())
@@ -64,6 +99,10 @@ fn is_tag_character(character: char) -> bool {
         || (!character.is_ascii() && !character.is_control())
 }
 
+fn too_many(message: &str) -> S3Error {
+    error::custom("BadRequest", StatusCode::BAD_REQUEST, message)
+}
+
 fn invalid_tag(message: &'static str) -> S3Error {
     S3Error::with_message(S3ErrorCode::InvalidTag, message)
 }
@@ -84,7 +123,7 @@ mod tests {
     fn rules_are_kept() {
         let eleven: Vec<String> = (0..11).map(|number| format!("k{number}=v")).collect();
         let rows = [
-            (eleven.join("&"), "InvalidTag"),
+            (eleven.join("&"), "BadRequest"),
             ("a=1&a=2".to_owned(), "InvalidTag"),
             ("=v".to_owned(), "InvalidTag"),
             (format!("{}=v", "k".repeat(129)), "InvalidTag"),

@@ -20,8 +20,6 @@ pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
             return Err(not_implemented(
                 "Server-side encryption is not implemented by LiteIO yet.",
             ));
-        } else if name.starts_with("object-lock-") {
-            return Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration"));
         } else if name == "write-offset-bytes" {
             return Err(not_implemented("Appending to objects is not implemented by LiteIO yet."));
         }
@@ -62,9 +60,6 @@ pub(super) fn check_create_bucket(headers: &HeaderMap) -> S3Result<()> {
             }
             ("x-amz-object-ownership", _) => {
                 return Err(s3_error!(InvalidArgument, "Invalid x-amz-object-ownership header"));
-            }
-            ("x-amz-bucket-object-lock-enabled", lock) if lock.eq_ignore_ascii_case(b"true") => {
-                return Err(not_implemented("Object Lock is not implemented by LiteIO yet."));
             }
             (name, _) if name.starts_with("x-amz-grant-") => return Err(acl_not_supported()),
             _ => {}

@@ -11,7 +11,7 @@ use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
-use crate::meta::{Owner, Versioning, space};
+use crate::meta::{DocumentKind, Owner, Settings, Versioning, document, space};
 use crate::name::{BucketId, BucketName};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
@@ -30,11 +30,47 @@ pub struct ListBuckets {
     pub max: usize,
 }
 
+/// A bucket to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewBucket {
+    /// Its name.
+    pub name: BucketName,
+    /// Its owner.
+    pub owner: Owner,
+    /// The region that it is created in.
+    pub region: String,
+    /// Its versions may be locked. Then versioning is enabled for ever.
+    pub object_lock: bool,
+    /// Its first documents.
+    pub documents: Vec<(DocumentKind, Vec<u8>)>,
+}
+
+impl NewBucket {
+    /// One without settings.
+    #[must_use]
+    pub fn new(name: BucketName, owner: Owner, region: String) -> Self {
+        Self { name, owner, region, object_lock: false, documents: Vec::new() }
+    }
+}
+
+/// A bucket in a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedBucket {
+    /// Its name.
+    pub name: BucketName,
+    /// Time of creation, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// Its owner.
+    pub owner: Owner,
+    /// The region that it was created in.
+    pub region: String,
+}
+
 /// Buckets in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketPage {
     /// The buckets.
-    pub buckets: Vec<Arc<Bucket>>,
+    pub buckets: Vec<ListedBucket>,
     /// [`ListBuckets::after`] of the next page, if there is one.
     pub next: Option<String>,
 }
@@ -43,9 +79,10 @@ impl Store {
     /// Creates a bucket.
     ///
     /// Fails with [`StoreError::BucketAlreadyOwnedByYou`] or [`StoreError::BucketAlreadyExists`].
-    pub fn create_bucket(&self, name: BucketName, owner: Owner, region: String) -> Pending<Bucket> {
+    pub fn create_bucket(&self, new: NewBucket) -> Pending<()> {
         self.update(move |write, shared| {
-            if let Some(existing) = BucketRecord::read(write, &name)? {
+            let NewBucket { name, owner, region, object_lock, documents } = &new;
+            if let Some(existing) = BucketRecord::read(write, name)? {
                 let bucket = name.clone();
                 return Err(match existing.owner.id == owner.id {
                     true => StoreError::BucketAlreadyOwnedByYou { bucket },
@@ -54,16 +91,22 @@ impl Store {
             }
             let record = BucketRecord {
                 id: BucketId(StoreRecord::take_id(write)?),
-                versioning: Versioning::Never,
-                object_lock: false,
+                versioning: match object_lock {
+                    true => Versioning::Enabled,
+                    false => Versioning::Never,
+                },
+                object_lock: *object_lock,
                 settings_stamp: 0,
                 created_ms: shared.config.clock.now_ms(),
                 owner: owner.clone(),
                 region: region.clone(),
                 is_version_1: false,
             };
-            record.write(write, &name)?;
-            Ok(Committed::new(Bucket::new(name.clone(), record)))
+            record.write(write, name)?;
+            for (kind, document) in documents {
+                document::write(write, record.id, *kind as u8, document)?;
+            }
+            Ok(Committed::new(()))
         })
     }
 
@@ -102,10 +145,12 @@ impl Store {
             return Ok(bucket);
         }
         let generation = cache.generation();
-        let Some(record) = BucketRecord::read(&self.snapshot()?, name)? else {
+        let snapshot = self.snapshot()?;
+        let Some(record) = BucketRecord::read(&snapshot, name)? else {
             return Err(StoreError::NoSuchBucket { bucket: name.clone() });
         };
-        let bucket = Arc::new(Bucket::new(name.clone(), record));
+        let settings = Settings::read(&snapshot, record.id)?;
+        let bucket = Arc::new(Bucket::new(name.clone(), record, settings));
         cache.insert(&bucket, generation);
         Ok(bucket)
     }
@@ -136,7 +181,8 @@ impl Store {
                 page.next = page.buckets.last().map(|bucket| bucket.name.as_str().to_owned());
                 break;
             }
-            page.buckets.push(Arc::new(Bucket::new(name, record)));
+            let BucketRecord { created_ms, owner, region, .. } = record;
+            page.buckets.push(ListedBucket { name, created_ms, owner, region });
         }
         Ok(page)
     }

@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::kv::{Transaction, Write};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
-use crate::meta::{DocumentKind, Versioning, document, space};
+use crate::meta::{DefaultRetention, DocumentKind, Versioning, document, space};
 use crate::object::history;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket};
@@ -15,25 +15,58 @@ use crate::store::{Shared, Store};
 impl Store {
     /// Enables or suspends versioning.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for
-    /// [`Versioning::Never`], to which no bucket returns, and for suspending while versions may be
-    /// locked.
+    /// Fails with [`StoreError::NoSuchBucket`], with [`StoreError::InvalidRequest`] for
+    /// [`Versioning::Never`], to which no bucket returns, and with [`StoreError::InvalidBucketState`] for
+    /// suspending while versions may be locked.
     pub fn set_versioning(&self, bucket: &Arc<Bucket>, versioning: Versioning) -> Pending<()> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |record| {
-                let is_allowed = match versioning {
-                    Versioning::Never => false,
-                    Versioning::Enabled => true,
-                    Versioning::Suspended => !record.object_lock,
-                };
-                if !is_allowed {
-                    let message = format!("versioning cannot be changed to {versioning:?}");
-                    return Err(StoreError::InvalidRequest { message });
+                match versioning {
+                    Versioning::Never => {
+                        let message = "versioning can be suspended, and not be undone".to_owned();
+                        return Err(StoreError::InvalidRequest { message });
+                    }
+                    Versioning::Suspended if record.object_lock => {
+                        let message = "An Object Lock configuration is present on this bucket, so the \
+                             versioning state cannot be changed.";
+                        return Err(invalid_state(message));
+                    }
+                    Versioning::Enabled | Versioning::Suspended => record.versioning = versioning,
                 }
-                record.versioning = versioning;
                 Ok(())
             })?;
+            Ok(Committed::with_guard((), forget))
+        })
+    }
+
+    /// Lets versions be locked from now on, and sets the retention of those that come without one.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidBucketState`] unless
+    /// versioning is enabled.
+    pub fn set_object_lock(
+        &self,
+        bucket: &Arc<Bucket>,
+        default_retention: Option<DefaultRetention>,
+    ) -> Pending<()> {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |record| {
+                if record.versioning != Versioning::Enabled {
+                    let message = "Versioning must be 'Enabled' on the bucket to apply a Object Lock \
+                         configuration";
+                    return Err(invalid_state(message));
+                }
+                record.object_lock = true;
+                Ok(())
+            })?;
+            match &default_retention {
+                Some(retention) => {
+                    let document = document::encode_setting(retention);
+                    document::write(write, bucket.id, document::OBJECT_LOCK, &document)?;
+                }
+                None => write.delete(&space::document(bucket.id, document::OBJECT_LOCK))?,
+            }
             Ok(Committed::with_guard((), forget))
         })
     }
@@ -49,13 +82,37 @@ impl Store {
         document: Vec<u8>,
     ) -> Pending<()> {
         if document.len() > DOCUMENT_BYTES_MAX {
-            let message = format!("the document has more than {DOCUMENT_BYTES_MAX} bytes");
-            return Pending::ready(Err(StoreError::InvalidRequest { message }));
+            return Pending::ready(Err(too_long()));
         }
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            document::write(write, bucket.id, kind, &document)?;
+            document::write(write, bucket.id, kind as u8, &document)?;
+            Ok(Committed::with_guard((), forget))
+        })
+    }
+
+    /// Changes the document of that kind: `change` makes the new one of the old, or nothing of it. It may
+    /// run several times.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], the errors of `change`, and as [`Store::put_document`].
+    pub fn change_document<F>(
+        &self,
+        bucket: &Arc<Bucket>,
+        kind: DocumentKind,
+        change_one: F,
+    ) -> Pending<()>
+    where
+        F: Fn(Option<&[u8]>) -> Result<Option<Vec<u8>>, StoreError> + Send + 'static,
+    {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |_| Ok(()))?;
+            match change_one(document::read(write, bucket.id, kind)?.as_deref())? {
+                Some(document) if document.len() > DOCUMENT_BYTES_MAX => return Err(too_long()),
+                Some(document) => document::write(write, bucket.id, kind as u8, &document)?,
+                None => write.delete(&space::document(bucket.id, kind as u8))?,
+            }
             Ok(Committed::with_guard((), forget))
         })
     }
@@ -83,6 +140,15 @@ impl Store {
             Ok(Committed::with_guard((), forget))
         })
     }
+}
+
+fn too_long() -> StoreError {
+    let message = format!("the document has more than {DOCUMENT_BYTES_MAX} bytes");
+    StoreError::InvalidRequest { message }
+}
+
+fn invalid_state(message: &str) -> StoreError {
+    StoreError::InvalidBucketState { message: message.to_owned() }
 }
 
 /// Changes the record of a bucket and its stamp. The guard must live until the commit.

@@ -94,6 +94,8 @@ pub(crate) struct BucketRecord {
 pub(crate) struct BucketState {
     pub(crate) id: BucketId,
     pub(crate) versioning: Versioning,
+    /// Versions may be locked.
+    pub(crate) object_lock: bool,
     pub(crate) is_version_1: bool,
 }
 
@@ -166,12 +168,13 @@ pub(crate) fn require(from: &impl Read, name: &BucketName) -> Result<BucketState
     match record::split_version(&bytes, VERSION)? {
         (1, fields) => {
             let (id, _) = record::take(fields, WHAT)?;
-            Ok(BucketState { id, versioning: Versioning::Never, is_version_1: true })
+            let versioning = Versioning::Never;
+            Ok(BucketState { id, versioning, object_lock: false, is_version_1: true })
         }
         _ => {
             let fields = Sealed::open(&place, &bytes, WHAT)?.fields;
-            let ((id, versioning), _) = record::take(fields, WHAT)?;
-            Ok(BucketState { id, versioning, is_version_1: false })
+            let ((id, versioning, object_lock), _) = record::take(fields, WHAT)?;
+            Ok(BucketState { id, versioning, object_lock, is_version_1: false })
         }
     }
 }

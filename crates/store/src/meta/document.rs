@@ -1,15 +1,37 @@
 //! Documents of buckets: settings that the store keeps and does not interpret.
 
+use serde::{Deserialize, Serialize};
+
 use super::record::Sealed;
 use super::{record, space};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::name::BucketId;
 
-/// A kind of document. The numbers are part of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum DocumentKind {
+/// Makes an enum and its inverse.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
+        /// A kind of document that is kept as it is given. The numbers are part of the format; those that
+        /// are left out are of settings that the store reads itself.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum DocumentKind {
+            $($(#[$doc])* $name = $number,)*
+        }
+
+        impl DocumentKind {
+            /// The kind of that number.
+            pub(crate) fn of_number(number: u8) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// The bucket policy.
     Policy = 1,
     /// The access control list.
@@ -20,16 +42,8 @@ pub enum DocumentKind {
     OwnershipControls = 4,
     /// The CORS rules.
     Cors = 5,
-    /// The lifecycle rules.
-    Lifecycle = 6,
     /// The tags.
     Tagging = 7,
-    /// The default encryption.
-    Encryption = 8,
-    /// The default retention of object lock.
-    ObjectLock = 9,
-    /// The event notifications.
-    Notification = 10,
     /// The website.
     Website = 11,
     /// The server access logging.
@@ -40,7 +54,18 @@ pub enum DocumentKind {
     RequestPayment = 14,
     /// The transfer acceleration.
     Accelerate = 15,
+    /// The configurations of analytics, by id.
+    Analytics = 16,
+    /// The configurations of intelligent tiering, by id.
+    IntelligentTiering = 17,
+    /// The configurations of inventories, by id.
+    Inventory = 18,
+    /// The configurations of request metrics, by id.
+    Metrics = 19,
 }
+
+/// The number of the default retention of object lock.
+pub(crate) const OBJECT_LOCK: u8 = 9;
 
 /// The document, if the bucket has one of that kind.
 pub(crate) fn read(
@@ -55,14 +80,25 @@ pub(crate) fn read(
     }
 }
 
+/// Writes the document of the kind with that number.
 pub(crate) fn write(
     to: &mut impl Write,
     bucket: BucketId,
-    kind: DocumentKind,
+    number: u8,
     document: &[u8],
 ) -> Result<(), StoreError> {
-    let place = space::document(bucket, kind as u8);
+    let place = space::document(bucket, number);
     Ok(to.put(&place, &record::seal(1, &place, &(), document))?)
+}
+
+/// The document of a setting that the store reads itself.
+pub(crate) fn encode_setting(setting: &impl Serialize) -> Vec<u8> {
+    record::encode(1, setting)
+}
+
+/// The setting in a document.
+pub(crate) fn decode_setting<'a, T: Deserialize<'a>>(document: &'a [u8]) -> Result<T, StoreError> {
+    record::decode(document, "a setting of a bucket")
 }
 
 /// The document in a record, verified.

@@ -4,9 +4,11 @@ pub(crate) mod bucket;
 pub(crate) mod content;
 pub(crate) mod document;
 pub(crate) mod key;
+mod lock;
 pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod reference;
+mod settings;
 pub(crate) mod space;
 mod types;
 pub(crate) mod upload;
@@ -15,4 +17,6 @@ pub(crate) mod vector_metadata;
 
 pub use bucket::Versioning;
 pub use document::DocumentKind;
+pub use lock::{DefaultRetention, ObjectLock, Retention, RetentionMode, RetentionPeriod};
+pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

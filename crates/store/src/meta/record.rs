@@ -58,11 +58,17 @@ pub(crate) fn take<'a, T: Deserialize<'a>>(
 /// Decodes a record that has only one version so far and nothing behind its fields.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T, StoreError> {
     let (_, fields) = split_version(bytes, 1)?;
-    let (value, rest) = take(fields, what)?;
-    if rest.is_empty() {
-        Ok(value)
-    } else {
-        Err(StoreError::corrupt(format!("{what} is too long")))
+    take_all(fields, what)
+}
+
+/// Takes fields off bytes that hold nothing else.
+pub(crate) fn take_all<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+    what: &str,
+) -> Result<T, StoreError> {
+    match take(bytes, what)? {
+        (value, []) => Ok(value),
+        _ => Err(StoreError::corrupt(format!("{what} is too long"))),
     }
 }
 

@@ -88,6 +88,7 @@ impl Store {
                 owner: upload.owner,
                 checksum,
                 metadata: upload.metadata,
+                lock: upload.extensions.lock()?,
                 extensions: upload.extensions,
                 content: Content::Parts { list: id, count, is_original: true },
             };
@@ -110,7 +111,7 @@ fn repeat(
     };
     match error {
         StoreError::NoSuchUpload { .. } if slot.current().is_some_and(made_by) => {
-            slot.into_current().map(Committed::new).ok_or(error)
+            slot.into_current()?.map(Committed::new).ok_or(error)
         }
         error => Err(error),
     }

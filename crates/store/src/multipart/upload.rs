@@ -5,11 +5,13 @@ use std::sync::Arc;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::kv::Write;
+use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{ObjectMetadata, Owner, reference};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, UploadId};
+use crate::object::publish::missing_lock_configuration;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Store;
@@ -40,6 +42,8 @@ pub struct UploadOptions {
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     /// The owner of the object.
     pub owner: Owner,
+    /// What locks the object. Without a retention it gets the default of the bucket, once it is complete.
+    pub lock: ObjectLock,
 }
 
 impl Store {
@@ -53,7 +57,7 @@ impl Store {
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
-        let UploadOptions { metadata, checksum, owner } = options;
+        let UploadOptions { metadata, checksum, owner, lock } = options;
         if let Some((algorithm, kind)) = checksum
             && !algorithm.supports(kind)
         {
@@ -62,7 +66,10 @@ impl Store {
         }
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
-            let bucket = bucket.require(write)?;
+            let BucketState { id: bucket, object_lock, .. } = bucket.state(write)?;
+            if !lock.is_none() && !object_lock {
+                return Err(missing_lock_configuration());
+            }
             let id = shared.ids.upload(&shared.config)?;
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();
@@ -73,7 +80,7 @@ impl Store {
                 owner: owner.clone(),
                 checksum,
                 metadata: metadata.clone(),
-                extensions: Extensions::default(),
+                extensions: Extensions::default().with_lock(lock),
             };
             record.write(write, &id)?;
             Ok(Committed::new(Upload::new(id, key.clone(), record)))

@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
-use crate::meta::{ObjectMetadata, Owner, reference};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
@@ -34,6 +34,8 @@ pub struct CopyOptions {
     pub conditions: WriteConditions,
     /// The owner of the copy.
     pub owner: Owner,
+    /// What locks the copy. That of the source is not copied.
+    pub lock: ObjectLock,
     /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
     /// the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
@@ -63,7 +65,7 @@ impl Store {
     /// block, see there.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
-    /// [`StoreError::NoSuchVersion`], [`StoreError::MethodNotAllowed`],
+    /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
     /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
     /// source is replaced again and again while it is read.
     pub fn copy_object(
@@ -130,7 +132,7 @@ impl Store {
             let Found { record: from, .. } =
                 current::find(write, &source.bucket, &source.key, version)?;
             if from.is_delete_marker {
-                return Err(StoreError::MethodNotAllowed);
+                return Err(StoreError::IsDeleteMarker { marker: from.delete_marker() });
             }
             check_source(&options.source_conditions, &from.etag, from.modified_ms)?;
             if computed.is_some_and(|computed| computed.stamp != from.stamp) {
@@ -155,6 +157,7 @@ impl Store {
                         },
                     }
                 },
+                lock: options.lock,
                 extensions: Extensions::default(),
                 content: share(from.content),
             };

@@ -29,7 +29,8 @@ pub(crate) fn find(
     let place = space::current(bucket.id, key.as_str());
     let current = ObjectRecord::read(from, &place)?;
     let Some(version) = version else {
-        let record = current.ok_or_else(|| StoreError::NoSuchKey { key: key.clone() })?;
+        let record =
+            current.ok_or_else(|| StoreError::NoSuchKey { key: key.clone(), marker: None })?;
         return Ok(Found { record, is_current: true });
     };
     if let Some(record) = current
@@ -43,17 +44,20 @@ pub(crate) fn find(
 
 impl ObjectVersion {
     /// The public view of a record. One without an owner belongs to `bucket_owner`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`].
     pub(crate) fn new(
         key: ObjectKey,
         record: ObjectRecord,
         is_latest: bool,
         bucket_owner: &Owner,
-    ) -> Self {
+    ) -> Result<Self, StoreError> {
         let part_count = match &record.content {
             Content::Parts { count, .. } => Some(*count),
             Content::Inline(_) | Content::Extents(_) => None,
         };
-        Self {
+        Ok(Self {
             key,
             version_id: record.version_id(),
             is_latest,
@@ -64,6 +68,7 @@ impl ObjectVersion {
             metadata: record.metadata,
             part_count,
             owner: record.owner.unwrap_or_else(|| bucket_owner.clone()),
-        }
+            lock: record.extensions.lock()?,
+        })
     }
 }

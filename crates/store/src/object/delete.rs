@@ -32,25 +32,33 @@ pub struct DeleteTarget {
     pub version: Option<VersionId>,
     /// Conditions on it.
     pub conditions: WriteConditions,
+    /// A retention in governance mode does not keep it.
+    pub bypasses_governance: bool,
+}
+
+impl DeleteTarget {
+    /// The object of that key, or its version, without conditions.
+    #[must_use]
+    pub fn new(key: ObjectKey, version: Option<VersionId>) -> Self {
+        let conditions = WriteConditions::default();
+        Self { key, version, conditions, bypasses_governance: false }
+    }
 }
 
 impl Store {
     /// Deletes an object. A missing one is no error, even with `conditions`.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::PreconditionFailed`].
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::PreconditionFailed`] or
+    /// [`StoreError::ObjectLocked`].
     pub fn delete_object(
         &self,
         bucket: &Arc<Bucket>,
-        key: ObjectKey,
-        version: Option<VersionId>,
-        conditions: WriteConditions,
+        target: DeleteTarget,
     ) -> Pending<DeleteOutcome> {
         let bucket = Arc::clone(bucket);
-        let target = DeleteTarget { key, version, conditions };
         self.update_freeing(move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &target.key)?;
-            let (outcome, wake) =
-                slot.delete(write, target.version.as_ref(), &target.conditions)?;
+            let (outcome, wake) = slot.delete(write, &target)?;
             Ok(Committed::with_guard(outcome, wake))
         })
     }
@@ -75,13 +83,15 @@ impl Store {
             let mut wakes = Vec::new();
             for target in &targets {
                 let slot = Slot::open_in(write, shared, &bucket, state, &target.key)?;
-                match slot.delete(write, target.version.as_ref(), &target.conditions) {
+                match slot.delete(write, target) {
                     Ok((outcome, wake)) => {
                         outcomes.push(Ok(outcome));
                         wakes.push(wake);
                     }
                     // Decided before anything was written, so the transaction continues with the others.
-                    Err(error @ StoreError::PreconditionFailed { .. }) => outcomes.push(Err(error)),
+                    Err(
+                        error @ (StoreError::PreconditionFailed { .. } | StoreError::ObjectLocked),
+                    ) => outcomes.push(Err(error)),
                     Err(error) => return Err(error),
                 }
             }

@@ -5,8 +5,8 @@ use std::ops::{Bound, Range};
 use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::OpenError;
-use super::{ObjectReader, ObjectVersion, PartInfo};
-use crate::error::StoreError;
+use super::{ObjectReader, ObjectVersion, PartInfo, history};
+use crate::error::{DeleteMarker, StoreError};
 use crate::kv::{Read, Snapshot};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::content::Content;
@@ -103,7 +103,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
-    /// [`StoreError::MethodNotAllowed`]; for the conditions, [`ReadError::NotModified`] and
+    /// [`StoreError::IsDeleteMarker`]; for the conditions, [`ReadError::NotModified`] and
     /// [`StoreError::PreconditionFailed`]; [`StoreError::InvalidRange`] or
     /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
     pub fn head_object(
@@ -252,6 +252,25 @@ fn part_info(number: PartNumber, facts: &PartFacts) -> PartInfo {
     PartInfo { number, bytes, offset: start, checksum }
 }
 
+/// The error of a read that found nothing, with the delete marker that is in its way.
+fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreError {
+    match bucket.not_found(snapshot, error) {
+        StoreError::NoSuchKey { key, marker: None } => {
+            match history::newest(snapshot, bucket.id, &key) {
+                Ok(newest) => {
+                    let marker = newest.map(|(_, listed)| DeleteMarker {
+                        version_id: listed.version_id(),
+                        modified_ms: listed.modified_ms,
+                    });
+                    StoreError::NoSuchKey { key, marker }
+                }
+                Err(error) => error,
+            }
+        }
+        error => error,
+    }
+}
+
 fn find_readable(
     snapshot: &Snapshot,
     bucket: &Bucket,
@@ -260,13 +279,13 @@ fn find_readable(
 ) -> Result<(ObjectVersion, Content, [u8; 16]), StoreError> {
     let found = current::find(snapshot, bucket, key, version);
     let Found { record, is_current, .. } =
-        found.map_err(|error| bucket.not_found(snapshot, error))?;
+        found.map_err(|error| not_found(snapshot, bucket, error))?;
     if record.is_delete_marker {
-        return Err(StoreError::MethodNotAllowed);
+        return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
     }
     let stamp = record.stamp;
     let content = record.content.clone();
-    let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner);
+    let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
     Ok((object, content, stamp))
 }
 

@@ -1,6 +1,7 @@
 //! Objects.
 
 pub(crate) mod body;
+mod change;
 pub(crate) mod copy;
 pub(crate) mod current;
 mod delete;
@@ -18,11 +19,13 @@ use std::sync::Arc;
 
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::etag::ETag;
+use crate::meta::ObjectLock;
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::process::Bucket;
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
+pub use change::VersionChange;
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::{FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection};
@@ -55,6 +58,8 @@ pub struct ObjectVersion {
     pub part_count: Option<u32>,
     /// Its owner.
     pub owner: Owner,
+    /// What locks it.
+    pub lock: ObjectLock,
 }
 
 /// Names an object, or one version of it.

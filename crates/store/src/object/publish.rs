@@ -16,7 +16,7 @@
 //! One transaction does all of it, in this order: the bucket and the current object are read
 //! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is assigned, the history
 //! changes, the record is written, and the content of removed versions is released. Every removed version
-//! passes [`Slot::discard`], where object lock will refuse. Events will be written at the end of
+//! passes [`Slot::check_removal`], where object lock refuses. Events will be written at the end of
 //! [`Slot::publish`] and [`Slot::delete`].
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 use super::current::Found;
 use super::release::release;
-use super::{DeleteOutcome, ObjectVersion, history};
+use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history};
 use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -33,7 +33,7 @@ use crate::kv::{Read, Transaction, Write};
 use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
 use crate::meta::object::{Extensions, ObjectRecord};
-use crate::meta::{ObjectMetadata, Owner, Versioning, space};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
 use crate::process::{Bucket, WakeReclaimer};
@@ -47,6 +47,8 @@ pub(crate) struct NewVersion {
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
+    /// What locks it; without a retention it gets that of the bucket.
+    pub(crate) lock: ObjectLock,
     pub(crate) extensions: Extensions,
     pub(crate) content: Content,
 }
@@ -63,6 +65,8 @@ pub(crate) struct Slot<'a> {
     current: Option<ObjectRecord>,
     /// Content of the removed versions.
     discarded: Vec<Content>,
+    /// Retentions in governance mode do not count.
+    bypasses_governance: bool,
 }
 
 impl<'a> Slot<'a> {
@@ -89,7 +93,9 @@ impl<'a> Slot<'a> {
     ) -> Result<Self, StoreError> {
         let place = space::current(state.id, key.as_str());
         let current = ObjectRecord::read(from, &place)?;
-        Ok(Self { shared, bucket, state, key, place, current, discarded: Vec::new() })
+        let discarded = Vec::new();
+        let bypasses_governance = false;
+        Ok(Self { shared, bucket, state, key, place, current, discarded, bypasses_governance })
     }
 
     /// The id of the bucket.
@@ -98,9 +104,9 @@ impl<'a> Slot<'a> {
     }
 
     /// The current object, without a change.
-    pub(crate) fn into_current(self) -> Option<ObjectVersion> {
-        let current = self.current?;
-        Some(ObjectVersion::new(self.key.clone(), current, true, &self.bucket.owner))
+    pub(crate) fn into_current(self) -> Result<Option<ObjectVersion>, StoreError> {
+        let of = |current| ObjectVersion::new(self.key.clone(), current, true, &self.bucket.owner);
+        self.current.map(of).transpose()
     }
 
     pub(crate) fn current(&self) -> Option<&ObjectRecord> {
@@ -117,18 +123,27 @@ impl<'a> Slot<'a> {
     }
 
     /// Makes `new` the current object. The guard must live until the commit.
+    ///
+    /// # Errors
+    /// [`StoreError::ObjectLocked`] if it would remove a locked version, [`StoreError::InvalidRequest`] if it
+    /// has a lock in a bucket without, before anything was written.
     pub(crate) fn publish(
         mut self,
         write: &mut Transaction<'_>,
         new: NewVersion,
     ) -> Result<(ObjectVersion, WakeReclaimer), StoreError> {
+        let NewVersion { bytes, etag, owner, checksum, metadata, lock, extensions, content } = new;
+        let modified_ms = self.shared.config.clock.now_ms();
+        let extensions = match self.lock_of_new(lock, modified_ms)? {
+            lock if lock.is_none() => extensions,
+            lock => extensions.with_lock(lock),
+        };
         let stamp = self.next_stamp(write)?;
         let is_null = self.make_room(write)?;
-        let NewVersion { bytes, etag, owner, checksum, metadata, extensions, content } = new;
         let record = ObjectRecord {
             bytes,
             etag,
-            modified_ms: self.shared.config.clock.now_ms(),
+            modified_ms,
             stamp,
             is_null,
             is_delete_marker: false,
@@ -140,8 +155,21 @@ impl<'a> Slot<'a> {
         };
         record.write(write, &self.place)?;
         let wake = release(write, self.shared, &self.discarded)?;
-        let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner);
+        let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner)?;
         Ok((object, wake))
+    }
+
+    /// What locks a new version.
+    fn lock_of_new(&self, lock: ObjectLock, now_ms: u64) -> Result<ObjectLock, StoreError> {
+        if !self.state.object_lock {
+            return match lock.is_none() {
+                true => Ok(lock),
+                false => Err(missing_lock_configuration()),
+            };
+        }
+        let default = self.bucket.settings.default_retention;
+        let retention = lock.retention.or(default.map(|default| default.from(now_ms)));
+        Ok(ObjectLock { retention, ..lock })
     }
 
     /// Deletes a version, or without one the object, which adds a delete marker in a bucket with
@@ -149,13 +177,15 @@ impl<'a> Slot<'a> {
     /// commit.
     ///
     /// # Errors
-    /// [`StoreError::PreconditionFailed`], before anything was written.
+    /// [`StoreError::PreconditionFailed`] and [`StoreError::ObjectLocked`], before anything was written.
     pub(crate) fn delete(
         mut self,
         write: &mut Transaction<'_>,
-        version: Option<&VersionId>,
-        conditions: &WriteConditions,
+        target: &DeleteTarget,
     ) -> Result<(DeleteOutcome, Option<WakeReclaimer>), StoreError> {
+        let DeleteTarget { version, conditions, bypasses_governance, .. } = target;
+        let version = version.as_ref();
+        self.bypasses_governance = *bypasses_governance;
         let outcome = match (version, self.state.versioning) {
             (None, Versioning::Enabled | Versioning::Suspended) => {
                 self.add_delete_marker(write, conditions)?
@@ -224,12 +254,13 @@ impl<'a> Slot<'a> {
         };
         let Some(Found { record, is_current }) = found else { return Ok(None) };
         check(conditions, Some(&record), self.key)?;
+        self.check_removal(&record)?;
         match is_current {
             true => write.delete(&self.place)?,
             false => history::remove(write, self.state.id, self.key, &record)?,
         }
         let delete_marker = record.is_delete_marker;
-        self.discard(record);
+        self.discarded.push(record.content);
         if self.current.is_none() && self.state.has_history() {
             self.promote(write)?;
         }
@@ -257,7 +288,8 @@ impl<'a> Slot<'a> {
         match self.current.take() {
             // The current object is the only version `null`, and the new record replaces it in place.
             Some(current) if is_null && current.is_null => {
-                self.discard(current);
+                self.check_removal(&current)?;
+                self.discarded.push(current.content);
                 return Ok(is_null);
             }
             Some(current) => history::add(write, self.state.id, self.key, &current)?,
@@ -267,8 +299,9 @@ impl<'a> Slot<'a> {
             && self.state.has_history()
             && let Some(found) = self.find_in_history(write, &VersionId::Null)?
         {
+            self.check_removal(&found.record)?;
             history::remove(write, self.state.id, self.key, &found.record)?;
-            self.discard(found.record);
+            self.discarded.push(found.record.content);
         }
         Ok(is_null)
     }
@@ -281,9 +314,13 @@ impl<'a> Slot<'a> {
         history::find(from, self.state.id, self.state.is_version_1, self.key, version)
     }
 
-    /// Notes the content of a removed version for release. Every removed version passes here.
-    fn discard(&mut self, record: ObjectRecord) {
-        self.discarded.push(record.content);
+    /// Checks that no lock keeps a version. Every version that is to be removed passes here.
+    fn check_removal(&self, record: &ObjectRecord) -> Result<(), StoreError> {
+        let lock = record.extensions.lock()?;
+        if lock.is_none() {
+            return Ok(());
+        }
+        lock.check_removal(self.shared.config.clock.now_ms(), self.bypasses_governance)
     }
 
     /// An id that is newer than every version of the key, even if the clock was set back.
@@ -297,6 +334,12 @@ impl<'a> Slot<'a> {
         };
         self.shared.ids.version(&self.shared.config, newest.as_ref())
     }
+}
+
+/// The error of a lock in a bucket whose versions cannot have one.
+pub(crate) fn missing_lock_configuration() -> StoreError {
+    let message = "Bucket is missing Object Lock Configuration".to_owned();
+    StoreError::InvalidRequest { message }
 }
 
 fn check(
@@ -314,7 +357,9 @@ fn check(
     });
     match conditions.check(current) {
         WriteConditionResult::Proceed => Ok(()),
-        WriteConditionResult::NoObject => Err(StoreError::NoSuchKey { key: key.clone() }),
+        WriteConditionResult::NoObject => {
+            Err(StoreError::NoSuchKey { key: key.clone(), marker: None })
+        }
         WriteConditionResult::PreconditionFailed { condition } => {
             Err(StoreError::PreconditionFailed { condition })
         }

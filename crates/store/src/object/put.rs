@@ -7,7 +7,7 @@ use super::{ObjectVersion, StagedBody};
 use crate::checksum::ObjectChecksum;
 use crate::etag::ETag;
 use crate::meta::object::Extensions;
-use crate::meta::{ObjectMetadata, Owner};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
@@ -25,14 +25,17 @@ pub struct PutOptions {
     pub conditions: WriteConditions,
     /// The owner of the object.
     pub owner: Owner,
+    /// What locks it. Without a retention it gets the default of the bucket.
+    pub lock: ObjectLock,
 }
 
 impl Store {
     /// Makes `body` the current object of `key`.
     ///
     /// Fails with [`NoSuchBucket`](crate::StoreError::NoSuchBucket),
-    /// [`PreconditionFailed`](crate::StoreError::PreconditionFailed) or
-    /// [`NoSuchKey`](crate::StoreError::NoSuchKey) (`If-Match` without an object).
+    /// [`PreconditionFailed`](crate::StoreError::PreconditionFailed),
+    /// [`NoSuchKey`](crate::StoreError::NoSuchKey) (`If-Match` without an object) or
+    /// [`InvalidRequest`](crate::StoreError::InvalidRequest) (a lock in a bucket without).
     pub fn put_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -51,6 +54,7 @@ impl Store {
                 owner: options.owner.clone(),
                 checksum: options.checksum,
                 metadata: options.metadata.clone(),
+                lock: options.lock,
                 extensions: Extensions::default(),
                 content: content.clone(),
             };

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::kv::Read;
 use crate::meta::bucket::{BucketRecord, BucketState, require};
-use crate::meta::{Owner, Versioning};
+use crate::meta::{Owner, Settings, Versioning};
 use crate::name::{BucketId, BucketName};
 
 /// A bucket.
@@ -25,6 +25,8 @@ pub struct Bucket {
     pub object_lock: bool,
     /// Changes with every setting and document. Id and stamp identify one state of all of them.
     pub settings_stamp: u64,
+    /// Its documents and the settings in them.
+    pub settings: Settings,
     /// `true` when the history of its objects is not indexed.
     pub(crate) is_version_1: bool,
 }
@@ -71,10 +73,10 @@ impl Bucket {
             region: String::new(),
             is_version_1: false,
         };
-        Self::new(BucketName::new("bucket").expect("a name"), record)
+        Self::new(BucketName::new("bucket").expect("a name"), record, Settings::default())
     }
 
-    pub(crate) fn new(name: BucketName, record: BucketRecord) -> Self {
+    pub(crate) fn new(name: BucketName, record: BucketRecord, settings: Settings) -> Self {
         let BucketRecord { id, versioning, object_lock, settings_stamp, .. } = record;
         let BucketRecord { created_ms, owner, region, is_version_1, .. } = record;
         Self {
@@ -86,6 +88,7 @@ impl Bucket {
             versioning,
             object_lock,
             settings_stamp,
+            settings,
             is_version_1,
         }
     }

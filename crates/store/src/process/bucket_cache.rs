@@ -10,6 +10,8 @@ use crate::name::BucketName;
 
 /// Buckets kept; beyond it the cache starts again.
 const BUCKETS_MAX: usize = 4096;
+/// Bytes of the documents of all of them; beyond it, too.
+const DOCUMENTS_BYTES_MAX: usize = 64 << 20;
 
 /// Bucket records, read through on demand.
 ///
@@ -30,6 +32,8 @@ pub(crate) struct BucketCache {
 #[derive(Debug, Default)]
 struct State {
     buckets: HashMap<BucketName, Arc<Bucket>>,
+    /// Bytes of the documents that were inserted since it started.
+    document_bytes: usize,
     /// Number of removals.
     generation: u64,
 }
@@ -51,8 +55,10 @@ impl BucketCache {
         if state.generation != generation {
             return;
         }
-        if state.buckets.len() >= BUCKETS_MAX {
+        state.document_bytes += bucket.settings.bytes();
+        if state.buckets.len() >= BUCKETS_MAX || state.document_bytes > DOCUMENTS_BYTES_MAX {
             state.buckets.clear();
+            state.document_bytes = bucket.settings.bytes();
         }
         state.buckets.insert(bucket.name.clone(), Arc::clone(bucket));
     }

@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_disk::SimulatedDisk;
 use liteio_store::{
-    DocumentKind, ListBuckets, ListUploadsQuery, Owner, PutOptions, Store, StoreError, Versioning,
+    DocumentKind, ListBuckets, ListUploadsQuery, NewBucket, Owner, PutOptions, Store, StoreError,
+    Versioning,
 };
 
 use crate::harness::*;
@@ -11,10 +12,14 @@ use crate::harness::*;
 #[test]
 fn a_bucket_is_created_once_and_belongs_to_its_owner() {
     on_every_backend(|store| {
-        let again = store.create_bucket(name("bucket"), owner(), "us-east-1".to_owned()).wait();
+        let again = store
+            .create_bucket(NewBucket::new(name("bucket"), owner(), "us-east-1".to_owned()))
+            .wait();
         assert!(matches!(again, Err(StoreError::BucketAlreadyOwnedByYou { .. })), "{again:?}");
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
-        let stolen = store.create_bucket(name("bucket"), other, "us-east-1".to_owned()).wait();
+        let stolen = store
+            .create_bucket(NewBucket::new(name("bucket"), other, "us-east-1".to_owned()))
+            .wait();
         assert!(matches!(stolen, Err(StoreError::BucketAlreadyExists { .. })), "{stolen:?}");
         let bucket = bucket(store, "bucket");
         assert_eq!((bucket.owner.clone(), bucket.region.as_str()), (owner(), "us-east-1"));
@@ -75,7 +80,8 @@ fn nothing_is_written_into_another_bucket_that_has_got_the_name() {
         let body = stage(store, &bytes(1, 1000)).expect("staged");
         delete_bucket(store, "bucket");
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
-        let created = store.create_bucket(name("bucket"), other, "us-east-1".to_owned());
+        let created =
+            store.create_bucket(NewBucket::new(name("bucket"), other, "us-east-1".to_owned()));
         created.wait().expect("free again");
         let refused = store.put_object(&meant, key("a"), body, PutOptions::default()).wait();
         assert!(matches!(refused, Err(StoreError::NoSuchBucket { .. })), "{refused:?}");
@@ -91,7 +97,8 @@ fn buckets_are_listed_by_name_in_pages() {
             create_bucket(store, bucket);
         }
         let foreign = Owner { id: "other".to_owned(), ..Owner::default() };
-        let created = store.create_bucket(name("foreign"), foreign, "eu-west-1".to_owned());
+        let created =
+            store.create_bucket(NewBucket::new(name("foreign"), foreign, "eu-west-1".to_owned()));
         created.wait().expect("new");
         let list = |query: ListBuckets| {
             let page = store.list_buckets(&query).expect("listed");

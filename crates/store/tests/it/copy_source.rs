@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{HookedDisk, Moment, OpenMode, SimulatedDisk};
 use liteio_store::{
-    ChecksumAlgorithm, CopyOptions, ObjectId, Owner, Pending, Store, StoreConfig, StoreError,
+    ChecksumAlgorithm, CopyOptions, NewBucket, ObjectId, Owner, Pending, Store, StoreConfig,
+    StoreError,
 };
 use parking_lot::Mutex;
 
@@ -39,7 +40,8 @@ fn copy_from_a_name_that_changes_hands<T>(
         delete_from(&in_hook, "source", "a");
         delete_bucket(&in_hook, "source");
         let other = Owner { id: "other".to_owned(), ..Owner::default() };
-        let created = in_hook.create_bucket(name("source"), other, "us-east-1".to_owned());
+        let created =
+            in_hook.create_bucket(NewBucket::new(name("source"), other, "us-east-1".to_owned()));
         created.wait().expect("free again");
         put_into(&in_hook, "source", "a", &bytes(2, 700));
         is_changed.store(true, Ordering::SeqCst);

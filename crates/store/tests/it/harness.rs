@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    BodyOptions, Bucket, BucketName, ByteRange, CompletePart, GetOptions, ManualClock, ObjectKey,
-    ObjectVersion, Owner, Part, PartNumber, PutOptions, SeededRandom, Selection, StagedBody, Store,
-    StoreConfig, StoreError, UploadId, VersionId,
+    BodyOptions, Bucket, BucketName, ByteRange, CompletePart, DeleteTarget, GetOptions,
+    ManualClock, NewBucket, ObjectKey, ObjectVersion, Owner, Part, PartNumber, PutOptions,
+    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError, UploadId, VersionId,
 };
 
 /// Inline up to here: a few bytes more make a blob.
@@ -62,7 +62,8 @@ pub(crate) fn owner() -> Owner {
 }
 
 pub(crate) fn create_bucket(store: &Store, bucket: &str) {
-    let created = store.create_bucket(name(bucket), owner(), "us-east-1".to_owned());
+    let created =
+        store.create_bucket(NewBucket::new(name(bucket), owner(), "us-east-1".to_owned()));
     created.wait().expect("a new bucket");
 }
 
@@ -161,7 +162,7 @@ pub(crate) fn delete(store: &Store, object: &str) {
 
 pub(crate) fn delete_from(store: &Store, name: &str, object: &str) {
     let bucket = bucket(store, name);
-    let deleted = store.delete_object(&bucket, key(object), None, Default::default());
+    let deleted = store.delete_object(&bucket, DeleteTarget::new(key(object), None));
     deleted.wait().expect("delete");
 }
 

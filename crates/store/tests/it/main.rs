@@ -9,6 +9,7 @@ mod disk_full;
 mod fixtures;
 mod harness;
 mod list;
+mod lock;
 mod log_damage;
 mod lost;
 mod multipart;

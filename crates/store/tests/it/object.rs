@@ -113,9 +113,7 @@ fn versions_other_than_null_do_not_exist() {
         let delete = |version| {
             let deleted = store.delete_object(
                 &bucket(store, "bucket"),
-                key("a"),
-                Some(version),
-                Default::default(),
+                DeleteTarget::new(key("a"), Some(version)),
             );
             deleted.wait().expect("delete").existed
         };
@@ -149,7 +147,12 @@ fn writes_are_decided_by_the_current_object() {
         put_if(if_match(&format!("\"{}\"", version.etag))).expect("the tag matches");
 
         let delete_if = |conditions| {
-            store.delete_object(&bucket(store, "bucket"), key("a"), None, conditions).wait()
+            store
+                .delete_object(
+                    &bucket(store, "bucket"),
+                    DeleteTarget { conditions, ..DeleteTarget::new(key("a"), None) },
+                )
+                .wait()
         };
         let kept = delete_if(if_match("\"00000000000000000000000000000000\""));
         assert!(matches!(kept, Err(StoreError::PreconditionFailed { .. })), "{kept:?}");
@@ -190,8 +193,10 @@ fn each_of_several_deletes_has_its_own_outcome() {
         for object in ["a", "b", "c"] {
             put(store, object, &bytes(1, 300));
         }
-        let target =
-            |object: &str, conditions| DeleteTarget { key: key(object), version: None, conditions };
+        let target = |object: &str, conditions| DeleteTarget {
+            conditions,
+            ..DeleteTarget::new(key(object), None)
+        };
         let fails = WriteConditions { if_match_size: Some(1), ..WriteConditions::default() };
         let targets = vec![
             target("a", WriteConditions::default()),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    EtagCondition, GetOptions, ListVersionsQuery, ManualClock, SeededRandom, Store, StoreConfig,
-    StoreError, VersionEntry, VersionId, Versioning, WriteConditions,
+    DeleteTarget, EtagCondition, GetOptions, ListVersionsQuery, ManualClock, SeededRandom, Store,
+    StoreConfig, StoreError, VersionEntry, VersionId, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -71,7 +71,7 @@ fn read(store: &Store, object: &str, version: Option<&VersionId>) -> Result<Vec<
 
 fn delete_version(store: &Store, object: &str, version: Option<VersionId>) -> Option<VersionId> {
     let bucket = bucket(store, "bucket");
-    let deleted = store.delete_object(&bucket, key(object), version, Default::default());
+    let deleted = store.delete_object(&bucket, DeleteTarget::new(key(object), version));
     deleted.wait().expect("deleted").version_id
 }
 

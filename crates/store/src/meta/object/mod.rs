@@ -5,13 +5,14 @@
 
 mod version_1;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
-use super::{ObjectMetadata, Owner, record};
+use super::{ObjectLock, ObjectMetadata, Owner, record};
 use crate::checksum::ObjectChecksum;
-use crate::error::StoreError;
+use crate::error::{DeleteMarker, StoreError};
 use crate::etag::ETag;
 use crate::kv::{Read, Write};
 use crate::name::VersionId;
@@ -64,11 +65,34 @@ pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 
 /// The first number of extensions that must be known.
 const REQUIRED: u8 = 128;
+/// The [`ObjectLock`], unless there is none.
+const LOCK: u8 = 128;
 
 impl Extensions {
-    /// Refuses extensions that must be known and are not: so far, all of them.
+    /// What locks the version.
+    pub(crate) fn lock(&self) -> Result<ObjectLock, StoreError> {
+        Ok(self.get(LOCK)?.unwrap_or_default())
+    }
+
+    /// The same with another lock.
+    pub(crate) fn with_lock(self, lock: ObjectLock) -> Self {
+        self.with(LOCK, (!lock.is_none()).then_some(&lock))
+    }
+
+    fn get<T: DeserializeOwned>(&self, number: u8) -> Result<Option<T>, StoreError> {
+        let found = self.0.iter().find(|(other, _)| *other == number);
+        found.map(|(_, bytes)| record::take_all(bytes, WHAT)).transpose()
+    }
+
+    fn with(mut self, number: u8, value: Option<&impl Serialize>) -> Self {
+        self.0.retain(|(other, _)| *other != number);
+        self.0.extend(value.map(|value| (number, record::append(value, Vec::new()))));
+        self
+    }
+
+    /// Refuses extensions that must be known and are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        match self.0.iter().any(|(number, _)| *number >= REQUIRED) {
+        match self.0.iter().any(|(number, _)| *number >= REQUIRED && *number != LOCK) {
             true => {
                 let known = u32::from(VERSION);
                 Err(StoreError::FormatTooNew { found: known + 1, known })
@@ -154,6 +178,11 @@ impl ObjectRecord {
     pub(crate) fn version_id(&self) -> VersionId {
         version_id(self.is_null, self.stamp)
     }
+
+    /// Of a delete marker, what reads say of it.
+    pub(crate) fn delete_marker(&self) -> DeleteMarker {
+        DeleteMarker { version_id: self.version_id(), modified_ms: self.modified_ms }
+    }
 }
 
 fn version_id(is_null: bool, stamp: [u8; 16]) -> VersionId {
@@ -217,6 +246,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_lock_is_an_extension_that_is_left_out_where_there_is_none() {
+        let lock = ObjectLock { retention: None, legal_hold: true };
+        let locked = Extensions::default().with_lock(lock);
+        let encoded = ObjectRecord { extensions: locked, ..sample() }.encode(PLACE);
+        let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes");
+        assert_eq!(decoded.extensions.lock().expect("own bytes"), lock);
+        let unlocked = decoded.extensions.with_lock(ObjectLock::default());
+        assert_eq!(unlocked, Extensions::default());
+        assert!(unlocked.lock().expect("none").is_none());
+    }
+
+    #[test]
     fn damage_is_refused() {
         let encoded = sample().encode(PLACE);
         for length in 0..encoded.len() {
@@ -242,7 +283,7 @@ pub(crate) mod tests {
 
     #[test]
     fn an_extension_that_must_be_known_is_refused() {
-        let encrypted = Extensions(vec![(1, Vec::new()), (REQUIRED, Vec::new())]);
+        let encrypted = Extensions(vec![(1, Vec::new()), (255, Vec::new())]);
         let encoded = ObjectRecord { extensions: encrypted, ..sample() }.encode(PLACE);
         let error = ObjectRecord::decode(PLACE, &encoded).expect_err("unknown");
         assert!(matches!(error, StoreError::FormatTooNew { .. }), "{error}");

@@ -2,7 +2,7 @@
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    Bucket, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
+    Bucket, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
     ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
@@ -195,7 +195,7 @@ fn empty(store: &Store) -> Result<(), StoreError> {
     for name in BUCKETS {
         let Ok(bucket) = store.bucket(&bucket_name(name)) else { continue };
         for key in KEYS {
-            store.delete_object(&bucket, object_key(key), None, Default::default()).wait()?;
+            store.delete_object(&bucket, DeleteTarget::new(object_key(key), None)).wait()?;
         }
         let query = ListUploadsQuery { max: 1000, ..ListUploadsQuery::default() };
         for entry in store.list_uploads(&bucket, &query)?.entries {

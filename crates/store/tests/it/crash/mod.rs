@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use liteio_disk::{Fault, SimulatedDisk};
-use liteio_store::{Durability, ManualClock, StoreHealth};
+use liteio_store::{Durability, ManualClock, NewBucket, StoreHealth};
 
 use self::compare::{check, check_restart, check_settled};
 use self::disk::{INLINE_BYTES_MAX, bucket_name, open, owner};
@@ -252,7 +252,7 @@ fn the_first_start_can_be_cut_anywhere() {
                 });
                 check(&store, &Model::default()).expect("it is empty");
                 store
-                    .create_bucket(bucket_name("new"), owner(), String::new())
+                    .create_bucket(NewBucket::new(bucket_name("new"), owner(), String::new()))
                     .wait()
                     .expect("new");
             }

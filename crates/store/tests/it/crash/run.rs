@@ -5,8 +5,8 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
-    ManualClock, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError, StoreHealth,
-    UploadId, UploadOptions,
+    ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError,
+    StoreHealth, UploadId, UploadOptions,
 };
 
 use super::compare::check;
@@ -244,7 +244,7 @@ fn perform(
     match *step {
         Step::CreateBucket { bucket } => {
             let name = bucket_name(BUCKETS[bucket]);
-            store.create_bucket(name, owner(), "us-east-1".to_owned()).wait()?;
+            store.create_bucket(NewBucket::new(name, owner(), "us-east-1".to_owned())).wait()?;
         }
         Step::DeleteBucket { bucket } => {
             store.delete_bucket(&bucket_of(store, BUCKETS[bucket])?).wait()?
@@ -258,14 +258,10 @@ fn perform(
         }
         Step::Delete { place } => {
             let target = object_id(store, place)?;
-            store.delete_object(&target.bucket, target.key, None, Default::default()).wait()?;
+            store.delete_object(&target.bucket, DeleteTarget::new(target.key, None)).wait()?;
         }
         Step::DeleteAll { bucket } => {
-            let targets = KEYS.map(|key| DeleteTarget {
-                key: object_key(key),
-                version: None,
-                conditions: Default::default(),
-            });
+            let targets = KEYS.map(|key| DeleteTarget::new(object_key(key), None));
             let bucket = bucket_of(store, BUCKETS[bucket])?;
             let outcomes = store.delete_objects(&bucket, targets.to_vec()).wait()?;
             for outcome in outcomes {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use liteio_disk::SimulatedDisk;
 use liteio_store::vectors::{CreateIndex, DistanceMetric, Index, NewVectors, VectorName};
 use liteio_store::{
-    Bucket, CompletePart, DocumentKind, Durability, SeededRandom, Store, StoreConfig, StoreError,
-    Versioning,
+    Bucket, CompletePart, DeleteTarget, DocumentKind, Durability, NewBucket, SeededRandom, Store,
+    StoreConfig, StoreError, Versioning,
 };
 
 use super::model::{Body, DIMENSION, KEYS, Model, PLAIN, UPLOADED, VERSIONED, WITH_VERSIONS};
@@ -118,7 +118,10 @@ impl Running {
         let open = Store::open_on(Arc::new(disk.clone()), config_of(number, 0));
         let store = open.expect("an empty disk");
         for bucket in [PLAIN, WITH_VERSIONS] {
-            store.create_bucket(name(bucket), owner(), String::new()).wait().expect("new");
+            store
+                .create_bucket(NewBucket::new(name(bucket), owner(), String::new()))
+                .wait()
+                .expect("new");
         }
         let plain = store.bucket(&name(PLAIN)).expect("there");
         let versioned = store.bucket(&name(WITH_VERSIONS)).expect("there");
@@ -216,7 +219,7 @@ impl Running {
     fn delete(&mut self) -> Result<(), StoreError> {
         let object = self.a_key();
         self.update(
-            |it| it.store.delete_object(&it.plain, key(object), None, Default::default()).wait(),
+            |it| it.store.delete_object(&it.plain, DeleteTarget::new(key(object), None)).wait(),
             |model, _| drop(model.objects.remove(object)),
         )
     }

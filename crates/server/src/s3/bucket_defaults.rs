@@ -1,0 +1,85 @@
+//! Reads and deletes of settings that no bucket can have yet: the exact answers of a bucket that was never
+//! given any, which clients read before they do anything else.
+
+use s3s::dto::*;
+use s3s::{S3Response, s3_error};
+
+use super::error;
+use super::{Req, Resp};
+use crate::access::Granted;
+use crate::state::App;
+
+/// Handlers that answer with an error: there is no such setting.
+macro_rules! missing {
+    ($($handler:ident($input:ident) -> $output:ident = $error:expr;)*) => {
+        $(pub(super) async fn $handler(
+            _app: &App,
+            _granted: Granted,
+            _request: Req<$input>,
+        ) -> Resp<$output> {
+            Err($error)
+        })*
+    };
+}
+
+/// Handlers that delete what is not there.
+macro_rules! deleted {
+    ($($handler:ident($input:ident) -> $output:ident;)*) => {
+        $(pub(super) async fn $handler(
+            _app: &App,
+            _granted: Granted,
+            _request: Req<$input>,
+        ) -> Resp<$output> {
+            Ok(S3Response::new($output::default()))
+        })*
+    };
+}
+
+missing! {
+    get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput =
+        s3_error!(NoSuchCORSConfiguration, "The CORS configuration does not exist");
+    get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput =
+        s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist");
+    get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput =
+        s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist");
+    get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput = s3_error!(
+        ReplicationConfigurationNotFoundError,
+        "The replication configuration was not found"
+    );
+    get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput = s3_error!(
+        NoSuchWebsiteConfiguration,
+        "The specified bucket does not have a website configuration"
+    );
+    get_public_access_block(GetPublicAccessBlockInput) -> GetPublicAccessBlockOutput =
+        error::custom(
+            "NoSuchPublicAccessBlockConfiguration",
+            http::StatusCode::NOT_FOUND,
+            "The public access block configuration was not found",
+        );
+}
+
+deleted! {
+    delete_bucket_cors(DeleteBucketCorsInput) -> DeleteBucketCorsOutput;
+    delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput;
+    delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
+    delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;
+    delete_public_access_block(DeletePublicAccessBlockInput) -> DeletePublicAccessBlockOutput;
+}
+
+pub(super) async fn get_bucket_ownership_controls(
+    _app: &App,
+    _granted: Granted,
+    _request: Req<GetBucketOwnershipControlsInput>,
+) -> Resp<GetBucketOwnershipControlsOutput> {
+    let object_ownership = ObjectOwnership::from_static(ObjectOwnership::BUCKET_OWNER_ENFORCED);
+    let controls = OwnershipControls { rules: vec![OwnershipControlsRule { object_ownership }] };
+    Ok(S3Response::new(GetBucketOwnershipControlsOutput { ownership_controls: Some(controls) }))
+}
+
+pub(super) async fn get_bucket_notification_configuration(
+    _app: &App,
+    _granted: Granted,
+    _request: Req<GetBucketNotificationConfigurationInput>,
+) -> Resp<GetBucketNotificationConfigurationOutput> {
+    Ok(S3Response::new(GetBucketNotificationConfigurationOutput::default()))
+}

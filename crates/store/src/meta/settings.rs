@@ -1,0 +1,68 @@
+//! The settings of a bucket, as one value.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::document::{self, DocumentKind};
+use super::key::successor;
+use super::lock::DefaultRetention;
+use super::space;
+use crate::error::StoreError;
+use crate::kv::Read;
+use crate::name::BucketId;
+
+/// The settings of a bucket: all its documents, of one snapshot. Those that the store acts on are decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The default retention of new versions, where versions may be locked.
+    pub default_retention: Option<DefaultRetention>,
+    documents: BTreeMap<DocumentKind, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl Settings {
+    /// The document of that kind, if the bucket has one.
+    #[must_use]
+    pub fn document(&self, kind: DocumentKind) -> Option<&[u8]> {
+        self.documents.get(&kind).map(AsRef::as_ref)
+    }
+
+    /// Reads all documents of a bucket.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and [`StoreError::FormatTooNew`] for one of a kind that this version does
+    /// not know: without it the bucket would do what it must not.
+    pub(crate) fn read(from: &impl Read, bucket: BucketId) -> Result<Self, StoreError> {
+        let prefix = space::documents(bucket);
+        let upper = successor(&prefix);
+        let upper = upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut cursor = from.cursor(Bound::Included(&prefix), upper)?;
+        let mut settings = Self::default();
+        while let Some((place, value)) = cursor.next()? {
+            let (_, number) = space::split_document(place)
+                .ok_or_else(|| StoreError::corrupt("the key of a document"))?;
+            settings.take(number, document::decode(place, value)?)?;
+        }
+        Ok(settings)
+    }
+
+    fn take(&mut self, number: u8, document: &[u8]) -> Result<(), StoreError> {
+        self.bytes += document.len();
+        match (number, DocumentKind::of_number(number)) {
+            (document::OBJECT_LOCK, _) => {
+                self.default_retention = Some(document::decode_setting(document)?);
+            }
+            (_, Some(kind)) => {
+                self.documents.insert(kind, document.into());
+            }
+            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 19 }),
+        }
+        Ok(())
+    }
+
+    /// Bytes of all documents.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
