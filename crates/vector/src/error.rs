@@ -55,6 +55,9 @@ pub enum VectorError {
         /// The metric of the file.
         found: Metric,
     },
+    /// The vector in this slot is not the one that was appended. Others are not affected.
+    #[error("the vector in slot {0} is not the one that was put")]
+    DamagedVector(Slot),
     /// There is no vector in this slot.
     #[error("there is no vector in slot {0}")]
     NoSuchSlot(Slot),

@@ -9,7 +9,7 @@ use crate::codes::{Codes, Loaded, new_path};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{CODES_DIMENSION_MIN, WITHOUT_CODE_MAX};
-use crate::search::{Neighbour, Search, search_coded};
+use crate::search::{Found, Neighbour, Search, search_coded, search_exactly};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::{Runs, SlotFile, View, directory_of};
 
@@ -202,16 +202,23 @@ impl VectorIndex {
     ///
     /// # Errors
     /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for the
-    /// query, [`VectorError::TooManyNeighbours`], and [`VectorError::Io`] or [`VectorError::Corrupt`] if
+    /// query, [`VectorError::TooManyNeighbours`], [`VectorError::DamagedVector`] if a vector that was
+    /// compared is not the one that was appended, and [`VectorError::Io`] or [`VectorError::Corrupt`] if
     /// vectors cannot be read, or the file has been found damaged or truncated.
     pub fn search(&self, view: &View, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
+        Ok(self.find(view, search)?.neighbours)
+    }
+
+    /// The same for an owner that has recorded the CRC of every vector: also returns the vectors of which the
+    /// index does not know whether they are damaged, to be given to [`View::compare`].
+    ///
+    /// # Errors
+    /// As [`VectorIndex::search`].
+    pub fn find(&self, view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
         search.check(view)?;
         self.slots.check()?;
-        if search.neighbours == 0 {
-            return Ok(Vec::new());
-        }
-        if search.is_exact(view) {
-            return view.search_exactly(search);
+        if search.neighbours == 0 || search.is_exact(view) {
+            return search_exactly(view, search);
         }
         let (codes, without_code) = self.codes()?;
         search_coded(view, search, &codes, &without_code)

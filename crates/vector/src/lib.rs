@@ -66,6 +66,10 @@
 //! vector of 768 elements, the finer ones 448. They are made by the first search after a commit, or ahead of it by [`VectorIndex::prepare`], and saved by
 //! [`VectorIndex::save_codes`].
 //!
+//! A search verifies every vector that it compares exactly: one that is not as it was appended is
+//! [`VectorError::DamagedVector`]. After an opening the index does not know how vectors were: it takes them as
+//! they are until they were given to [`View::compare`], and [`VectorIndex::find`] returns those that it has met.
+//!
 //! [`Metric::Euclidean`] gives the distance itself, not its square, as clients of S3 Vectors assume: the
 //! LangChain integration that AWS maintains scales it by √4096.
 //!
@@ -103,6 +107,6 @@ pub use limits::{
 };
 pub use liteio_disk::Durability;
 pub use metric::Metric;
-pub use search::{Neighbour, Search, processor_kernels};
+pub use search::{Found, Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};
 pub use slots::{SlotFile, Verified, View, Written, vector_crc};

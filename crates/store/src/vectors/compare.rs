@@ -1,9 +1,14 @@
-//! Comparing the slot file of an index with its records when it is opened.
+//! Comparing the slot file of an index with its records: some vectors when it is opened, the others when a
+//! query meets them first.
 
-use liteio_vector::{Durability, Slot, SlotFile, SlotSet, vector_crc};
+use std::ops::Bound;
 
+use liteio_vector::{Durability, Slot, SlotFile, SlotSet, VectorError, View, vector_crc};
+
+use super::get::damaged;
 use crate::error::StoreError;
 use crate::indexes::Index;
+use crate::indexes::columns::Scope;
 use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
@@ -46,6 +51,85 @@ pub(super) fn with_records(
     Ok(())
 }
 
+/// If at least one in this many vectors of an index is compared, all records are scanned, which takes a small
+/// part of the time of looking them up.
+const SCAN_PART: usize = 8;
+
+/// Records whose vectors are compared at once.
+const BATCH: usize = 4_096;
+
+/// Compares with their records vectors that a search has compared with its query, and of which the open file
+/// does not know whether they are whole: each once after an opening.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] names the first that is not the one that was put; [`StoreError::IndexDamaged`].
+pub(super) fn found_with_records(
+    scope: &Scope<'_>,
+    view: &View,
+    slots: &[Slot],
+) -> Result<(), StoreError> {
+    let compare = |batch: &mut Vec<(Slot, u64)>| {
+        let differs = view.compare(batch.drain(..)).map_err(|error| scope.index.failure(error))?;
+        differs.map_or(Ok(()), |slot| Err(damage_in(scope, slot)))
+    };
+    let mut batch = Vec::new();
+    if slots.len() * SCAN_PART < scope.moment.slots.count() {
+        for slot in slots {
+            let recorded = recorded(scope.index, scope.snapshot, *slot)?;
+            batch.extend(recorded.map(|(_, crc)| (*slot, crc)));
+        }
+        return compare(&mut batch);
+    }
+    let slots: SlotSet = slots.iter().copied().collect();
+    let prefix = space::vectors_of(scope.index.id);
+    let mut cursor = scope.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    while let Some((key, record)) = cursor.next()?
+        && key.starts_with(&prefix)
+    {
+        let (slot, crc) = VectorRecord::slot_and_crc_of(record)?;
+        if slots.contains(Slot::new(slot)) {
+            batch.push((Slot::new(slot), crc));
+        }
+        if batch.len() == BATCH {
+            compare(&mut batch)?;
+        }
+    }
+    compare(&mut batch)
+}
+
+/// The error of a search.
+pub(super) fn failure(scope: &Scope<'_>, error: VectorError) -> StoreError {
+    match error {
+        VectorError::DamagedVector(slot) => damage_in(scope, slot),
+        error => scope.index.failure(error),
+    }
+}
+
+/// The error that names the vector in `slot`.
+fn damage_in(scope: &Scope<'_>, slot: Slot) -> StoreError {
+    match recorded(scope.index, scope.snapshot, slot) {
+        Ok(Some((key, _))) => damaged(&key),
+        Ok(None) => scope.index.failure(VectorError::DamagedVector(slot)),
+        Err(error) => error,
+    }
+}
+
+/// Key and CRC of the vector in `slot`. `None` if no record references it, or records contradict each other.
+fn recorded(
+    index: &Index,
+    snapshot: &Snapshot,
+    slot: Slot,
+) -> Result<Option<(String, u64)>, StoreError> {
+    let Some(key) = snapshot.get(&space::vector_slot(index.id, slot.number()))? else {
+        return Ok(None);
+    };
+    let place = [&space::vectors_of(index.id)[..], &key].concat();
+    let Some(record) = snapshot.get(&place)? else { return Ok(None) };
+    let (named, crc) = VectorRecord::slot_and_crc_of(&record)?;
+    let key = String::from_utf8_lossy(&key).into_owned();
+    Ok((named == slot.number()).then_some((key, crc)))
+}
+
 /// `false` if the vector in `slot` cannot be read or is another one. Records that contradict each other are
 /// no damage of the file.
 fn is_as_put(
@@ -54,15 +138,7 @@ fn is_as_put(
     snapshot: &Snapshot,
     slot: Slot,
 ) -> Result<bool, StoreError> {
-    let Some(key) = snapshot.get(&space::vector_slot(index.id, slot.number()))? else {
-        return Ok(true);
-    };
-    let place = [&space::vectors_of(index.id)[..], &key].concat();
-    let Some(record) = snapshot.get(&place)? else { return Ok(true) };
-    let (named, crc) = VectorRecord::slot_and_crc_of(&record)?;
-    if named != slot.number() {
-        return Ok(true);
-    }
+    let Some((_, crc)) = recorded(index, snapshot, slot)? else { return Ok(true) };
     let mut elements = vec![0.0; index.dimension as usize];
     Ok(slots.read_into(slot, &mut elements).is_ok() && vector_crc(&elements) == crc)
 }

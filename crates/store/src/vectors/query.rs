@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use liteio_vector::{VectorError, View, vector_crc};
+use liteio_vector::View;
 
 use super::check;
-use super::get::damaged;
 use super::index::NEEDS_ENHANCED;
 use super::position::QueryPosition;
 use super::rank::Ranking;
@@ -155,8 +154,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::IndexDamaged`], and
-    /// [`StoreError::Corrupt`] when the elements of a result are not those that were put. Those of vectors
-    /// that are no results are not compared with their records: [`Store::verify`] does that.
+    /// [`StoreError::Corrupt`] when the elements of a vector are not those that were put: of a result, or of
+    /// one that was compared with the query and found too far.
     pub fn query_vectors(
         &self,
         index: &Index,
@@ -194,14 +193,13 @@ impl Store {
             // The search skips slots that are freed while it runs, so it may have missed one.
             return Ok(None);
         }
-        resolve(&snapshot, view, index, query, &ranked)
+        resolve(&snapshot, index, query, &ranked)
     }
 }
 
 /// The page that begins with the first of `ranked`; `None` if a slot got another vector meanwhile.
 fn resolve(
     snapshot: &Snapshot,
-    view: &View,
     index: &Index,
     query: &VectorQuery,
     ranked: &[Ranked],
@@ -216,7 +214,7 @@ fn resolve(
             let next = QueryPosition::after(query.after.as_ref(), hits.len(), last);
             return Ok(Some(QueryAnswer { hits, next: Some(next) }));
         }
-        let Some(hit) = hit(snapshot, view, index, query, found)? else { return Ok(None) };
+        let Some(hit) = hit(snapshot, index, query, found)? else { return Ok(None) };
         bytes += hit.bytes();
         hits.push(hit);
         last = Some(found);
@@ -227,7 +225,6 @@ fn resolve(
 /// The result for a slot, with the requested parts; `None` if the slot got another vector meanwhile.
 fn hit(
     snapshot: &Snapshot,
-    view: &View,
     index: &Index,
     query: &VectorQuery,
     found: &Ranked,
@@ -240,17 +237,8 @@ fn hit(
         String::from_utf8(key.to_vec()).map_err(|_| StoreError::corrupt("the key of a vector"))?;
     let misplaced = || StoreError::corrupt(format!("the slot of the vector {key:?}"));
     let record = snapshot.get(&space::vector(index.id, &key))?.ok_or_else(misplaced)?;
-    let (named, crc) = VectorRecord::slot_and_crc_of(&record)?;
-    if named != slot.number() {
+    if VectorRecord::slot_of(&record)? != slot.number() {
         return Err(misplaced());
-    }
-    if found.distance.is_some() {
-        match view.vector(slot) {
-            Ok(vector) if vector_crc(&vector) == crc => {}
-            Ok(_) => return Err(damaged(&key)),
-            Err(VectorError::NoSuchSlot(_)) => return Ok(None),
-            Err(error) => return Err(index.failure(error)),
-        }
     }
     let metadata = match query.with_metadata {
         true => Some(VectorRecord::decode(&record)?.metadata),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use liteio_vector::{Search, Slot, SlotSet, View};
 
+use super::compare;
 use super::query::VectorQuery;
 use crate::error::StoreError;
 use crate::indexes::columns::Scope;
@@ -59,9 +60,12 @@ impl Ranking<'_> {
         allowed: &SlotSet,
     ) -> Result<Vec<Ranked>, StoreError> {
         let search = Search::new(vector, depth).within(allowed);
-        let found = self.open.vectors.search(self.view, &search);
-        let found = found.map_err(|error| self.scope.index.failure(error))?;
-        Ok(by_distance(found.into_iter().map(|found| (found.slot, found.distance)).collect()))
+        let found = self.open.vectors.find(self.view, &search);
+        let found = found.map_err(|error| compare::failure(&self.scope, error))?;
+        compare::found_with_records(&self.scope, self.view, &found.unknown)?;
+        Ok(by_distance(
+            found.neighbours.into_iter().map(|found| (found.slot, found.distance)).collect(),
+        ))
     }
 
     /// The best results by the sum of their text scores.

@@ -1,6 +1,7 @@
 //! Damaged files of vectors: what `verify` tells of each, and what still works.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use liteio_store::vectors::{
@@ -143,6 +144,56 @@ fn a_damaged_vector_is_an_error_of_the_query_that_finds_it_until_it_is_put_again
     again.push(key(77), &elements(77));
     store.put_vectors(&index, again).expect("stored");
     assert_eq!(nearest(&store, &index, 77), key(77));
+}
+
+/// An open index in a directory that is compared without codes.
+fn small(directory: &Path) -> (Store, Index, PathBuf) {
+    let store = Store::open(on_directory(directory)).expect("opens");
+    let (bucket, name) = names();
+    let bucket = store.create_vector_bucket(bucket, owner(), None, Vec::new()).wait();
+    let options = CreateIndex::new(DIMENSION as u32, DistanceMetric::Euclidean);
+    let index = store.create_index(&bucket.expect("new"), name, options).wait().expect("new");
+    // The vectors of the last two commits are checked when the file is opened.
+    for numbers in [0..98, 98..99, 99..100] {
+        let mut vectors = NewVectors::default();
+        numbers.for_each(|number| vectors.push(key(number), &elements(number)));
+        store.put_vectors(&index, vectors).expect("stored");
+    }
+    let mut files = fs::read_dir(directory.join("vectors")).expect("a directory");
+    let is_slots = |path: &PathBuf| path.extension().is_some_and(|found| found == "slots");
+    let slots = files.find_map(|entry| Some(entry.expect("an entry").path()).filter(is_slots));
+    (store, index, slots.expect("a file"))
+}
+
+/// Flips a bit of a vector, under whoever has the file open.
+fn flip(slots: &Path, number: usize) {
+    let bytes = fs::read(slots).expect("readable");
+    let at = place_of(&bytes, number) + 4 * 100 + 3;
+    let file = fs::File::options().write(true).open(slots).expect("writable");
+    file.write_all_at(&[bytes[at] ^ 0x40], at as u64).expect("written");
+}
+
+#[test]
+fn a_damaged_vector_is_an_error_of_the_queries_that_pass_it_over_until_it_is_deleted() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (store, index, slots) = small(directory.path());
+    assert_eq!(nearest(&store, &index, 50), key(50));
+    flip(&slots, 77);
+    let query = |store: &Store| {
+        let answer = store.query_vectors(&index, &VectorQuery::nearest(elements(50), 1));
+        answer.expect_err("its distance is not known").to_string()
+    };
+    let error = query(&store);
+    assert!(error.contains(&key(77)), "{error}");
+    store.close();
+    // Nor is it known after a start: it is not one of those that the opening compares.
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    let error = query(&store);
+    assert!(error.contains(&key(77)), "{error}");
+    assert_eq!(got(&store, &index, 50).expect("whole"), elements(50));
+    store.delete_vectors(&index, vec![key(77)]).expect("deleted");
+    assert_eq!(nearest(&store, &index, 50), key(50));
+    assert_eq!(nearest(&store, &index, 50), key(50));
 }
 
 fn got(store: &Store, index: &Index, number: usize) -> Result<Vec<f32>, StoreError> {

@@ -2,29 +2,34 @@
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
-    __m512, __mmask16, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps,
-    _mm512_reduce_add_ps, _mm512_setzero_ps, _mm512_sub_ps,
+    __m512, __m512i, __mmask16, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512,
+    _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_reduce_add_ps,
+    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_sub_ps,
 };
 
-const LANES: usize = 16;
+use super::sum::{STEP, Totals};
+
+const LANES: usize = STEP;
 
 /// Only for a processor with AVX-512F.
-pub(super) fn dot_and_square(query: &[f32], vector: &[f32]) -> (f32, f32) {
+pub(super) fn dot_and_square(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
     // SAFETY: this kernel is only offered when the processor has the feature.
-    unsafe { dot_and_square_avx512(query, vector) }
+    unsafe { dot_and_square_avx512(query, vector, totals) }
 }
 
 /// Only for a processor with AVX-512F.
-pub(super) fn squared_difference(query: &[f32], vector: &[f32]) -> f32 {
+pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Totals) -> f32 {
     // SAFETY: this kernel is only offered when the processor has the feature.
-    unsafe { squared_difference_avx512(query, vector) }
+    unsafe { squared_difference_avx512(query, vector, totals) }
 }
 
 #[target_feature(enable = "avx512f")]
-fn dot_and_square_avx512(query: &[f32], vector: &[f32]) -> (f32, f32) {
+fn dot_and_square_avx512(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
     let mut dots = [_mm512_setzero_ps(); 4];
     let mut squares = [_mm512_setzero_ps(); 4];
-    let step = |dot: &mut __m512, square: &mut __m512, query: __m512, vector: __m512| {
+    let mut bits = Bits::new();
+    let mut step = |dot: &mut __m512, square: &mut __m512, query: __m512, vector: __m512| {
+        bits.add(vector);
         *dot = _mm512_fmadd_ps(query, vector, *dot);
         *square = _mm512_fmadd_ps(vector, vector, *square);
     };
@@ -39,13 +44,16 @@ fn dot_and_square_avx512(query: &[f32], vector: &[f32]) -> (f32, f32) {
     for (query, vector) in query_rest.chunks(LANES).zip(vector_rest.chunks(LANES)) {
         step(&mut dots[0], &mut squares[0], load_part(query), load_part(vector));
     }
+    bits.add_to(totals);
     (sum(dots), sum(squares))
 }
 
 #[target_feature(enable = "avx512f")]
-fn squared_difference_avx512(query: &[f32], vector: &[f32]) -> f32 {
+fn squared_difference_avx512(query: &[f32], vector: &[f32], totals: &mut Totals) -> f32 {
     let mut sums = [_mm512_setzero_ps(); 4];
-    let step = |sum: &mut __m512, query: __m512, vector: __m512| {
+    let mut bits = Bits::new();
+    let mut step = |sum: &mut __m512, query: __m512, vector: __m512| {
+        bits.add(vector);
         let difference = _mm512_sub_ps(query, vector);
         *sum = _mm512_fmadd_ps(difference, difference, *sum);
     };
@@ -60,7 +68,44 @@ fn squared_difference_avx512(query: &[f32], vector: &[f32]) -> f32 {
     for (query, vector) in query_rest.chunks(LANES).zip(vector_rest.chunks(LANES)) {
         step(&mut sums[0], load_part(query), load_part(vector));
     }
+    bits.add_to(totals);
     sum(sums)
+}
+
+/// The totals of one vector.
+struct Bits {
+    first: __m512i,
+    second: __m512i,
+}
+
+impl Bits {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new() -> Self {
+        Self { first: _mm512_setzero_si512(), second: _mm512_setzero_si512() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add(&mut self, step: __m512) {
+        self.first = _mm512_add_epi32(self.first, _mm512_castps_si512(step));
+        self.second = _mm512_add_epi32(self.second, self.first);
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add_to(&self, totals: &mut Totals) {
+        totals.add(lanes(self.first), lanes(self.second), &[]);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lanes(register: __m512i) -> [u32; STEP] {
+    let mut lanes = [0; STEP];
+    // SAFETY: sixteen numbers are written to an array of sixteen; any alignment is fine.
+    unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), register) };
+    lanes
 }
 
 #[inline]

@@ -7,10 +7,13 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod sum;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
+
+pub(crate) use self::sum::{Sum, Totals};
 
 use crate::metric::Metric;
 
@@ -21,14 +24,17 @@ const PRECISE_SQUARES: RangeInclusive<f32> = f32::MIN_POSITIVE * 1e8..=f32::MAX;
 /// Queries of this length can be multiplied with vectors whose squares are precise.
 const ORDINARY_LENGTHS: RangeInclusive<f64> = 1e-6..=1e6;
 
+/// Takes a query and a vector.
+type Kernel<T> = fn(&[f32], &[f32], &mut Totals) -> T;
+
 /// The kernels of one kind of processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
-    /// Σ query·vector and Σ vector².
-    dot_and_square: fn(&[f32], &[f32]) -> (f32, f32),
-    /// Σ (query − vector)².
-    squared_difference: fn(&[f32], &[f32]) -> f32,
+    /// Σ query·vector and Σ vector²; adds the vector's bits to the totals.
+    dot_and_square: Kernel<(f32, f32)>,
+    /// Σ (query − vector)²; adds the vector's bits to the totals.
+    squared_difference: Kernel<f32>,
 }
 
 const SCALAR: Kernels = Kernels {
@@ -74,6 +80,13 @@ impl Kernels {
         static BEST: OnceLock<Kernels> = OnceLock::new();
         *BEST.get_or_init(|| Self::available()[0])
     }
+
+    /// The sum of a vector's bits.
+    pub(crate) fn sum(self, vector: &[f32]) -> Sum {
+        let mut totals = Totals::default();
+        (self.squared_difference)(vector, vector, &mut totals);
+        totals.sum()
+    }
 }
 
 /// A query, ready to be compared with many vectors.
@@ -100,19 +113,19 @@ impl<'query> Query<'query> {
 
     /// The rank that orders vectors: the cosine distance, which rounding may have brought a little
     /// below 0, or the square of the Euclidean one. Always finite: no square of a difference of two
-    /// `f32` is too large or too small for an `f64`.
+    /// `f32` is too large or too small for an `f64`. The vector's bits are added to `totals`.
     #[inline]
-    pub(crate) fn rank(&self, vector: &[f32]) -> f64 {
+    pub(crate) fn rank(&self, vector: &[f32], totals: &mut Totals) -> f64 {
         match self.metric {
             Metric::Euclidean => {
-                let square = (self.kernels.squared_difference)(&self.vector, vector);
+                let square = (self.kernels.squared_difference)(&self.vector, vector, totals);
                 match PRECISE_SQUARES.contains(&square) {
                     true => f64::from(square),
                     false => self.square_precisely(vector),
                 }
             }
             Metric::Cosine => {
-                let (dot, square) = (self.kernels.dot_and_square)(&self.vector, vector);
+                let (dot, square) = (self.kernels.dot_and_square)(&self.vector, vector, totals);
                 match PRECISE_SQUARES.contains(&square) {
                     true => f64::from(1.0 - dot / (self.length as f32 * square.sqrt())),
                     false => self.cosine_precisely(vector),
@@ -159,6 +172,12 @@ impl<'query> Query<'query> {
 mod tests {
     use super::*;
 
+    impl Query<'_> {
+        fn rank_of(&self, vector: &[f32]) -> f64 {
+            self.rank(vector, &mut Totals::default())
+        }
+    }
+
     fn vector(dimension: usize, seed: usize) -> Vec<f32> {
         (0..dimension).map(|index| ((index * 31 + seed * 17) % 101) as f32 / 50.0 - 1.0).collect()
     }
@@ -168,16 +187,43 @@ mod tests {
         for kernels in Kernels::available() {
             for dimension in (1..200).chain([255, 256, 768, 1_000, 4_096]) {
                 let (query, other) = (vector(dimension, 1), vector(dimension, 2));
-                let (dot, square) = (kernels.dot_and_square)(&query, &other);
-                let (scalar_dot, scalar_square) = scalar::dot_and_square(&query, &other);
-                let difference = (kernels.squared_difference)(&query, &other);
-                let scalar_difference = scalar::squared_difference(&query, &other);
+                let (mut totals, mut scalar_totals) = (Totals::default(), Totals::default());
+                let (both, of_scalar) = (&mut totals, &mut scalar_totals);
+                let (dot, square) = (kernels.dot_and_square)(&query, &other, both);
+                let difference = (kernels.squared_difference)(&query, &other, both);
+                let (scalar_dot, scalar_square) = scalar::dot_and_square(&query, &other, of_scalar);
+                let scalar_difference = scalar::squared_difference(&query, &other, of_scalar);
                 let name = kernels.name;
+                assert_eq!(totals.sum(), scalar_totals.sum(), "{name}, {dimension}");
+                let mut twice = kernels.sum(&other);
+                twice.add(twice);
+                assert_eq!(totals.sum(), twice, "{name}, {dimension}");
                 let tolerance = 1e-5 * dimension as f32;
                 assert!((dot - scalar_dot).abs() < tolerance, "{name}, {dimension}");
                 assert!((square - scalar_square).abs() < tolerance, "{name}, {dimension}");
                 assert!((difference - scalar_difference).abs() < tolerance, "{name}, {dimension}");
             }
+        }
+    }
+
+    #[test]
+    fn the_sum_tells_flipped_bits_and_exchanged_elements() {
+        for dimension in [1, 15, 16, 17, 100, 768] {
+            let whole = vector(dimension, 3);
+            let sum = |vector: &[f32]| Kernels::best().sum(vector);
+            for at in 0..dimension {
+                for bit in 0..32 {
+                    let mut damaged = whole.clone();
+                    damaged[at] = f32::from_bits(damaged[at].to_bits() ^ 1 << bit);
+                    assert_ne!(sum(&damaged), sum(&whole), "bit {bit} of {at} of {dimension}");
+                }
+            }
+            if dimension > 2 * sum::STEP {
+                let mut exchanged = whole.clone();
+                exchanged.rotate_left(sum::STEP);
+                assert_ne!(sum(&exchanged), sum(&whole), "{dimension}");
+            }
+            assert_ne!(sum(&vec![0.0; dimension]), sum(&whole), "{dimension}");
         }
     }
 
@@ -189,10 +235,12 @@ mod tests {
         let dot: f64 = pairs().map(|(query, other)| query * other).sum();
         let square: f64 = pairs().map(|(_, other)| other * other).sum();
         let difference: f64 = pairs().map(|(query, other)| (query - other).powi(2)).sum();
-        let (found_dot, found_square) = scalar::dot_and_square(&query, &other);
+        let totals = &mut Totals::default();
+        let (found_dot, found_square) = scalar::dot_and_square(&query, &other, totals);
         assert!((wide(found_dot) - dot).abs() < 1e-4);
         assert!((wide(found_square) - square).abs() < 1e-4);
-        assert!((wide(scalar::squared_difference(&query, &other)) - difference).abs() < 1e-4);
+        let found = scalar::squared_difference(&query, &other, totals);
+        assert!((wide(found) - difference).abs() < 1e-4);
     }
 
     #[test]
@@ -202,13 +250,13 @@ mod tests {
                 let query = [3.0 * scale, 4.0 * scale];
                 let name = kernels.name;
                 let cosine = Query::new(&query, Metric::Cosine, kernels);
-                let right_angle = cosine.rank(&[-4.0 * scale, 3.0 * scale]);
+                let right_angle = cosine.rank_of(&[-4.0 * scale, 3.0 * scale]);
                 assert!((right_angle - 1.0).abs() < 1e-5, "{name}, {scale}: {right_angle}");
-                let same = cosine.rank(&[6.0 * scale, 8.0 * scale]);
+                let same = cosine.rank_of(&[6.0 * scale, 8.0 * scale]);
                 assert!(same.abs() < 1e-5, "{name}, {scale}: {same}");
                 let euclidean = Query::new(&query, Metric::Euclidean, kernels);
-                let far = euclidean.rank(&[0.0, scale]);
-                let near = euclidean.rank(&[0.0, 2.0 * scale]);
+                let far = euclidean.rank_of(&[0.0, scale]);
+                let near = euclidean.rank_of(&[0.0, 2.0 * scale]);
                 assert!(far.is_finite() && near < far && near > 0.0, "{name}, {scale}");
                 let distance = euclidean.distance(near) / f64::from(scale);
                 assert!((distance - f64::sqrt(13.0)).abs() < 1e-5, "{name}, {scale}: {distance}");
@@ -224,7 +272,8 @@ mod tests {
                 let at = |place: f32| vec![place; dimension];
                 let (origin, opposite) = (at(0.0), at(-f32::MAX));
                 let from_origin = Query::new(&origin, Metric::Euclidean, kernels);
-                let ranks: Vec<f64> = places.iter().map(|it| from_origin.rank(&at(*it))).collect();
+                let ranks: Vec<f64> =
+                    places.iter().map(|it| from_origin.rank_of(&at(*it))).collect();
                 let name = kernels.name;
                 assert!(ranks.is_sorted_by(|near, far| near < far), "{name}: {ranks:?}");
                 for (place, rank) in places.iter().zip(&ranks) {
@@ -234,7 +283,7 @@ mod tests {
                     assert!(error <= expected * 1e-6 + 1e-45, "{name}, {place}: {error}");
                 }
                 let from_end = Query::new(&opposite, Metric::Euclidean, kernels);
-                let farthest = from_end.distance(from_end.rank(&at(f32::MAX)));
+                let farthest = from_end.distance(from_end.rank_of(&at(f32::MAX)));
                 assert!(farthest.is_finite() && farthest > f64::from(f32::MAX), "{name}");
             }
         }
@@ -248,7 +297,7 @@ mod tests {
                 let vector: Vec<f32> = vector(77, seed).iter().map(|it| it * 0.37 + 0.01).collect();
                 let opposite: Vec<f32> = vector.iter().map(|element| -element).collect();
                 let query = Query::new(&vector, Metric::Cosine, kernels);
-                let distance = |vector: &[f32]| query.distance(query.rank(vector));
+                let distance = |vector: &[f32]| query.distance(query.rank_of(vector));
                 assert!((0.0..1e-5).contains(&distance(&vector)), "{name}, {seed}");
                 let far = distance(&opposite);
                 assert!(far > 1.999_99 && far <= 2.0, "{name}, {seed}: {far}");
@@ -259,7 +308,7 @@ mod tests {
                 let at = |scale: f32, direction: [f32; 3]| direction.map(|it| it * scale);
                 let near = at(left, [3.0, 1.0, 1.0]);
                 let query = Query::new(&near, Metric::Cosine, kernels);
-                let rank = query.rank(&at(right, [1.0, 3.0, 1.0]));
+                let rank = query.rank_of(&at(right, [1.0, 3.0, 1.0]));
                 // Denormal numbers have few digits.
                 assert!((rank - 4.0 / 11.0).abs() < 1e-4, "{name}, {left}, {right}: {rank}");
             }

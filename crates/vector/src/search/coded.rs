@@ -4,10 +4,10 @@
 //! few with the lowest bounds give a threshold; every vector whose bound is below it is compared exactly.
 
 use super::Search;
+use super::best::Best;
 use super::exact;
 use super::top_k::{Candidate, TopK};
 use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
-use crate::distance::Query;
 use crate::error::VectorError;
 use crate::limits::{
     BOUND_DEVIATIONS, FEW_BOUND_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR,
@@ -22,7 +22,6 @@ use crate::slots::{Reader, View};
 pub(super) struct Scan<'scan> {
     pub(super) view: &'scan View,
     pub(super) search: &'scan Search<'scan>,
-    pub(super) query: &'scan Query<'scan>,
     pub(super) codes: &'scan Codes,
     pub(super) query_code: &'scan QueryCode,
     pub(super) scanner: Scanner,
@@ -74,7 +73,7 @@ impl Scan<'_> {
         &self,
         partition: usize,
         scratch: &mut Scratch<'_>,
-        top: &mut TopK<f64>,
+        best: &mut Best<'_>,
     ) -> Result<(), VectorError> {
         self.find_bounds(partition, &mut scratch.bounds);
         let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
@@ -82,24 +81,24 @@ impl Scan<'_> {
         // The candidates with the lowest bounds first: their distances make the threshold that excludes
         // most others.
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
-        let mut best = best_bounds(bounds, firsts);
-        for candidate in &mut best {
+        let mut first = best_bounds(bounds, firsts);
+        for candidate in &mut first {
             bounds[candidate.slot as usize] = f32::INFINITY;
             candidate.slot += first_slot;
         }
         // In the order of their finer bounds, until these exclude all that remain.
-        self.refine_all(&mut best);
-        best.sort_unstable();
-        for (index, candidate) in best.iter().enumerate() {
-            if is_above(candidate.rank, self.bound_of(top.threshold())) {
+        self.refine_all(&mut first);
+        first.sort_unstable();
+        for (index, candidate) in first.iter().enumerate() {
+            if is_above(candidate.rank, self.bound_of(best.threshold())) {
                 break;
             }
-            if let Some(later) = best.get(index + 1) {
+            if let Some(later) = first.get(index + 1) {
                 self.view.prefetch(later.slot);
             }
-            exact::offer(&mut scratch.reader, self.query, candidate.slot, top)?;
+            exact::offer(&mut scratch.reader, candidate.slot, best)?;
         }
-        self.rerank(partition * self.partition_chunks, scratch, top)
+        self.rerank(partition * self.partition_chunks, scratch, best)
     }
 
     /// Replaces the bounds of `candidates` from anywhere by finer ones.
@@ -128,11 +127,11 @@ impl Scan<'_> {
         &self,
         first_chunk: usize,
         scratch: &mut Scratch<'_>,
-        top: &mut TopK<f64>,
+        best: &mut Best<'_>,
     ) -> Result<(), VectorError> {
         let Scratch { bounds, candidates, near, reader } = scratch;
         for (chunk, bounds) in (first_chunk..).zip(bounds.chunks(CHUNK_SLOTS)) {
-            let threshold = self.bound_of(top.threshold());
+            let threshold = self.bound_of(best.threshold());
             candidates.clear();
             for_each_below(bounds, threshold, |place, _| {
                 candidates.push(place);
@@ -140,7 +139,7 @@ impl Scan<'_> {
             });
             if !candidates.is_empty() {
                 self.refine(chunk, candidates, threshold, near);
-                self.offer_all(near, reader, top)?;
+                self.offer_all(near, reader, best)?;
             }
         }
         Ok(())
@@ -173,13 +172,13 @@ impl Scan<'_> {
         &self,
         slots: &[u32],
         reader: &mut Reader<'_>,
-        top: &mut TopK<f64>,
+        best: &mut Best<'_>,
     ) -> Result<(), VectorError> {
         for (index, slot) in slots.iter().enumerate() {
             if let Some(later) = slots.get(index + 1) {
                 self.view.prefetch(*later);
             }
-            exact::offer(reader, self.query, *slot, top)?;
+            exact::offer(reader, *slot, best)?;
         }
         Ok(())
     }

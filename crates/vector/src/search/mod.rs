@@ -1,5 +1,6 @@
 //! Nearest neighbours.
 
+mod best;
 mod coded;
 mod exact;
 mod top_k;
@@ -16,8 +17,10 @@ use crate::limits::{
 use crate::slot::{Slot, SlotSet};
 use crate::slots::{Reader, View};
 
+pub use self::best::{Found, Neighbour};
+
+use self::best::Best;
 use self::coded::{Scan, Scratch, partition_chunks};
-use self::top_k::TopK;
 
 /// A search: the query and its limits.
 #[derive(Clone, Copy, Debug)]
@@ -31,16 +34,6 @@ pub struct Search<'search> {
     pub filter: Option<&'search SlotSet>,
     /// Threads that share the work, this one included; 0 is taken for 1.
     pub threads: usize,
-}
-
-/// A vector that was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbour {
-    /// The slot of the vector.
-    pub slot: Slot,
-    /// The distance from the query by the metric of the file, computed from all elements as `f32`.
-    /// Never below 0, always finite: only a Euclidean one can be larger than any `f32`.
-    pub distance: f64,
 }
 
 impl<'search> Search<'search> {
@@ -111,14 +104,18 @@ impl View {
     /// As [`VectorIndex::search`](crate::VectorIndex::search).
     pub fn search_exactly(&self, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
         search.check(self)?;
-        if search.neighbours == 0 {
-            return Ok(Vec::new());
-        }
-        let query = Query::new(search.query, self.shape().metric(), Kernels::best());
-        let mut top = TopK::new(search.neighbours);
-        exact::scan(self, search, &query, &mut top)?;
-        Ok(finish(top, &query))
+        Ok(search_exactly(self, search)?.neighbours)
     }
+}
+
+/// Compares all vectors.
+pub(crate) fn search_exactly(view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
+    let query = Query::new(search.query, view.shape().metric(), Kernels::best());
+    let mut best = Best::new(view, search, &query);
+    if search.neighbours > 0 {
+        exact::scan(view, search, &mut best)?;
+    }
+    best.finish()
 }
 
 /// The kernels that this processor runs for distances, codes and finer codes, in words.
@@ -134,70 +131,54 @@ pub(crate) fn search_coded(
     search: &Search<'_>,
     codes: &Codes,
     without_code: &SlotSet,
-) -> Result<Vec<Neighbour>, VectorError> {
-    let query = Query::new(search.query, view.shape().metric(), Kernels::best());
-    let mut top = TopK::new(search.neighbours);
+) -> Result<Found, VectorError> {
     let Some(query_code) = codes.query(search.query) else {
-        exact::scan(view, search, &query, &mut top)?;
-        return Ok(finish(top, &query));
+        return search_exactly(view, search);
     };
+    let query = Query::new(search.query, view.shape().metric(), Kernels::best());
+    let mut best = Best::new(view, search, &query);
     let without_code_allowed = without_code.iter().filter(|slot| search.allows(*slot));
     let mut reader = Reader::new(view);
-    exact::offer_all(&mut reader, &query, without_code_allowed.map(Slot::number), &mut top)?;
+    exact::offer_all(&mut reader, without_code_allowed.map(Slot::number), &mut best)?;
     let scanner = Scanner::best();
     let partition_chunks = partition_chunks(view.slot_count(), search.threads);
-    let scan = Scan {
-        view,
-        search,
-        query: &query,
-        codes,
-        query_code: &query_code,
-        scanner,
-        without_code,
-        partition_chunks,
-    };
+    let query_code = &query_code;
+    let scan = Scan { view, search, codes, query_code, scanner, without_code, partition_chunks };
     let threads = search.threads.clamp(1, scan.partitions().max(1));
     if threads == 1 {
         let mut scratch = Scratch::new(view);
         for partition in 0..scan.partitions() {
-            scan.partition(partition, &mut scratch, &mut top)?;
+            scan.partition(partition, &mut scratch, &mut best)?;
         }
         view.check()?;
-        return Ok(finish(top, &query));
+        return best.finish();
     }
     let next = AtomicUsize::new(0);
-    let work = |mut top: TopK<f64>| {
+    let work = |mut best| {
         let mut scratch = Scratch::new(view);
         loop {
             let partition = next.fetch_add(1, Ordering::Relaxed);
             if partition >= scan.partitions() {
-                return Ok(top);
+                return Ok(best);
             }
-            scan.partition(partition, &mut scratch, &mut top)?;
+            scan.partition(partition, &mut scratch, &mut best)?;
         }
     };
-    let tops: Vec<Result<TopK<f64>, VectorError>> = std::thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| work(TopK::new(search.neighbours)));
+    let found: Vec<Result<Best<'_>, VectorError>> = std::thread::scope(|scope| {
+        let spawn = |_| scope.spawn(|| work(Best::new(view, search, &query)));
         let others: Vec<_> = (1..threads).map(spawn).collect();
-        let own = work(top);
+        let own = work(best);
         let join = |other: std::thread::ScopedJoinHandle<'_, _>| match other.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         };
         std::iter::once(own).chain(others.into_iter().map(join)).collect()
     });
-    let mut all = TopK::new(search.neighbours);
-    for top in tops {
-        top?.into_sorted().into_iter().for_each(|candidate| all.offer(candidate));
-    }
+    let mut all = Best::new(view, search, &query);
+    // Before sums are compared.
     view.check()?;
-    Ok(finish(all, &query))
-}
-
-fn finish(top: TopK<f64>, query: &Query<'_>) -> Vec<Neighbour> {
-    let neighbour = |candidate: top_k::Candidate<f64>| Neighbour {
-        slot: Slot::new(candidate.slot),
-        distance: query.distance(candidate.rank),
-    };
-    top.into_sorted().into_iter().map(neighbour).collect()
+    for best in found {
+        all.merge(best?)?;
+    }
+    all.finish()
 }

@@ -12,7 +12,7 @@ pub(crate) struct TopK<R: Rank> {
 }
 
 /// A number that orders candidates: the rank of a vector is an `f64`, a bound below it an `f32`.
-pub(crate) trait Rank: Copy {
+pub(crate) trait Rank: Copy + PartialOrd {
     const INFINITY: Self;
 
     fn total_cmp(&self, other: &Self) -> Ordering;
@@ -57,8 +57,16 @@ impl<R: Rank> TopK<R> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, candidate: Candidate<R>) {
+        // Nearly all end here, without a call.
+        if candidate.rank > self.threshold() {
+            return;
+        }
+        self.keep(candidate);
+    }
+
+    fn keep(&mut self, candidate: Candidate<R>) {
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
         } else if let Some(mut worst) = self.heap.peek_mut()

@@ -142,6 +142,7 @@ impl Shared {
         let mut published = self.published.write();
         published.live.grow(batch.count);
         published.count = batch.count;
+        published.sums = writer.sums.clone();
         for run in writer.in_flight.runs() {
             if writer.withdrawn.is_empty() {
                 published.live.set_run(run);

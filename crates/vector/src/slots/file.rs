@@ -10,13 +10,14 @@ use parking_lot::{Mutex, RwLock};
 
 use super::ahead;
 use super::committer::{Committer, Stamp};
-use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_offset, vector_crc};
+use super::format::{DATA_OFFSET, SUPERBLOCK_BYTES, Superblock, VERSION, slot_offset};
 use super::live::LiveSet;
 use super::readers::Readers;
 use super::recover::{self, Recovered};
 use super::shared::{FileDamage, Opened, Published, Shared};
+use super::sums::Sums;
 use super::view::View;
-use super::writer::{Runs, Writer, Written};
+use super::writer::{Checks, Runs, Writer, Written};
 use crate::check::{check_vector, check_vectors};
 use crate::config::Shape;
 use crate::error::VectorError;
@@ -113,6 +114,9 @@ impl SlotFile {
     ) -> Self {
         let superblock = &recovered.superblock;
         let live = LiveSet::full(superblock.count);
+        let mut sums = Sums::default();
+        sums.grow(superblock.count);
+        let published = Published { count: superblock.count, live, sums: sums.clone(), map: None };
         let shared = Shared {
             file,
             backing,
@@ -125,9 +129,9 @@ impl SlotFile {
                 slots: superblock.count,
             },
             committer: Mutex::new(Committer::new(recovered, is_synced)),
-            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end)),
+            writer: Mutex::new(Writer::new(superblock.count, recovered.file_end, sums)),
             readers: Mutex::new(Readers::default()),
-            published: RwLock::new(Published { count: superblock.count, live, map: None }),
+            published: RwLock::new(published),
             changed: Mutex::default(),
             is_filling: AtomicBool::new(false),
             filler: Mutex::new(None),
@@ -168,10 +172,10 @@ impl SlotFile {
         // this one is copied.
         prefetch_behind(bytemuck::cast_slice(vector));
         check_vector(vector, 0, shared.shape)?;
-        let crc = vector_crc(vector);
+        let checks = Checks::of(vector);
         let mut writer = shared.writer.lock();
-        let slot = shared.append(&mut writer, vector, crc)?;
-        Ok(Written { slot, crc })
+        let slot = shared.append(&mut writer, vector, checks)?;
+        Ok(Written { slot, crc: checks.crc })
     }
 
     /// Takes several vectors, one after the other in `vectors`, and returns their slots in the same
@@ -186,21 +190,21 @@ impl SlotFile {
             let expected = vectors.len().next_multiple_of(dimension);
             return Err(VectorError::WrongLength { expected, found: vectors.len() });
         }
-        let mut crcs = Vec::with_capacity(vectors.len() / dimension);
+        let mut checks = Vec::with_capacity(vectors.len() / dimension);
         for (index, vector) in vectors.chunks_exact(dimension).enumerate() {
             check_vector(vector, index, shared.shape)?;
-            crcs.push(vector_crc(vector));
+            checks.push(Checks::of(vector));
         }
         let mut writer = shared.writer.lock();
         shared.damage.check()?;
         let (file, readers) = (&*shared.file, &shared.readers);
-        if let Some(written) = writer.append_run(vectors, &crcs, shared.shape, file, readers)? {
+        if let Some(written) = writer.append_run(vectors, &checks, shared.shape, file, readers)? {
             return Ok(written);
         }
-        let mut written = Vec::with_capacity(crcs.len());
-        for (vector, crc) in vectors.chunks_exact(dimension).zip(crcs) {
-            match shared.append(&mut writer, vector, crc) {
-                Ok(slot) => written.push(Written { slot, crc }),
+        let mut written = Vec::with_capacity(checks.len());
+        for (vector, checks) in vectors.chunks_exact(dimension).zip(checks) {
+            match shared.append(&mut writer, vector, checks) {
+                Ok(slot) => written.push(Written { slot, crc: checks.crc }),
                 Err(error) => {
                     // Their slots are allocated already. They are written with the stage, never
                     // published, and freed by the next commit.
@@ -268,9 +272,11 @@ impl SlotFile {
     /// [`vector_crc`]. Then call [`SlotFile::ensure_slots`] if all are whole, else [`SlotFile::refuse`]. The
     /// file is not changed.
     pub fn expose(&self, count: u32) {
-        let _writer = self.shared.writer.lock();
+        let mut writer = self.shared.writer.lock();
         let mut published = self.shared.published.write();
         if count > published.count {
+            writer.sums.grow(count);
+            published.sums = writer.sums.clone();
             published.live.grow(count);
             published.live.set_run(published.count..count);
             published.count = count;
@@ -315,6 +321,7 @@ impl SlotFile {
         writer.check = writer.check.wrapping_add(sum);
         (writer.count..count).for_each(|slot| writer.unpublished.push(slot));
         writer.count = count;
+        writer.sums.grow(count);
         writer.ticket += 1;
         Ok(())
     }

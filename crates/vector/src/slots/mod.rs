@@ -10,6 +10,7 @@ mod reader;
 mod readers;
 mod recover;
 mod shared;
+mod sums;
 mod view;
 mod writer;
 

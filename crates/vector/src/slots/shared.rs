@@ -11,7 +11,8 @@ use super::committer::{Committer, Stamp};
 use super::format::slot_offset;
 use super::live::LiveSet;
 use super::readers::Readers;
-use super::writer::{Runs, Writer};
+use super::sums::Sums;
+use super::writer::{Checks, Runs, Writer};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::map::{Backing, Map};
@@ -76,6 +77,7 @@ pub(super) struct Changed {
 pub(crate) struct Published {
     pub(crate) count: u32,
     pub(crate) live: LiveSet,
+    pub(super) sums: Sums,
     pub(super) map: Option<Arc<Map>>,
 }
 
@@ -84,10 +86,10 @@ impl Shared {
         &self,
         writer: &mut Writer,
         vector: &[f32],
-        crc: u64,
+        checks: Checks,
     ) -> Result<Slot, VectorError> {
         self.damage.check()?;
-        writer.append(vector, crc, self.shape, &*self.file, &self.readers)
+        writer.append(vector, checks, self.shape, &*self.file, &self.readers)
     }
 
     /// Clears slots in the live set, and retires them until no view that may have seen them is left.

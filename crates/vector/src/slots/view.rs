@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::format::{DATA_OFFSET, slot_offset};
+use super::format::{DATA_OFFSET, slot_offset, vector_crc};
 use super::live::LiveSet;
 use super::reader::Reader;
 use super::shared::{Published, Shared};
+use super::sums::Sums;
 use crate::config::Shape;
+use crate::distance::{Kernels, Sum};
 use crate::error::VectorError;
 use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
 use crate::map::{Backing, Map, prefetch};
@@ -37,6 +39,7 @@ pub struct View {
     // The first field, so that it is dropped before the map.
     entered: Entered<Arc<Shared>>,
     live: LiveSet,
+    sums: Sums,
     map: Option<Arc<Map>>,
     count: u32,
     shape: Shape,
@@ -77,6 +80,7 @@ impl View {
         let published = entered.shared.published_and_mapped();
         Self {
             live: published.live,
+            sums: published.sums,
             map: published.map,
             count: published.count,
             shape: entered.shared.shape,
@@ -176,6 +180,39 @@ impl View {
             return Err(VectorError::NoSuchSlot(slot));
         }
         self.entered.shared.read(slot.number(), buffer)
+    }
+
+    /// Compares vectors with their [`vector_crc`], as the owner of the file has recorded it; returns the first
+    /// slot whose vector differs. Those before it are *known* from then on: a search that meets other
+    /// elements there is an error. Slots that are not visible are skipped.
+    ///
+    /// # Errors
+    /// [`VectorError::Corrupt`] or [`VectorError::Io`] if a vector cannot be read.
+    pub fn compare(
+        &self,
+        recorded: impl Iterator<Item = (Slot, u64)>,
+    ) -> Result<Option<Slot>, VectorError> {
+        // A copy, because what is mapped could be read from the device again in between.
+        let mut vector = vec![0.0; self.dimension];
+        for (slot, crc) in recorded.filter(|(slot, _)| self.contains(*slot)) {
+            match self.mapped(slot.number()) {
+                Some(mapped) => vector.copy_from_slice(mapped),
+                None => self.entered.shared.read(slot.number(), &mut vector)?,
+            }
+            if vector_crc(&vector) != crc {
+                self.check()?;
+                return Ok(Some(slot));
+            }
+            self.sums.set(slot.number(), Kernels::best().sum(&vector));
+        }
+        self.check()?;
+        Ok(None)
+    }
+
+    /// The sum of the vector in `slot`, if it is known.
+    #[inline]
+    pub(crate) fn sum(&self, slot: u32) -> Option<Sum> {
+        self.sums.get(slot)
     }
 
     /// Checks that what was read through this view was there: no map has failed, and nobody has truncated

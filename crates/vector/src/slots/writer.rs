@@ -22,10 +22,12 @@ use std::ops::Range;
 use liteio_disk::DiskFile;
 use parking_lot::Mutex;
 
-use super::format::{check, slot_offset};
+use super::format::{check, slot_offset, vector_crc};
 use super::readers::Readers;
 use super::shared::TRUNCATED;
+use super::sums::Sums;
 use crate::config::Shape;
+use crate::distance::{Kernels, Sum};
 use crate::error::VectorError;
 use crate::limits::{
     FIRST_RUN_BYTES_MIN, RESERVE_PIECE_BYTES, RESERVE_WRITE_BYTES_MAX, RUN_BYTES_MIN, SLOTS_MAX,
@@ -42,6 +44,19 @@ pub struct Written {
     pub crc: u64,
 }
 
+/// What a vector is compared with later.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checks {
+    pub(super) crc: u64,
+    pub(super) sum: Sum,
+}
+
+impl Checks {
+    pub(super) fn of(vector: &[f32]) -> Self {
+        Self { crc: vector_crc(vector), sum: Kernels::best().sum(vector) }
+    }
+}
+
 /// The state that only one writer at a time may touch.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -53,6 +68,8 @@ pub(super) struct Writer {
     pub(super) base: u32,
     /// The check of the slots from `base` to `count`.
     pub(super) check: u64,
+    /// The sums of all slots below `count`.
+    pub(super) sums: Sums,
     /// `true` if a slot below `base` was written since the last commit.
     pub(super) has_rewritten: bool,
     /// The watermark below which free slots may be written again. Those of the batches of the two
@@ -82,12 +99,13 @@ pub(super) struct Writer {
 
 impl Writer {
     /// The writer of a file with `count` slots, all of them visible.
-    pub(super) fn new(count: u32, file_end: u64) -> Self {
+    pub(super) fn new(count: u32, file_end: u64, sums: Sums) -> Self {
         Self {
             count,
             file_end,
             base: count,
             check: 0,
+            sums,
             has_rewritten: false,
             rewritable_end: 0,
             ticket: 0,
@@ -104,7 +122,7 @@ impl Writer {
         }
     }
 
-    /// Stages a vector with its CRC. It stays in memory until the stage is full or a commit begins.
+    /// Stages a vector. It stays in memory until the stage is full or a commit begins.
     ///
     /// # Errors
     /// [`VectorError::Full`] if no slot is left; the errors of writing if the stage is full. The vector is
@@ -112,7 +130,7 @@ impl Writer {
     pub(super) fn append(
         &mut self,
         vector: &[f32],
-        crc: u64,
+        checks: Checks,
         shape: Shape,
         file: &dyn DiskFile,
         readers: &Mutex<Readers>,
@@ -132,8 +150,9 @@ impl Writer {
         if slot < self.base {
             self.has_rewritten = true;
         } else {
-            self.check = self.check.wrapping_add(check(Slot::new(slot), crc));
+            self.check = self.check.wrapping_add(check(Slot::new(slot), checks.crc));
         }
+        self.sums.set(slot, checks.sum);
         self.unpublished.push(slot);
         self.ticket += 1;
         Ok(Slot::new(slot))
@@ -147,7 +166,7 @@ impl Writer {
     pub(super) fn append_run(
         &mut self,
         vectors: &[f32],
-        crcs: &[u64],
+        checks: &[Checks],
         shape: Shape,
         file: &dyn DiskFile,
         readers: &Mutex<Readers>,
@@ -161,7 +180,7 @@ impl Writer {
             return Ok(None);
         }
         let first = self.count;
-        let end = u32::try_from(crcs.len()).ok().and_then(|count| first.checked_add(count));
+        let end = u32::try_from(checks.len()).ok().and_then(|count| first.checked_add(count));
         let end = end.filter(|end| *end <= SLOTS_MAX).ok_or(VectorError::Full)?;
         self.flush(shape, file)?;
         self.check_length(file)?;
@@ -169,13 +188,15 @@ impl Writer {
         file.write_at(bytes, offset)?;
         self.file_end = self.file_end.max(offset + bytes.len() as u64);
         self.count = end;
+        self.sums.grow(end);
         self.ticket += 1;
-        let take = |(slot, crc): (u32, &u64)| {
-            self.check = self.check.wrapping_add(check(Slot::new(slot), *crc));
+        let take = |(slot, checks): (u32, &Checks)| {
+            self.check = self.check.wrapping_add(check(Slot::new(slot), checks.crc));
+            self.sums.set(slot, checks.sum);
             self.unpublished.push(slot);
-            Written { slot: Slot::new(slot), crc: *crc }
+            Written { slot: Slot::new(slot), crc: checks.crc }
         };
-        Ok(Some((first..end).zip(crcs).map(take).collect()))
+        Ok(Some((first..end).zip(checks).map(take).collect()))
     }
 
     /// Moves the retired slots that no view can see any more to the free ones.
@@ -200,6 +221,7 @@ impl Writer {
             return Err(VectorError::Full);
         }
         self.count += 1;
+        self.sums.grow(self.count);
         Ok(self.count - 1)
     }
 

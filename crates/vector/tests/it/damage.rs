@@ -1,10 +1,13 @@
 //! Truncated and changed files: an error or less than before, never a panic, never a wrong vector.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
 use liteio_vector::{
-    Durability, Metric, Search, Slot, SlotFile, VectorError, VectorIndex, map_files, vector_crc,
+    Durability, Metric, Search, Shape, Slot, SlotFile, VectorError, VectorIndex, Written,
+    map_files, vector_crc,
 };
 
 use crate::harness::{Generator, numbered, shape};
@@ -227,4 +230,65 @@ fn a_truncated_file_is_not_written() {
     check_damaged(file.commit(Durability::Fsync));
     check_damaged(file.append_many(&numbered(3, DIMENSION * 1_000)));
     assert_eq!(written.metadata().expect("there").len(), 65_540);
+}
+
+#[test]
+fn a_vector_that_is_damaged_while_the_file_is_open_is_an_error_of_the_searches_that_pass_it_over() {
+    for (dimension, count) in [(16, 300), (256, 3_000)] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let disk = Arc::new(RealDisk::open(directory.path()).expect("opened"));
+        let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
+        // One coordinate after the other, so that codes find the neighbours of a vector, and no others.
+        let vector = |number: usize| {
+            let element =
+                |place| if place == number % dimension { 9.0 } else { number as f32 / 5e3 };
+            (0..dimension).map(element).collect::<Vec<f32>>()
+        };
+        let index = VectorIndex::create(disk.clone(), "it", shape).expect("created");
+        let mut written = Vec::new();
+        for number in 0..count {
+            written.push(index.slots().append(&vector(number)).expect("appended"));
+        }
+        // Behind them, so that the batch that an opening checks is a later one.
+        for _ in 0..2 {
+            index.slots().append(&vector(1)).expect("appended");
+            index.slots().commit(Durability::Fsync).expect("committed");
+        }
+        let (query, damaged) = (vector(7), written[7 + dimension].slot);
+        let nearest = Search::new(&query, 2);
+        let search = |index: &VectorIndex| index.find(&index.slots().view(), &nearest);
+        let found = search(&index).expect("whole");
+        assert_eq!((found.neighbours[1].slot, found.unknown), (damaged, Vec::new()), "{dimension}");
+        let path = directory.path().join("it.slots");
+        let file = File::options().write(true).open(&path).expect("writable");
+        let stride = (dimension as u64 * 4).next_multiple_of(64);
+        let far = (-1e9_f32).to_le_bytes();
+        let offset = 65_536 + u64::from(damaged.number()) * stride;
+        file.write_all_at(&far, offset).expect("written");
+        let error = search(&index).expect_err("damaged");
+        assert!(matches!(error, VectorError::DamagedVector(slot) if slot == damaged), "{error}");
+    }
+}
+
+#[test]
+fn vectors_of_an_opened_file_are_known_once_they_were_compared_with_their_crc() {
+    let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1));
+    let shape = shape(DIMENSION, Metric::Cosine);
+    let index = VectorIndex::create(Arc::clone(&disk), "it", shape).expect("created");
+    let append = |number| index.slots().append(&numbered(number, DIMENSION)).expect("appended");
+    let written: Vec<_> = (0..50).map(append).collect();
+    index.slots().commit(Durability::Fsync).expect("committed");
+    drop(index);
+    let index = VectorIndex::open(disk, "it", shape).expect("opened");
+    let (view, query) = (index.slots().view(), numbered(3, DIMENSION));
+    let unknown = || index.find(&view, &Search::new(&query, 5)).expect("found").unknown;
+    assert_eq!(unknown().len(), 50);
+    let recorded =
+        |written: &[Written]| written.iter().map(|it| (it.slot, it.crc)).collect::<Vec<_>>();
+    let mut wrong = recorded(&written);
+    wrong[30].1 ^= 1;
+    let differs = view.compare(wrong.into_iter()).expect("readable");
+    assert_eq!((differs, unknown().len()), (Some(written[30].slot), 20));
+    let differs = view.compare(recorded(&written).into_iter()).expect("readable");
+    assert_eq!((differs, unknown().len()), (None, 0));
 }

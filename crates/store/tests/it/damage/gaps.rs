@@ -17,22 +17,13 @@ pub(super) struct Gap {
 const BOTH: &[Durability] = &[Durability::Fsync, Durability::Os];
 const BEFORE_A_REPLAY: &[Moment] = &[Moment::AfterKill, Moment::WhileRunning];
 
-const GAPS: &[Gap] = &[
-    Gap {
-        target: Target::Log,
-        damage: &[Damage::Truncated],
-        moment: BEFORE_A_REPLAY,
-        durability: BOTH,
-        reason: "a cut at the end of a record looks as if the log ended there",
-    },
-    Gap {
-        target: Target::Slots,
-        damage: &Damage::ALL,
-        moment: &[Moment::WhileRunning],
-        durability: BOTH,
-        reason: "a query verifies the vectors that it finds, and not those that it passes over",
-    },
-];
+const GAPS: &[Gap] = &[Gap {
+    target: Target::Log,
+    damage: &[Damage::Truncated],
+    moment: BEFORE_A_REPLAY,
+    durability: BOTH,
+    reason: "a cut at the end of a record looks as if the log ended there",
+}];
 
 /// The row that a case is of, if any.
 pub(super) fn of(case: &Case) -> Option<&'static Gap> {
