@@ -21,21 +21,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments),
         Ok(Command::Health(arguments)) => ask_health(&arguments),
-        Ok(Command::Verify(arguments)) => match verify::run(&arguments) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(FAILED),
-            Err(reason) => fail(FAILED, &reason),
-        },
-        Ok(Command::Repair(arguments)) => match repair::run(&arguments) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(FAILED),
-            Err(reason) => fail(FAILED, &reason),
-        },
+        Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
+        Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS
         }
         Err(Stop::Usage(line)) => fail(USAGE, &line),
+    }
+}
+
+/// Runs a command on a closed data directory.
+fn look_at_files(command: impl FnOnce() -> Result<bool, String>) -> ExitCode {
+    // Without a descriptor for it, a blob cannot be told from a damaged one.
+    raise_file_limit();
+    match command() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
+        Err(reason) => fail(FAILED, &reason),
     }
 }
 

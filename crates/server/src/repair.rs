@@ -51,7 +51,10 @@ fn print(report: &RepairReport) {
     for damage in &report.removed {
         println!("removed: {}", describe(damage));
     }
+    for damage in &report.mended {
+        println!("written again: {}", describe(damage));
+    }
     for damage in &report.left {
-        println!("left, restore or delete it: {}", describe(damage));
+        println!("left, read it once more, or restore or delete it: {}", describe(damage));
     }
 }

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::etag::ETag;
 use crate::kv::{Read, Write};
+use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::pending::Committed;
+use crate::repair::{RepairReport, repair};
 use crate::{
     BodyOptions, Bucket, BucketName, DocumentKind, GetOptions, ListQuery, ListVersionsQuery,
     NewBucket, ObjectKey, Owner, PartNumber, StagedBody, Store, StoreConfig, StoreError, UploadId,
@@ -88,6 +91,27 @@ impl Fixture {
     fn get(&self, object: &str) -> Result<(), StoreError> {
         let opened = self.store.get_object(&self.bucket, &key(object), &GetOptions::default());
         Ok(opened.map(drop)?)
+    }
+
+    /// Puts the version `null` of `n` into the history. Returns the key of its row of the index.
+    fn put_null_version(&self) -> Vec<u8> {
+        for versioning in [Versioning::Suspended, Versioning::Enabled] {
+            self.store.set_versioning(&self.bucket, versioning).wait().expect("set");
+            let put = self.store.put_object(
+                &self.bucket,
+                key("n"),
+                stage(&self.store),
+                Default::default(),
+            );
+            put.wait().expect("put");
+        }
+        space::null_version(self.bucket.id, "n")
+    }
+
+    fn repair(&self) -> RepairReport {
+        let mut report = RepairReport::default();
+        repair(&self.store, &mut report, &mut |_| {}).expect("repairs");
+        report
     }
 
     fn damaged(&self) -> usize {
@@ -174,13 +198,7 @@ fn a_record_under_another_key_is_found() {
 #[test]
 fn an_index_that_misses_or_misnames_the_null_version_is_found() {
     let fixture = Fixture::new();
-    let Fixture { store, bucket, .. } = &fixture;
-    for versioning in [Versioning::Suspended, Versioning::Enabled] {
-        store.set_versioning(bucket, versioning).wait().expect("set");
-        let put = store.put_object(bucket, key("n"), stage(store), Default::default());
-        put.wait().expect("put");
-    }
-    let row = space::null_version(bucket.id, "n");
+    let row = fixture.put_null_version();
     let stamp = fixture.value(&row);
     assert_eq!((stamp.len(), fixture.damaged()), (16, 0));
     fixture.write(&row, None);
@@ -189,4 +207,64 @@ fn an_index_that_misses_or_misnames_the_null_version_is_found() {
     assert_eq!(fixture.damaged(), 2, "and the index names another");
     fixture.write(&row, Some(stamp));
     assert_eq!(fixture.damaged(), 0);
+}
+
+#[test]
+fn repair_leaves_a_record_of_a_newer_format_as_it_is() {
+    let fixture = Fixture::new();
+    let place = space::current(fixture.bucket.id, "a");
+    let mut newer = fixture.value(&place);
+    newer[0] = 200;
+    fixture.write(&place, Some(newer.clone()));
+    let report = fixture.repair();
+    assert_eq!((report.removed.len(), report.left.len()), (0, 1), "{report:?}");
+    assert_eq!(fixture.value(&place), newer);
+}
+
+#[test]
+fn repair_writes_the_index_of_null_versions_again_and_keeps_the_versions() {
+    let fixture = Fixture::new();
+    let row = fixture.put_null_version();
+    let stamp = fixture.value(&row);
+    // Missing, and naming a version that is not there, or one that is not null.
+    let (_, _, other) =
+        space::split_history(&fixture.place(space::ALL_HISTORY)).expect("a version");
+    for wrong in [None, Some(vec![7; 16]), Some(other.to_vec())] {
+        fixture.write(&row, wrong.clone());
+        let report = fixture.repair();
+        assert!(report.left.is_empty() && !report.mended.is_empty(), "{wrong:?}: {report:?}");
+        assert_eq!(fixture.value(&row), stamp, "{wrong:?}");
+        assert_eq!(fixture.damaged(), 0);
+    }
+}
+
+#[test]
+fn repair_of_an_object_keeps_the_parts_that_its_copy_has_too() {
+    let Fixture { store, bucket, upload } = &Fixture::new();
+    let fixture = Fixture { store: store.clone(), bucket: Arc::clone(bucket), upload: *upload };
+    let part = crate::CompletePart { number: PartNumber::MIN, etag: None, checksum: None };
+    let completed =
+        store.complete_upload(bucket, &key("b"), upload, vec![part], Default::default());
+    completed.wait().expect("completed");
+    let source = crate::ObjectId { bucket: Arc::clone(bucket), key: key("b"), version: None };
+    store.copy_object(source, bucket, key("copy"), Default::default()).wait().expect("copied");
+    let place = space::current(bucket.id, "b");
+    let record = ObjectRecord::decode(&place, &fixture.value(&place)).expect("a record");
+    let wrong = ObjectRecord { etag: ETag::multipart(&[[7; 16]]), ..record };
+    fixture.write(&place, Some(wrong.encode(&place)));
+
+    let report = fixture.repair();
+    assert_eq!((report.removed.len(), report.left.len()), (1, 0), "{report:?}");
+    assert!(matches!(fixture.get("b"), Err(StoreError::NoSuchKey { .. })));
+    fixture.get("copy").expect("whole");
+    assert_eq!(fixture.damaged(), 0);
+
+    // The copy alone has the parts now.
+    let place = space::current(bucket.id, "copy");
+    let record = ObjectRecord::decode(&place, &fixture.value(&place)).expect("a record");
+    let wrong = ObjectRecord { etag: ETag::multipart(&[[7; 16]]), ..record };
+    fixture.write(&place, Some(wrong.encode(&place)));
+    fixture.repair();
+    let snapshot = store.snapshot().expect("snapshot");
+    assert!(snapshot.get(&space::part(upload, 1)).expect("readable").is_none());
 }

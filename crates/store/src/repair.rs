@@ -2,7 +2,8 @@
 //!
 //! It is never done unasked: it gives up what a copy or a backup may still have.
 //! 1. The log is replayed without its damaged records, which are named.
-//! 2. Everything is [verified](Store::verify). The records of damaged objects are removed, and named.
+//! 2. Everything is [verified](Store::verify). Records that are damaged, or whose blobs are missing or damaged,
+//!    are removed, and named. Whatever could only not be read is left as it is.
 //! 3. Their blobs, damaged or not, are moved to `blobs/lost/`, as by any sweep.
 
 use std::ops::RangeInclusive;
@@ -12,15 +13,16 @@ use liteio_disk::Disk;
 
 use crate::config::StoreConfig;
 use crate::error::StoreError;
-use crate::kv::{Read as _, Write as _};
+use crate::kv::{Read as _, Transaction, Write as _};
 use crate::meta::bucket::StoreRecord;
-use crate::meta::content::Content;
+use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
+use crate::meta::upload::PartRecord;
+use crate::meta::{reference, space};
 use crate::open;
 use crate::pending::Committed;
 use crate::store::{Opened, Store};
-use crate::verify::{Damage, VerifyProgress};
+use crate::verify::{Damage, Remedy, VerifyProgress};
 
 /// Numbers of buckets that damaged records may have taken: they are never used again.
 const NUMBERS_SKIPPED: u32 = 1 << 16;
@@ -36,7 +38,10 @@ pub struct RepairReport {
     pub log_end: Option<String>,
     /// What was damaged, and has been removed.
     pub removed: Vec<Damage>,
-    /// What is damaged, and has to be restored or deleted by its owner.
+    /// What was damaged, and has been written again from what is whole.
+    pub mended: Vec<Damage>,
+    /// What is damaged, and has to be restored or deleted by its owner; or could not be read this time, and
+    /// may be whole.
     pub left: Vec<Damage>,
     /// Blobs moved to `blobs/lost/`.
     pub set_aside: u64,
@@ -78,26 +83,23 @@ impl Store {
         repair_opened(open::open_to_repair_on(disk, config)?, progress)
     }
 
-    /// Removes the record of `damage`, and the parts that only it names.
-    fn remove_record(&self, damage: &Damage) -> Result<(), StoreError> {
-        let place = damage.place.clone();
-        let update = self.update(move |write, _| {
-            let list = match write.get(&place)? {
-                Some(value) => match ObjectRecord::decode_manifest(&place, &value) {
-                    Ok(Content::Parts { list, count, .. }) => Some((list, count)),
-                    _ => None,
-                },
-                None => None,
-            };
-            if let Some((list, count)) = list {
-                for number in 1..=count {
-                    write.delete(&space::part(&list, u16::try_from(number).unwrap_or(u16::MAX)))?;
-                }
+    /// Does about `damage` what can be done. Returns what that was.
+    fn mend(&self, damage: &Damage) -> Result<Mended, StoreError> {
+        let done = match damage.remedy.clone() {
+            Remedy::None => return Ok(Mended::Nothing),
+            Remedy::Remove(place) => self.update(move |write, _| {
+                give_up(write, &place)?;
+                Ok(Committed::new(Mended::Removed))
+            }),
+            Remedy::Index { row, stamp } => {
+                self.update(move |write, _| write_row(write, &row, &stamp).map(Committed::new))
             }
-            write.delete(&place)?;
-            Ok(Committed::new(()))
-        });
-        update.wait()
+        };
+        match done.wait() {
+            // A page of the tree.
+            Err(StoreError::Corrupt { .. }) => Ok(Mended::Nothing),
+            done => done,
+        }
     }
 
     /// Keeps the numbers of buckets from being used again that damaged records may have taken.
@@ -128,7 +130,15 @@ fn repair_opened(
     result.map(|()| report)
 }
 
-fn repair(
+/// What repair did about one damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mended {
+    Nothing,
+    Removed,
+    Written,
+}
+
+pub(crate) fn repair(
     store: &Store,
     report: &mut RepairReport,
     progress: &mut dyn FnMut(VerifyProgress),
@@ -138,15 +148,20 @@ fn repair(
     }
     for _ in 0..ROUNDS_MAX {
         let found = store.verify(progress)?;
-        let (removable, left): (Vec<_>, Vec<_>) =
-            found.damaged.into_iter().partition(|damage| !damage.place.is_empty());
-        report.left = left;
-        if removable.is_empty() {
-            break;
+        report.left.clear();
+        let mut is_changed = false;
+        for damage in found.damaged {
+            let mended = store.mend(&damage)?;
+            is_changed |= mended != Mended::Nothing;
+            let list = match mended {
+                Mended::Nothing => &mut report.left,
+                Mended::Removed => &mut report.removed,
+                Mended::Written => &mut report.mended,
+            };
+            list.push(damage);
         }
-        for damage in removable {
-            store.remove_record(&damage)?;
-            report.removed.push(damage);
+        if !is_changed {
+            break;
         }
     }
     // What cannot be read may name any blob.
@@ -154,4 +169,50 @@ fn repair(
         report.set_aside = store.sweep()?.orphans;
     }
     Ok(())
+}
+
+/// Removes the record at `place`, and the parts that only it names. Blobs that no record has any more are left
+/// to the sweep, which sets them aside: the deletion queue would delete them.
+fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> {
+    let value = write.get(place)?.map(|value| value.to_vec());
+    write.delete(place)?;
+    // Of a record that cannot be decoded nobody knows the content.
+    let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };
+    let Content::Parts { list, count, .. } = content else {
+        return reference::give_up(&content, write).map(drop);
+    };
+    if reference::give_up(&content, write)? == [ContentId::Parts(list)] {
+        for number in 1..=count {
+            // There are no more parts than numbers of them.
+            give_up(write, &space::part(&list, u16::try_from(number).unwrap_or(u16::MAX)))?;
+        }
+    }
+    Ok(())
+}
+
+fn manifest(place: &[u8], value: &[u8]) -> Result<Content, StoreError> {
+    if space::split_part(place).is_some() {
+        return PartRecord::decode_manifest(place, value);
+    }
+    match space::split_current(place).is_some() || space::split_history(place).is_some() {
+        true => ObjectRecord::decode_manifest(place, value),
+        false => Ok(Content::default()),
+    }
+}
+
+/// Writes the row of the index of null versions again, unless it names another version that is there.
+fn write_row(
+    write: &mut Transaction<'_>,
+    row: &[u8],
+    stamp: &[u8; 16],
+) -> Result<Mended, StoreError> {
+    let named = write.get(row)?.and_then(|found| <[u8; 16]>::try_from(&*found).ok());
+    if let (Some(named), Some((bucket, key))) = (named, space::split_null_version(row))
+        && let Ok(key) = std::str::from_utf8(key)
+        && write.get(&space::history(bucket, key, &named))?.is_some()
+    {
+        return Ok(Mended::Nothing);
+    }
+    write.put(row, stamp)?;
+    Ok(Mended::Written)
 }

@@ -37,6 +37,23 @@ pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, St
     Ok(is_queued)
 }
 
+/// Lowers the reference counts for a given-up record with `content`, as far as other records have the
+/// content, too. Returns the content that none has any more, which is not queued for deletion.
+pub(crate) fn give_up(
+    content: &Content,
+    to: &mut impl Write,
+) -> Result<Vec<ContentId>, StoreError> {
+    let mut left = Vec::new();
+    for id in ids(content) {
+        match count(to, &id)? {
+            0 | 1 => left.push(id),
+            2 => to.delete(&space::reference(&id))?,
+            count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
+        }
+    }
+    Ok(left)
+}
+
 fn count(from: &impl Read, id: &ContentId) -> Result<u64, StoreError> {
     match from.get(&space::reference(id))? {
         Some(bytes) => record::decode(&bytes, "a count of references"),

@@ -13,7 +13,7 @@ use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::Read;
+use crate::kv::{KvError, Read};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::content::Content;
 use crate::meta::key::successor;
@@ -46,8 +46,45 @@ pub struct Damage {
     pub version: Option<VersionId>,
     /// The damage, in words.
     pub what: String,
-    /// The key of the damaged record; empty if it is no single record.
-    pub(crate) place: Vec<u8>,
+    /// What repair can do about it.
+    pub(crate) remedy: Remedy,
+}
+
+/// What [`Store::repair`] can do about damage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Nothing: the damaged record is not known, or it may be whole, and could only not be read.
+    #[default]
+    None,
+    /// Removing the record at this key.
+    Remove(Vec<u8>),
+    /// Writing the row of the index of null versions at this key again, for the version of this stamp.
+    Index { row: Vec<u8>, stamp: [u8; 16] },
+}
+
+/// The reason why a record does not verify.
+enum Failure {
+    /// It, or a blob that it references, is not what was written.
+    Damaged(StoreError),
+    /// It is whole, and not in the index of null versions.
+    NotIndexed { row: Vec<u8>, stamp: [u8; 16] },
+    /// It may be whole: it is of a newer format, or could not be read, or its page of the tree.
+    Unknown(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Corrupt { .. } => Self::Damaged(error),
+            error => Self::Unknown(error),
+        }
+    }
+}
+
+impl From<KvError> for Failure {
+    fn from(error: KvError) -> Self {
+        Self::Unknown(error.into())
+    }
 }
 
 /// The result of [`Store::verify`].
@@ -87,7 +124,13 @@ impl VerifyReport {
 impl Damage {
     /// Damage of the store as a whole.
     pub(crate) fn of_store(error: &StoreError) -> Self {
-        Self { bucket: None, key: None, version: None, what: error.to_string(), place: Vec::new() }
+        Self {
+            bucket: None,
+            key: None,
+            version: None,
+            what: error.to_string(),
+            remedy: Remedy::None,
+        }
     }
 }
 
@@ -202,7 +245,7 @@ impl Store {
                     key: None,
                     version: None,
                     what: error.to_string(),
-                    place: Vec::new(),
+                    remedy: Remedy::None,
                 }),
             }
             Ok(())
@@ -230,17 +273,18 @@ impl Store {
         Ok(batch)
     }
 
-    /// The digests of the bytes that a record references.
+    /// The digests of the bytes that a record references, which has no parts.
     fn read_digests(
         &self,
         content: &Content,
         algorithms: &[ChecksumAlgorithm],
         pace: &mut Pace<'_>,
-    ) -> Result<Digests, StoreError> {
+    ) -> Result<Digests, Failure> {
         let section = self.shared().pins.section();
         let range = 0..content.bytes().unwrap_or(0);
-        let opened = ObjectReader::open(self, &self.snapshot()?, content, range);
-        drop(section);
+        let snapshot = self.snapshot().map_err(Failure::Unknown)?;
+        let opened = ObjectReader::open(self, &snapshot, content, range);
+        drop((section, snapshot));
         let mut reader = opened.map_err(OpenError::into_inner)?;
         let mut digests = DigestSet::new(algorithms);
         while let Some(bytes) = reader.next()? {
@@ -366,7 +410,7 @@ impl Verifier<'_> {
         let mut location = Location::default();
         if let Some((bucket, _)) = space::split_document(place) {
             location.bucket = Some(bucket);
-            let result = document::decode(place, value).map(drop);
+            let result = document::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if let Some((bucket, key)) = space::split_null_version(place) {
@@ -374,7 +418,7 @@ impl Verifier<'_> {
             return self.note(result, place, value, location);
         }
         if space::is_upload(place) {
-            let result = UploadRecord::decode(place, value).map(drop);
+            let result = UploadRecord::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         let result = match space::split_part(place) {
@@ -394,27 +438,28 @@ impl Verifier<'_> {
     /// Reports damage, unless the record was replaced while it was read.
     fn note(
         &mut self,
-        result: Result<(), StoreError>,
+        result: Result<(), Failure>,
         place: &[u8],
         value: &[u8],
         location: Location,
     ) -> Result<(), StoreError> {
-        match result {
-            Err(StoreError::Closed) => Err(StoreError::Closed),
-            Err(error) if self.is_still_there(place, value)? => {
-                self.report.damaged.push(Damage {
-                    bucket: location
-                        .bucket
-                        .and_then(|id| self.buckets.get(&id).map(|bucket| bucket.name.clone())),
-                    key: location.key,
-                    version: location.version,
-                    what: error.to_string(),
-                    place: place.to_vec(),
-                });
-                Ok(())
+        let (what, remedy) = match result {
+            Ok(()) => return Ok(()),
+            Err(Failure::Unknown(StoreError::Closed)) => return Err(StoreError::Closed),
+            Err(Failure::Damaged(error)) => (error.to_string(), Remedy::Remove(place.to_vec())),
+            Err(Failure::NotIndexed { row, stamp }) => {
+                let what = StoreError::corrupt("the version null is not in its index");
+                (what.to_string(), Remedy::Index { row, stamp })
             }
-            _ => Ok(()),
+            Err(Failure::Unknown(error)) => (error.to_string(), Remedy::None),
+        };
+        if self.is_still_there(place, value)? {
+            let bucket = location.bucket.and_then(|id| self.buckets.get(&id));
+            let bucket = bucket.map(|bucket| bucket.name.clone());
+            let Location { key, version, .. } = location;
+            self.report.damaged.push(Damage { bucket, key, version, what, remedy });
         }
+        Ok(())
     }
 
     fn is_still_there(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
@@ -427,7 +472,7 @@ impl Verifier<'_> {
         place: &[u8],
         value: &[u8],
         location: &mut Location,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Failure> {
         self.report.objects += 1;
         let split = space::split_current(place).map(|(bucket, key)| (bucket, key.to_vec()));
         let split = split.or_else(|| space::split_history(place).map(|it| (it.0, it.1)));
@@ -435,7 +480,7 @@ impl Verifier<'_> {
         location.bucket = Some(bucket);
         location.key = String::from_utf8(key).ok().and_then(|key| ObjectKey::new(key).ok());
         if location.key.is_none() {
-            return Err(StoreError::corrupt("a record's object key"));
+            return Err(StoreError::corrupt("a record's object key").into());
         }
         let record = ObjectRecord::decode(place, value)?;
         location.version = Some(record.version_id());
@@ -452,11 +497,11 @@ impl Verifier<'_> {
         let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
         let digests = self.read(&record.content, &algorithms)?;
         if record.etag != ETag::Md5(digests.md5) {
-            return Err(StoreError::corrupt("the bytes do not have the MD5 of the object"));
+            return Err(StoreError::corrupt("the bytes do not have the MD5 of the object").into());
         }
         match full {
             Some(full) if digests.checksum(full.value.algorithm) != Some(&full.value) => {
-                Err(StoreError::corrupt("the bytes do not have the checksum of the object"))
+                Err(StoreError::corrupt("the bytes do not have the checksum of the object").into())
             }
             _ => Ok(()),
         }
@@ -467,42 +512,42 @@ impl Verifier<'_> {
         record: &ObjectRecord,
         list: &UploadId,
         count: u32,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Failure> {
         let mut md5s = Vec::new();
         let mut start = 0;
         for number in 1..=count {
             let missing = || StoreError::corrupt(format!("part {number} is missing"));
             let number = u16::try_from(number).map_err(|_| missing())?;
-            let part = PartRecord::read(&self.store.snapshot()?, list, number)?;
-            let part = part.ok_or_else(missing)?;
+            let place = space::part(list, number);
+            let part = self.get(&place)?.ok_or_else(missing)?;
+            let part = PartRecord::decode(&place, &part)?;
             if part.facts.start != start {
-                return Err(StoreError::corrupt(format!("part {number} is out of place")));
+                return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
             }
             self.verify_part_bytes(&part)?;
             start += part.facts.bytes;
             md5s.push(part.facts.md5);
         }
         if start != record.bytes || ETag::multipart(&md5s) != record.etag {
-            return Err(StoreError::corrupt("the parts do not make up the object"));
+            return Err(StoreError::corrupt("the parts do not make up the object").into());
         }
         Ok(())
     }
 
-    fn verify_part(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    fn verify_part(&mut self, place: &[u8], value: &[u8]) -> Result<(), Failure> {
         self.verify_part_bytes(&PartRecord::decode(place, value)?)
     }
 
     /// Checks that the index has the version `null` of the history.
-    fn verify_is_indexed(&self, location: &Location, stamp: &[u8]) -> Result<(), StoreError> {
+    fn verify_is_indexed(&self, location: &Location, stamp: &[u8; 16]) -> Result<(), Failure> {
         let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
         if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
             return Ok(());
         }
-        let snapshot = self.store.snapshot()?;
-        let row = snapshot.get(&space::null_version(id, key.as_str()))?;
-        match row.is_some_and(|row| *row == *stamp) {
+        let row = space::null_version(id, key.as_str());
+        match self.get(&row)?.is_some_and(|found| found == *stamp) {
             true => Ok(()),
-            false => Err(StoreError::corrupt("the version null is not in its index")),
+            false => Err(Failure::NotIndexed { row, stamp: *stamp }),
         }
     }
 
@@ -513,7 +558,7 @@ impl Verifier<'_> {
         key: &[u8],
         stamp: &[u8],
         location: &mut Location,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Failure> {
         location.bucket = Some(bucket);
         location.version = Some(VersionId::Null);
         let key = String::from_utf8(key.to_vec()).ok().and_then(|key| ObjectKey::new(key).ok());
@@ -521,16 +566,17 @@ impl Verifier<'_> {
         let wrong = || StoreError::corrupt("the index of null versions names no such version");
         let (key, stamp) = (key.ok_or_else(wrong)?, stamp.try_into().map_err(|_| wrong())?);
         let place = space::history(bucket, key.as_str(), &stamp);
-        match ObjectRecord::read(&self.store.snapshot()?, &place)? {
-            Some(record) if record.is_null => Ok(()),
-            _ => Err(wrong()),
+        let record = self.get(&place)?.ok_or_else(wrong)?;
+        match ObjectRecord::decode(&place, &record)?.is_null {
+            true => Ok(()),
+            false => Err(wrong().into()),
         }
     }
 
-    fn verify_part_bytes(&mut self, part: &PartRecord) -> Result<(), StoreError> {
+    fn verify_part_bytes(&mut self, part: &PartRecord) -> Result<(), Failure> {
         match self.read(&part.content, &[])?.md5 == part.facts.md5 {
             true => Ok(()),
-            false => Err(StoreError::corrupt("the bytes of a part do not have its MD5")),
+            false => Err(StoreError::corrupt("the bytes of a part do not have its MD5").into()),
         }
     }
 
@@ -538,10 +584,16 @@ impl Verifier<'_> {
         &mut self,
         content: &Content,
         algorithms: &[ChecksumAlgorithm],
-    ) -> Result<Digests, StoreError> {
+    ) -> Result<Digests, Failure> {
         let digests = self.store.read_digests(content, algorithms, &mut *self.pace)?;
         self.report.bytes += digests.bytes;
         Ok(digests)
+    }
+
+    /// A value. If it cannot be read, nothing is known of the record that needs it.
+    fn get(&self, place: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let snapshot = self.store.snapshot().map_err(Failure::Unknown)?;
+        Ok(snapshot.get(place)?.map(|value| value.to_vec()))
     }
 
     /// The object that an upload in progress is for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liteio_vector::{Slot, VectorError, vector_crc};
 
-use super::{Damage, VerifyReport};
+use super::{Damage, Remedy, VerifyReport};
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};
 use crate::kv::Read;
@@ -148,5 +148,5 @@ fn damage(index: &Index, what: &str) -> Damage {
 }
 
 fn nameless(what: String) -> Damage {
-    Damage { bucket: None, key: None, version: None, what, place: Vec::new() }
+    Damage { bucket: None, key: None, version: None, what, remedy: Remedy::None }
 }

@@ -1,8 +1,10 @@
 //! Repair: what is whole is kept, what is not is named, and no byte is thrown away.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use liteio_disk::{Disk, OpenMode, SimulatedDisk};
+use liteio_disk::{DirEntry, Disk, DiskFile, Health, OpenMode, SimulatedDisk};
 use liteio_store::{Selection, Store, StoreError};
 
 use crate::harness::*;
@@ -87,4 +89,78 @@ fn a_damaged_object_is_named_and_removed_and_its_blob_is_set_aside() {
     let number = (0..OBJECTS).find(|number| object(*number) == removed).expect("one of ours");
     assert_eq!(there(&disk), all_but(number));
     assert_eq!(disk.list("blobs/lost").expect("lists").len(), 1);
+}
+
+/// A disk that refuses to open the first blobs, as if there were no descriptors left.
+#[derive(Debug)]
+struct Refusing {
+    disk: SimulatedDisk,
+    refusals: AtomicU64,
+}
+
+impl Disk for Refusing {
+    fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        let less = |refusals: u64| refusals.checked_sub(1);
+        if path.starts_with("blobs/")
+            && self.refusals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        {
+            const TOO_MANY_OPEN_FILES: i32 = 24;
+            return Err(io::Error::from_raw_os_error(TOO_MANY_OPEN_FILES));
+        }
+        self.disk.open(path, mode)
+    }
+
+    fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.create_temporary()
+    }
+
+    fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()> {
+        self.disk.link(file, path)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.disk.create_dir(path)
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.disk.sync_dir(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
+        self.disk.list(path)
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        self.disk.free_bytes()
+    }
+
+    fn health(&self) -> &Health {
+        self.disk.health()
+    }
+}
+
+#[test]
+fn an_object_that_only_cannot_be_read_this_time_is_left() {
+    let (disk, store) = filled();
+    store.close();
+    drop(store);
+    let refusing = Refusing { disk: disk.clone(), refusals: AtomicU64::new(3) };
+    let report =
+        Store::repair_on(Arc::new(refusing), config(2), &mut |_| {}).expect("looks at all of it");
+    assert_eq!(
+        (report.removed.len(), report.left.len(), report.set_aside),
+        (0, 3, 0),
+        "{report:?}"
+    );
+    assert_eq!(there(&disk), (0..OBJECTS).collect::<Vec<_>>());
+    let again = Store::repair_on(Arc::new(disk), config(3), &mut |_| {}).expect("repairs");
+    assert!(again.is_empty(), "{again:?}");
 }
