@@ -3,13 +3,15 @@
 //! The transaction that deletes an index queues it. Its files go first, then its records in bounded
 //! steps, then the entry of the queue; a crash at any point leaves an entry that is worked off again.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use super::ReclaimReport;
 use crate::error::StoreError;
-use crate::kv::{Read, Transaction, Write};
+use crate::kv::{Read, Snapshot, Transaction, Write};
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::space;
+use crate::meta::vector::IndexRecord;
 use crate::name::IndexId;
 use crate::pending::Committed;
 use crate::store::Store;
@@ -17,12 +19,19 @@ use crate::store::Store;
 impl Store {
     /// Works off the queue of deleted indexes.
     pub(super) fn reclaim_indexes(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
+        let snapshot = self.snapshot()?;
         let mut queued = Vec::new();
-        self.walk(&self.snapshot()?, space::ALL_INDEX_DELETIONS, &mut |key, _| {
+        self.walk(&snapshot, space::ALL_INDEX_DELETIONS, &mut |key, _| {
             let id = space::split_index_deletion(key);
             queued.push(id.ok_or_else(|| StoreError::corrupt("the queue of deleted indexes"))?);
             Ok(())
         })?;
+        if !queued.is_empty() {
+            // An entry has no checksum. One that names an index which is there is damage, and stays.
+            let present = self.present_indexes(&snapshot)?;
+            queued.retain(|id| !present.contains(id));
+        }
+        drop(snapshot);
         if !queued.is_empty() {
             // Before this sync a power cut may bring back the record of an index, which needs its files.
             report.syncs += u64::from(self.sync_rest()?);
@@ -41,6 +50,17 @@ impl Store {
             report.indexes += 1;
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// [`StoreError::Corrupt`] if a record cannot be read: which index it is of is not known.
+    fn present_indexes(&self, snapshot: &Snapshot) -> Result<HashSet<IndexId>, StoreError> {
+        let mut present = HashSet::new();
+        self.walk(snapshot, space::ALL_INDEXES, &mut |_, record| {
+            present.insert(IndexRecord::decode(record)?.id);
+            Ok(())
+        })?;
+        Ok(present)
     }
 }
 
@@ -61,4 +81,45 @@ fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreErro
         write.delete(&space::index_deletion(id))?;
     }
     Ok(places.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::StoreConfig;
+    use crate::meta::Owner;
+    use crate::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName, VectorQuery};
+
+    #[test]
+    fn an_index_that_is_there_is_not_removed_whatever_the_queue_says() {
+        let store = Store::open(StoreConfig::memory()).expect("memory");
+        let name = VectorName::bucket("media").expect("a name");
+        let bucket = store.create_vector_bucket(name, Owner::default(), None, Vec::new()).wait();
+        let bucket = bucket.expect("new");
+        let create = |name: &str| {
+            let name = VectorName::index(name).expect("a name");
+            let options = CreateIndex::new(1, DistanceMetric::Euclidean);
+            let index = store.create_index(&bucket, name, options).wait().expect("new");
+            let mut vectors = NewVectors::default();
+            vectors.push("k", &[1.0]);
+            store.put_vectors(&index, vectors).expect("stored");
+            index
+        };
+        let (index, deleted) = (create("films"), create("songs"));
+        let id = index.id;
+        let damage = store.update(move |write, _| {
+            write.put(&space::index_deletion(id), &[])?;
+            Ok(Committed::new(()))
+        });
+        damage.wait().expect("committed");
+        store.delete_index(&deleted).wait().expect("deleted");
+        store.reclaim().expect("reclaimed");
+        let query = VectorQuery::nearest(vec![0.0], 1);
+        let answer = store.query_vectors(&index, &query).expect("an answer");
+        assert_eq!(answer.hits[0].key, "k");
+        let left = store.snapshot().expect("a snapshot");
+        let is_left = |key: &[u8]| left.get(key).expect("readable").is_some();
+        assert!(!is_left(&space::vector(deleted.id, "k")), "the other one is removed");
+        assert!(!is_left(&space::index_deletion(deleted.id)), "with its entry");
+    }
 }
