@@ -66,6 +66,27 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
 }
 
 #[test]
+fn the_content_of_the_lock_file_does_not_matter() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    put(&store, "object", b"body");
+    store.close();
+    let lock = directory.path().join("lock");
+    for content in [Some(&b"garbage"[..]), Some(b""), None] {
+        match content {
+            Some(content) => fs::write(&lock, content).expect("written"),
+            None => fs::remove_file(&lock).expect("removed"),
+        }
+        let report = Store::verify_closed(on_directory(directory.path()), &mut |_| {});
+        assert_eq!(report.expect("verified").damaged, Vec::new());
+        let store = Store::open(on_directory(directory.path())).expect("opens");
+        assert_eq!(get(&store, "object"), b"body");
+        store.close();
+    }
+}
+
+#[test]
 fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = Store::open(on_directory(directory.path())).expect("opens");

@@ -7,8 +7,9 @@ use liteio_store::SeededRandom;
 
 use crate::read_only::{SECTOR_BYTES, Sectors};
 
-/// The kind of the damaged file. The lock of the directory is a file of real directories only, and its
-/// content does not matter. Codes of vectors are derived: `vectors_damage` tells that they are made again.
+/// The kind of the damaged file. The lock of the directory is a file of real directories only: `directory` tells
+/// that its content does not matter. Codes of vectors are derived, and used only where there are more vectors
+/// than these stores have: `vectors_damage` tells that they are made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Format,
