@@ -77,6 +77,9 @@ pub(crate) struct ServerArgs {
     /// MiB that are read in a second meanwhile [default: 8].
     #[arg(long, value_name = "MIB", env = "LITEIO_SCRUB_RATE")]
     pub(crate) scrub_rate: Option<u32>,
+    /// Seconds of a day of lifecycle rules, for tests that cannot wait for midnight [default: 86400].
+    #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
+    pub(crate) lifecycle_day: Option<u32>,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]

@@ -54,6 +54,8 @@ pub struct StoreConfig {
     pub scrub_interval: Option<Duration>,
     /// Bytes that are read in a second meanwhile.
     pub scrub_bytes_per_second: u64,
+    /// The length of a day of lifecycle rules: 24 hours, unless a test shortens it.
+    pub lifecycle_day: Duration,
     /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
     /// closure that must not run again.
     #[cfg(any(test, feature = "test-util"))]
@@ -88,6 +90,7 @@ impl StoreConfig {
             part_bytes_min: PART_BYTES_MIN,
             scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             scrub_bytes_per_second: 8 << 20,
+            lifecycle_day: Duration::from_secs(24 * 60 * 60),
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
         }

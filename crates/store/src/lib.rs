@@ -255,6 +255,8 @@ mod pending;
 mod process;
 mod store;
 
+mod lifecycle;
+
 mod reclaim;
 mod recover;
 mod repair;
@@ -269,10 +271,12 @@ pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
 pub use config::{Backend, StoreConfig};
 pub use error::{DeleteMarker, StoreError};
+pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
 pub use meta::{
-    DefaultRetention, DocumentKind, ObjectLock, Retention, RetentionMode, RetentionPeriod,
-    Settings, Versioning,
+    DefaultRetention, DocumentKind, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule,
+    NoncurrentExpiration, ObjectLock, Retention, RetentionMode, RetentionPeriod, ScrubState,
+    Settings, Subject, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -289,7 +293,7 @@ pub use object::{
     ReadError, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
 };
 pub use pending::Pending;
-pub use process::{Bucket, ScrubState};
+pub use process::Bucket;
 #[cfg(any(test, feature = "test-util"))]
 pub use random::SeededRandom;
 pub use random::{RandomSource, SystemRandom};

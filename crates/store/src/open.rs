@@ -29,6 +29,7 @@ impl Store {
         if store.inner.disk.is_some() {
             store.start_scrubber()?;
         }
+        store.start_lifecycle()?;
         store.start_watch()?;
         Ok(store)
     }

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use crate::error::StoreError;
 use crate::kv::{Read as _, Write as _};
 use crate::meta::bucket::StoreRecord;
-use crate::meta::{record, space};
+use crate::meta::{ScrubState, record, space};
 use crate::pending::Committed;
-use crate::process::{Calls, ScrubState, Scrubber};
+use crate::process::{Background, Calls};
 use crate::store::{Inner, Store};
 use crate::verify::{Damage, SPACES, Verifier};
 
@@ -46,7 +46,7 @@ impl Store {
 
     /// Starts the thread that scrubs when it is time or it is asked.
     pub(crate) fn start_scrubber(&self) -> Result<(), StoreError> {
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(Calls::<ScrubState>::default());
         calls.show(&self.read_scrub().unwrap_or_default());
         let weak: Weak<Inner> = Arc::downgrade(&self.inner);
         let thread = thread::Builder::new().name("liteio-scrub".to_owned());
@@ -67,7 +67,7 @@ impl Store {
                 }
             }
         })?;
-        *self.inner.scrubber.lock() = Some(Scrubber::new(calls, thread));
+        *self.inner.scrubber.lock() = Some(Background::new(calls, thread));
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Closed`] when the store is closed meanwhile; the errors of the disk.
-    fn scrub(&self, calls: &Calls) -> Result<(), StoreError> {
+    fn scrub(&self, calls: &Calls<ScrubState>) -> Result<(), StoreError> {
         let mut state = self.read_scrub()?;
         let now_ms = || self.shared().config.clock.now_ms();
         if state.position.is_empty() {
@@ -134,7 +134,7 @@ impl Store {
         &self,
         verifier: &mut Verifier<'_>,
         state: &mut ScrubState,
-        calls: &Calls,
+        calls: &Calls<ScrubState>,
     ) -> Result<(), StoreError> {
         let mut saved = Instant::now();
         for space in SPACES {

@@ -15,8 +15,9 @@ use crate::directory;
 use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
+use crate::meta::ScrubState;
 use crate::pending::{Committed, Pending};
-use crate::process::{Scrubber, StagedBlob, Worker};
+use crate::process::{Background, StagedBlob, Worker};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 
@@ -42,7 +43,9 @@ pub(crate) struct Inner {
     /// The thread of an open store that reclaims and sweeps.
     pub(crate) worker: Mutex<Option<Worker>>,
     /// The thread of an open store that reads everything now and then.
-    pub(crate) scrubber: Mutex<Option<Scrubber>>,
+    pub(crate) scrubber: Mutex<Option<Background<ScrubState>>>,
+    /// The thread of an open store that executes lifecycle rules.
+    pub(crate) lifecycle: Mutex<Option<Background<()>>>,
     /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
@@ -105,6 +108,7 @@ impl Store {
             disk: opened.disk,
             worker: Mutex::new(None),
             scrubber: Mutex::new(None),
+            lifecycle: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
@@ -311,7 +315,9 @@ impl Inner {
     fn close(&self) {
         drop(self.watch.lock().take());
         let scrubber = self.scrubber.lock().take();
-        scrubber.into_iter().for_each(Scrubber::stop);
+        scrubber.into_iter().for_each(Background::stop);
+        let lifecycle = self.lifecycle.lock().take();
+        lifecycle.into_iter().for_each(Background::stop);
         let worker = self.worker.lock().take();
         if let Some(worker) = worker {
             worker.stop(&self.shared.work);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub use liteio_store::Durability;
 
@@ -165,7 +166,12 @@ pub struct Config {
     pub log_format: LogFormat,
     /// The search for damage in the background.
     pub scrub: Scrub,
+    /// The length of a day of lifecycle rules.
+    pub lifecycle_day: Duration,
 }
+
+/// A day of 24 hours.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The search for damage in the background: everything is read again now and then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,6 +202,7 @@ impl Default for Config {
             log: DEFAULT_LOG.to_owned(),
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
+            lifecycle_day: DAY,
         }
     }
 }
@@ -216,6 +223,7 @@ impl Config {
             log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
             log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
             scrub: resolve_scrub(arguments)?,
+            lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
         };
         let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
         if exposed && !arguments.allow_default_credentials {
@@ -365,6 +373,14 @@ fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
         "text" => Ok(LogFormat::Text),
         "json" => Ok(LogFormat::Json),
         other => error(format!("the log format {other:?} is unknown: give text or json")),
+    }
+}
+
+fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> {
+    match seconds {
+        None => Ok(DAY),
+        Some(0) => error("a day of no seconds never ends: give --lifecycle-day 1 or more"),
+        Some(seconds) => Ok(Duration::from_secs(seconds.into())),
     }
 }
 

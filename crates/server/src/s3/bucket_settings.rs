@@ -1,13 +1,13 @@
 //! Settings of buckets that are kept and answered, and have no effect: tags, logging, who pays, acceleration.
 
-use liteio_store::{BucketName, DocumentKind};
+use liteio_store::DocumentKind;
 use s3s::dto::*;
 use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, error};
-use crate::access::Granted;
+use crate::access::{Action, Context, Granted};
 use crate::state::App;
 
 /// Keeps a document in place of the last of its kind.
@@ -99,16 +99,15 @@ pub(super) async fn put_bucket_logging(
 
 /// Logs go to a bucket of the same owner.
 fn check_logging_target(app: &App, granted: &Granted, target: &str) -> S3Result<()> {
-    let found =
-        BucketName::new(target).ok().and_then(|name| app.look(|store| store.bucket(&name)).ok());
-    match found.is_some_and(|found| found.owner.id == granted.bucket().owner.id) {
-        true => Ok(()),
-        false => Err(s3_error!(
+    let action = Action::PutBucketLogging;
+    let found = app.look(|store| granted.other_bucket(store, action, target, Context::default()));
+    found.map(drop).map_err(|_| {
+        s3_error!(
             InvalidTargetBucketForLogging,
             "The target bucket for logging does not exist, is not owned by you, or does not have the \
              appropriate grants for the log-delivery group."
-        )),
-    }
+        )
+    })
 }
 
 pub(super) async fn get_bucket_logging(

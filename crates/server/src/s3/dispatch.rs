@@ -8,9 +8,9 @@ use super::access::granted;
 use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
-    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_settings,
-    bucket_versioning, multipart, object_attributes, object_copy, object_delete, object_list,
-    object_lock, object_put, object_tagging, part,
+    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_lifecycle,
+    bucket_settings, bucket_versioning, multipart, object_attributes, object_copy, object_delete,
+    object_list, object_lock, object_put, object_tagging, part,
 };
 use crate::access::Action;
 
@@ -104,7 +104,9 @@ operations! {
         {"inventory"} {"id"}:
         delete_bucket_inventory_configuration(DeleteBucketInventoryConfigurationInput)
             -> DeleteBucketInventoryConfigurationOutput = bucket_configurations::delete_bucket_inventory_configuration;
-    DeleteBucketLifecycle [s3:PutLifecycleConfiguration] DELETE bucket {"lifecycle"};
+    DeleteBucketLifecycle [s3:PutLifecycleConfiguration] DELETE bucket {"lifecycle"}:
+        delete_bucket_lifecycle(DeleteBucketLifecycleInput)
+            -> DeleteBucketLifecycleOutput = bucket_lifecycle::delete_bucket_lifecycle;
     DeleteBucketMetadataConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
         {"metadataConfiguration"};
     DeleteBucketMetadataTableConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
@@ -157,7 +159,9 @@ operations! {
     GetBucketInventoryConfiguration [s3:GetInventoryConfiguration] GET bucket {"inventory" "id"}:
         get_bucket_inventory_configuration(GetBucketInventoryConfigurationInput)
             -> GetBucketInventoryConfigurationOutput = bucket_configurations::get_bucket_inventory_configuration;
-    GetBucketLifecycleConfiguration [s3:GetLifecycleConfiguration] GET bucket {"lifecycle"};
+    GetBucketLifecycleConfiguration [s3:GetLifecycleConfiguration] GET bucket {"lifecycle"}:
+        get_bucket_lifecycle_configuration(GetBucketLifecycleConfigurationInput)
+            -> GetBucketLifecycleConfigurationOutput = bucket_lifecycle::get_bucket_lifecycle_configuration;
     GetBucketLocation [s3:GetBucketLocation] GET bucket {"location"}:
         get_bucket_location(GetBucketLocationInput)
             -> GetBucketLocationOutput = bucket::get_bucket_location;
@@ -279,7 +283,9 @@ operations! {
     PutBucketInventoryConfiguration [s3:PutInventoryConfiguration] PUT bucket {"inventory"} {"id"}:
         put_bucket_inventory_configuration(PutBucketInventoryConfigurationInput)
             -> PutBucketInventoryConfigurationOutput = bucket_configurations::put_bucket_inventory_configuration;
-    PutBucketLifecycleConfiguration [s3:PutLifecycleConfiguration] PUT bucket {"lifecycle"};
+    PutBucketLifecycleConfiguration [s3:PutLifecycleConfiguration] PUT bucket {"lifecycle"}:
+        put_bucket_lifecycle_configuration(PutBucketLifecycleConfigurationInput)
+            -> PutBucketLifecycleConfigurationOutput = bucket_lifecycle::put_bucket_lifecycle_configuration;
     PutBucketLogging [s3:PutBucketLogging] PUT bucket {"logging"}:
         put_bucket_logging(PutBucketLoggingInput)
             -> PutBucketLoggingOutput = bucket_settings::put_bucket_logging;

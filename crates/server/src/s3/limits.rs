@@ -30,6 +30,15 @@ pub(super) const CONFIGURATIONS_MAX: usize = 1000;
 /// Configurations on one page. S3's limit.
 pub(super) const LIST_CONFIGURATIONS_MAX: usize = 100;
 
+/// Lifecycle rules of a bucket. S3's limit.
+pub(super) const LIFECYCLE_RULES_MAX: usize = 1000;
+
+/// Bytes of the id of a lifecycle rule. S3's limit.
+pub(super) const RULE_ID_BYTES_MAX: usize = 255;
+
+/// Noncurrent versions that a lifecycle rule lets stay. S3's limit.
+pub(super) const NEWER_NONCURRENT_MAX: u32 = 100;
+
 /// Longest default retention in days, and in years. S3's limits.
 pub(super) const RETENTION_DAYS_MAX: u32 = 36_500;
 pub(super) const RETENTION_YEARS_MAX: u32 = 100;

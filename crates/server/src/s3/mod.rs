@@ -12,6 +12,7 @@ mod body_out;
 mod bucket;
 mod bucket_configurations;
 mod bucket_defaults;
+mod bucket_lifecycle;
 mod bucket_settings;
 mod bucket_versioning;
 mod checksum;

@@ -19,7 +19,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
-use super::{Req, Resp, condition, error, object_lock, unsupported};
+use super::{Req, Resp, bucket_lifecycle, condition, error, object_lock, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -46,6 +46,7 @@ pub(super) async fn create_multipart_upload(
     xml.text("Key", upload.key.as_str());
     xml.value("UploadId", upload.id);
     let mut response = xml_response(xml.finish());
+    bucket_lifecycle::insert_abort(app, &mut response.headers, granted.bucket(), &upload)?;
     if let Some((algorithm, kind)) = asked {
         insert_algorithm(&mut response.headers, algorithm, kind)?;
     }
@@ -114,7 +115,7 @@ pub(super) async fn complete_multipart_upload(
     check_type(&headers, upload.as_ref())?;
     let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
-    completed(granted.bucket(), &object, &extensions)
+    completed(app, granted.bucket(), &object, &extensions)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {
@@ -194,6 +195,7 @@ fn checksum_of_part(part: &CompletedPart) -> S3Result<Option<ChecksumValue>> {
 }
 
 fn completed(
+    app: &App,
     bucket: &Bucket,
     object: &ObjectVersion,
     extensions: &Extensions,
@@ -209,6 +211,7 @@ fn completed(
     }
     let mut response = xml_response(xml.finish());
     metadata::insert_version(&mut response.headers, bucket, object)?;
+    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }
 

@@ -13,7 +13,10 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, checksum, condition, error, metadata, object_lock, unsupported};
+use super::{
+    Req, Resp, access, bucket_lifecycle, checksum, condition, error, metadata, object_lock,
+    unsupported,
+};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -72,7 +75,7 @@ pub(super) async fn copy_object(
     let copied =
         app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
     let copied = copied.await.map_err(from_copy)?;
-    response(&target_bucket, &copied)
+    response(app, &target_bucket, &copied)
 }
 
 /// True when the copy changes more than the metadata.
@@ -130,7 +133,7 @@ pub(super) fn from_copy(error: StoreError) -> S3Error {
     }
 }
 
-fn response(bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
+fn response(app: &App, bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
     let object = &copied.object;
     let mut xml = XmlWriter::new("CopyObjectResult", 0);
     xml.date("LastModified", object.modified_ms);
@@ -141,6 +144,7 @@ fn response(bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
     let mut response = xml_response(xml.finish());
     insert_source_version(&mut response.headers, copied.source_version)?;
     metadata::insert_version(&mut response.headers, bucket, object)?;
+    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }
 

@@ -19,7 +19,9 @@ use s3s::{S3Error, S3Result, s3_error};
 use super::convert::{header, header_value, object_key, part_number, version_id};
 use super::lenient::LenientHeaders;
 use super::route::{Target, parameters};
-use super::{access, body_out, checksum, condition, error, metadata, unsupported};
+use super::{
+    access, body_out, bucket_lifecycle, checksum, condition, error, metadata, unsupported,
+};
 use crate::access::Action;
 use crate::front::Allowance;
 use crate::reply::ReplyBody;
@@ -69,7 +71,9 @@ impl ReadRequest<'_> {
         if read.is_partial(&found) {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         }
-        *response.headers_mut() = read.headers(granted.bucket(), &found)?;
+        let mut headers = read.headers(granted.bucket(), &found)?;
+        bucket_lifecycle::insert_expiration(app, &mut headers, granted.bucket(), &found.object)?;
+        *response.headers_mut() = headers;
         Ok((response, reader))
     }
 }

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
     DefaultRetention, GetOptions, ObjectLock, ObjectVersion, Retention, RetentionMode,
-    RetentionPeriod, VersionChange,
+    RetentionPeriod, Store, VersionChange,
 };
 use s3s::dto::{
     DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,
@@ -91,7 +91,7 @@ fn parse_mode(text: &str) -> Option<RetentionMode> {
 /// The time as the store counts it, if it has not passed.
 fn future(app: &App, until_ms: i64) -> S3Result<u64> {
     let until_ms = u64::try_from(until_ms).unwrap_or(0);
-    match until_ms > app.store.now_ms() {
+    match until_ms > app.look(Store::now_ms) {
         true => Ok(until_ms),
         false => Err(s3_error!(InvalidArgument, "The retain until date must be in the future!")),
     }

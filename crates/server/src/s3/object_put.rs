@@ -11,7 +11,10 @@ use super::convert::{etag_header, header_value, object_key, object_url};
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
-use super::{Req, Resp, body_in, checksum, condition, error, metadata, object_lock, unsupported};
+use super::{
+    Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, metadata, object_lock,
+    unsupported,
+};
 use crate::access::Granted;
 use crate::auth::PostForm;
 use crate::state::App;
@@ -46,29 +49,31 @@ pub(super) async fn put_object(
     let object = app.store.put_object(granted.bucket(), key, body, options).await;
     let object = object.map_err(error::from_store)?;
     match form {
-        Some(form) => form_response(&form, granted.bucket(), &object, &extensions),
-        None => response(granted.bucket(), &object),
+        Some(form) => form_response(app, &form, granted.bucket(), &object, &extensions),
+        None => response(app, granted.bucket(), &object),
     }
 }
 
-fn response(bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjectOutput> {
+fn response(app: &App, bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjectOutput> {
     let mut response = S3Response::new(PutObjectOutput::default());
     response.headers.insert(ETAG, etag_header(&object.etag)?);
     if let Some(checksum) = &object.checksum {
         checksum::insert(&mut response.headers, checksum)?;
     }
     metadata::insert_version(&mut response.headers, bucket, object)?;
+    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }
 
 /// The success response that a form asks for: a redirect, a document, or a bare status.
 fn form_response(
+    app: &App,
     form: &PostForm,
     bucket: &Bucket,
     object: &ObjectVersion,
     extensions: &Extensions,
 ) -> Resp<PutObjectOutput> {
-    let mut response = response(bucket, object)?;
+    let mut response = response(app, bucket, object)?;
     let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
     let location = match &form.success_redirect {
         Some(target) => {

@@ -13,6 +13,9 @@ pub(super) fn key_in_url(key: &str) -> impl std::fmt::Display {
     utf8_percent_encode(key, KEY_ENCODED)
 }
 
+/// The bytes of a text that are encoded in the value of a header.
+pub(super) const IN_HEADER: &AsciiSet = KEY_ENCODED;
+
 /// The encoding of keys in a listing: as they are, or for URLs if the client asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyEncoding {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use s3s::dto::Tag;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
@@ -64,10 +63,10 @@ fn decode(text: &str) -> S3Result<String> {
 fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
     match tagged {
         Tagged::Object if tags.len() > TAGS_MAX => {
-            return Err(too_many("Object tags cannot be greater than 10"));
+            return Err(invalid_tag("Object tags cannot be greater than 10"));
         }
         Tagged::Bucket if tags.len() > BUCKET_TAGS_MAX => {
-            return Err(too_many("Bucket tags cannot be greater than 50"));
+            return Err(invalid_tag("Bucket tags cannot be greater than 50"));
         }
         Tagged::Object | Tagged::Bucket => {}
     }
@@ -99,10 +98,6 @@ fn is_tag_character(character: char) -> bool {
         || (!character.is_ascii() && !character.is_control())
 }
 
-fn too_many(message: &str) -> S3Error {
-    error::custom("BadRequest", StatusCode::BAD_REQUEST, message)
-}
-
 fn invalid_tag(message: &'static str) -> S3Error {
     S3Error::with_message(S3ErrorCode::InvalidTag, message)
 }
@@ -123,7 +118,7 @@ mod tests {
     fn rules_are_kept() {
         let eleven: Vec<String> = (0..11).map(|number| format!("k{number}=v")).collect();
         let rows = [
-            (eleven.join("&"), "BadRequest"),
+            (eleven.join("&"), "InvalidTag"),
             ("a=1&a=2".to_owned(), "InvalidTag"),
             ("=v".to_owned(), "InvalidTag"),
             (format!("{}=v", "k".repeat(129)), "InvalidTag"),

@@ -1,6 +1,7 @@
 //! The binary and the server, as their users see them.
 
 mod bucket;
+mod bucket_settings;
 mod checksum;
 mod command;
 mod compatibility;
@@ -12,9 +13,11 @@ mod documents;
 mod form;
 mod harness;
 mod hostile;
+mod lifecycle;
 mod listing;
 mod multipart;
 mod object;
+mod object_lock;
 mod object_store;
 mod range;
 mod raw;
@@ -22,6 +25,8 @@ mod repair;
 mod reply;
 mod scrub;
 mod sources;
+mod tagging;
 mod vector_values;
 mod vectors;
 mod verify;
+mod versioning;

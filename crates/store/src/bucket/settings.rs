@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::kv::{Transaction, Write};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
-use crate::meta::{DefaultRetention, DocumentKind, Versioning, document, space};
+use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Versioning, document, space};
 use crate::object::history;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket};
@@ -66,6 +66,28 @@ impl Store {
                     document::write(write, bucket.id, document::OBJECT_LOCK, &document)?;
                 }
                 None => write.delete(&space::document(bucket.id, document::OBJECT_LOCK))?,
+            }
+            Ok(Committed::with_guard((), forget))
+        })
+    }
+
+    /// Sets the lifecycle rules of a bucket, which the caller has checked, or takes them away.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
+    /// [`DOCUMENT_BYTES_MAX`] bytes.
+    pub fn set_lifecycle(&self, bucket: &Arc<Bucket>, lifecycle: Option<Lifecycle>) -> Pending<()> {
+        let document = lifecycle.map(|lifecycle| document::encode_setting(&lifecycle));
+        if document.as_ref().is_some_and(|document| document.len() > DOCUMENT_BYTES_MAX) {
+            return Pending::ready(Err(too_long()));
+        }
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |_| Ok(()))?;
+            match &document {
+                Some(document) => {
+                    document::write(write, bucket.id, document::LIFECYCLE, document)?;
+                }
+                None => write.delete(&space::document(bucket.id, document::LIFECYCLE))?,
             }
             Ok(Committed::with_guard((), forget))
         })

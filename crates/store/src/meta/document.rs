@@ -64,6 +64,8 @@ kinds! {
     Metrics = 19,
 }
 
+/// The number of the lifecycle rules.
+pub(crate) const LIFECYCLE: u8 = 6;
 /// The number of the default retention of object lock.
 pub(crate) const OBJECT_LOCK: u8 = 9;
 

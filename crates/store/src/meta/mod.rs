@@ -4,10 +4,12 @@ pub(crate) mod bucket;
 pub(crate) mod content;
 pub(crate) mod document;
 pub(crate) mod key;
+pub(crate) mod lifecycle;
 mod lock;
 pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod reference;
+mod scrub;
 mod settings;
 pub(crate) mod space;
 mod types;
@@ -17,6 +19,10 @@ pub(crate) mod vector_metadata;
 
 pub use bucket::Versioning;
 pub use document::DocumentKind;
+pub use lifecycle::{
+    Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, Subject,
+};
 pub use lock::{DefaultRetention, ObjectLock, Retention, RetentionMode, RetentionPeriod};
+pub use scrub::ScrubState;
 pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

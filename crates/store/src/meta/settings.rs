@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::document::{self, DocumentKind};
 use super::key::successor;
+use super::lifecycle::Lifecycle;
 use super::lock::DefaultRetention;
 use super::space;
 use crate::error::StoreError;
@@ -17,6 +18,8 @@ use crate::name::BucketId;
 pub struct Settings {
     /// The default retention of new versions, where versions may be locked.
     pub default_retention: Option<DefaultRetention>,
+    /// The lifecycle rules.
+    pub lifecycle: Option<Arc<Lifecycle>>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     bytes: usize,
 }
@@ -52,6 +55,9 @@ impl Settings {
         match (number, DocumentKind::of_number(number)) {
             (document::OBJECT_LOCK, _) => {
                 self.default_retention = Some(document::decode_setting(document)?);
+            }
+            (document::LIFECYCLE, _) => {
+                self.lifecycle = Some(Arc::new(document::decode_setting(document)?));
             }
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());

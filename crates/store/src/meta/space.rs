@@ -5,6 +5,8 @@
 //! | `00` | | [`StoreRecord`](super::bucket::StoreRecord): format, next bucket id |
 //! | `01` | bucket name | [`BucketRecord`](super::bucket::BucketRecord) |
 //! | `02` | bucket id (4), kind (1) | a [document](super::document) of a bucket: policy, CORS, … |
+//! | `03` | | the scrub: [`ScrubState`](crate::ScrubState) |
+//! | `04` | | the lifecycle: [`LifecycleState`](crate::LifecycleState) |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -31,6 +33,7 @@ const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
 const SCRUB: u8 = 0x03;
+const LIFECYCLE: u8 = 0x04;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -51,6 +54,9 @@ const INDEX_DELETION: u8 = 0x46;
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
 /// The key of the record of the scrub.
 pub(crate) const SCRUB_KEY: &[u8] = &[SCRUB];
+
+/// The key of the record of the lifecycle.
+pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
 /// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];

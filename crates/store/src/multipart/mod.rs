@@ -3,7 +3,7 @@
 mod complete;
 mod list;
 mod part;
-mod upload;
+pub(crate) mod upload;
 
 pub use complete::{CompleteOptions, CompletePart};
 pub use list::{ListUploadsQuery, PartPage, UploadEntry, UploadPage};

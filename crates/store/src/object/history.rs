@@ -80,6 +80,24 @@ pub(crate) fn null_stamp(
     Ok(None)
 }
 
+/// `true` if `version` is the only version in the history.
+pub(crate) fn is_only(
+    from: &impl Read,
+    bucket: BucketId,
+    key: &ObjectKey,
+    version: &VersionId,
+) -> Result<bool, StoreError> {
+    let prefix = space::history_of(bucket, key.as_str());
+    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let is_it = match cursor.next()? {
+        Some((place, value)) if place.starts_with(&prefix) => {
+            Listed::decode(place, value)?.version_id() == *version
+        }
+        _ => false,
+    };
+    Ok(is_it && !cursor.next()?.is_some_and(|(place, _)| place.starts_with(&prefix)))
+}
+
 /// Adds a version.
 pub(crate) fn add(
     write: &mut impl Write,

@@ -12,17 +12,17 @@
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
 //! | [`Work`]: wake-up calls | the queue is filled here | polling |
-//! | [`Scrubber`]: calls to the scrub | one thread reads everything | a lease on the record of the scrub |
+//! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
 //! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner for each index |
 //!
 //! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep finds
 //! orphaned blobs, the slots in use are read from the records.
 
+mod background;
 mod bucket;
 mod bucket_cache;
 mod ids;
 mod pins;
-mod scrubber;
 mod staging;
 mod work;
 
@@ -32,12 +32,11 @@ use crate::blob::BlobStore;
 use crate::config::StoreConfig;
 use crate::stats::Counters;
 
+pub(crate) use background::{Background, Calls};
 pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
 pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
-pub use scrubber::ScrubState;
-pub(crate) use scrubber::{Calls, Scrubber};
 pub(crate) use staging::{StagedBlob, Staging};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 
@@ -69,5 +68,10 @@ impl Shared {
             work: Work::default(),
             counters: Counters::default(),
         }
+    }
+
+    /// The length of a day of lifecycle rules, in milliseconds.
+    pub(crate) fn day_ms(&self) -> u64 {
+        u64::try_from(self.config.lifecycle_day.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 }

@@ -8,6 +8,7 @@ mod directory;
 mod disk_full;
 mod fixtures;
 mod harness;
+mod lifecycle;
 mod list;
 mod lock;
 mod log_damage;

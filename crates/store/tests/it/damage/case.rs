@@ -114,8 +114,9 @@ fn states_of_the_log(case: &Case, history: &[Model]) -> usize {
     match (case.target, case.damage) {
         // One that ended there.
         (Target::Log, Damage::Older) => history.len(),
-        // Zeros look as if nothing had been written there yet.
-        (Target::Log, Damage::ZeroedSector) => 1 + RECORDS_OF_A_SECTOR,
+        // Behind a whole record zeros look as if nothing had been written there yet, and garbage as what an
+        // earlier round left.
+        (Target::Log, Damage::ZeroedSector | Damage::GarbageSector) => 1 + RECORDS_OF_A_SECTOR,
         (Target::Log, _) => 2,
         _ => 1,
     }

@@ -1,4 +1,4 @@
-//! Calling and stopping the thread that scrubs.
+//! Calling and stopping a thread that works in the background, and what it shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,47 +6,29 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
-/// How far the scrub is, and what it has found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScrubState {
-    /// Begin of the scrub that is under way, in milliseconds since 1970.
-    pub begun_ms: Option<u64>,
-    /// End of the last one that came to its end.
-    pub ended_ms: Option<u64>,
-    /// Records that the one under way has read, or the last one.
-    pub records: u64,
-    /// Damage that it has found.
-    pub damaged: u64,
-    /// The first damage that it has found, in words.
-    pub first_damage: Option<String>,
-    /// The last record that was read.
-    pub(crate) position: Vec<u8>,
-}
-
-/// The calls to the scrubbing thread.
+/// The calls to a thread, and the state that it shows.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    state: Mutex<CallState>,
+pub(crate) struct Calls<S> {
+    state: Mutex<CallState<S>>,
     changed: Condvar,
     is_asked: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct CallState {
+struct CallState<S> {
     is_stopped: bool,
-    shown: ScrubState,
+    shown: S,
 }
 
-impl Calls {
+impl<S: Clone> Calls<S> {
     /// Waits for `duration`, or until there is a call. `false` when the thread is to stop.
     pub(crate) fn wait(&self, duration: Duration) -> bool {
         let mut state = self.state.lock();
         let is_idle =
-            |state: &mut CallState| !state.is_stopped && !self.is_asked.load(Ordering::Relaxed);
+            |state: &mut CallState<S>| !state.is_stopped && !self.is_asked.load(Ordering::Relaxed);
         self.changed.wait_while_for(&mut state, is_idle, duration);
         !state.is_stopped
     }
@@ -59,15 +41,15 @@ impl Calls {
     }
 
     /// Shows the state to whoever asks.
-    pub(crate) fn show(&self, state: &ScrubState) {
+    pub(crate) fn show(&self, state: &S) {
         self.state.lock().shown.clone_from(state);
     }
 
-    pub(crate) fn shown(&self) -> ScrubState {
+    pub(crate) fn shown(&self) -> S {
         self.state.lock().shown.clone()
     }
 
-    /// Asks for a scrub.
+    /// Asks for work.
     pub(crate) fn ask(&self) {
         self.is_asked.store(true, Ordering::Relaxed);
         // Not between the thread's look at the call and its wait for it.
@@ -81,19 +63,19 @@ impl Calls {
     }
 }
 
-/// The thread that scrubs.
+/// The thread.
 #[derive(Debug)]
-pub(crate) struct Scrubber {
-    calls: Arc<Calls>,
+pub(crate) struct Background<S> {
+    calls: Arc<Calls<S>>,
     thread: JoinHandle<()>,
 }
 
-impl Scrubber {
-    pub(crate) fn new(calls: Arc<Calls>, thread: JoinHandle<()>) -> Self {
+impl<S: Clone> Background<S> {
+    pub(crate) fn new(calls: Arc<Calls<S>>, thread: JoinHandle<()>) -> Self {
         Self { calls, thread }
     }
 
-    pub(crate) fn calls(&self) -> &Calls {
+    pub(crate) fn calls(&self) -> &Calls<S> {
         &self.calls
     }
 

@@ -1,0 +1,127 @@
+//! Settings that are kept and answered, and what a bucket without them answers.
+
+use aws_sdk_s3::types::{MetricsConfiguration, MetricsFilter};
+
+use crate::harness;
+
+#[tokio::test]
+async fn a_new_bucket_answers_every_question_of_its_settings() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    for (name, status, code) in [
+        ("accelerate", 200, ""),
+        ("acl", 200, ""),
+        ("analytics", 200, ""),
+        ("cors", 404, "NoSuchCORSConfiguration"),
+        ("intelligent-tiering", 200, ""),
+        ("inventory", 200, ""),
+        ("logging", 200, ""),
+        ("metrics", 200, ""),
+        ("metrics&id=a", 404, "NoSuchConfiguration"),
+        ("notification", 200, ""),
+        ("object-lock", 404, "ObjectLockConfigurationNotFoundError"),
+        ("ownershipControls", 200, ""),
+        ("policy", 404, "NoSuchBucketPolicy"),
+        ("policyStatus", 404, "NoSuchBucketPolicy"),
+        ("publicAccessBlock", 404, "NoSuchPublicAccessBlockConfiguration"),
+        ("replication", 404, "ReplicationConfigurationNotFoundError"),
+        ("requestPayment", 200, ""),
+        ("tagging", 404, "NoSuchTagSet"),
+        ("versioning", 200, ""),
+        ("website", 404, "NoSuchWebsiteConfiguration"),
+    ] {
+        let answer = server.get(&format!("/mine?{name}")).await;
+        assert_eq!(answer.status, status, "{name}");
+        assert_eq!(answer.element("Code"), code, "{name}");
+    }
+    assert_eq!(server.get("/mine?requestPayment").await.element("Payer"), "BucketOwner");
+    for name in ["cors", "policy", "publicAccessBlock", "replication", "tagging", "website"] {
+        server.delete(&format!("/mine?{name}")).await.expect_status(204);
+    }
+}
+
+#[tokio::test]
+async fn kept_settings_are_answered_as_they_were_given() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        let rows = [
+            (
+                "logging",
+                "<BucketLoggingStatus><LoggingEnabled><TargetBucket>mine</TargetBucket>\
+                 <TargetPrefix>l/</TargetPrefix></LoggingEnabled></BucketLoggingStatus>",
+                "<TargetPrefix>l/</TargetPrefix>",
+            ),
+            (
+                "requestPayment",
+                "<RequestPaymentConfiguration><Payer>Requester</Payer></RequestPaymentConfiguration>",
+                "<Payer>Requester</Payer>",
+            ),
+            (
+                "accelerate",
+                "<AccelerateConfiguration><Status>Suspended</Status></AccelerateConfiguration>",
+                "<Status>Suspended</Status>",
+            ),
+        ];
+        for (name, sent, expected) in rows {
+            server.put(&format!("/mine?{name}"), sent).await.expect_status(200);
+            let got = server.get(&format!("/mine?{name}")).await;
+            let text = String::from_utf8(got.body).expect("text");
+            assert!(text.contains(expected), "{name}: {text}");
+        }
+        for (name, sent, code) in [
+            (
+                "requestPayment",
+                "<RequestPaymentConfiguration><Payer>Me</Payer></RequestPaymentConfiguration>",
+                "MalformedXML",
+            ),
+            ("accelerate", "<AccelerateConfiguration/>", "MalformedXML"),
+            ("logging", "<BucketLoggingStatus><Other/></BucketLoggingStatus>", "MalformedXML"),
+            (
+                "logging",
+                "<BucketLoggingStatus><LoggingEnabled><TargetBucket>none</TargetBucket>\
+                 <TargetPrefix/></LoggingEnabled></BucketLoggingStatus>",
+                "InvalidTargetBucketForLogging",
+            ),
+        ] {
+            server.put(&format!("/mine?{name}"), sent).await.expect_error(400, code);
+        }
+        assert_eq!(server.get("/mine?requestPayment").await.element("Payer"), "Requester");
+    }
+}
+
+#[tokio::test]
+async fn configurations_are_kept_by_id_and_listed_in_pages() {
+    let server = harness::memory().await;
+    let client = server.client();
+    server.bucket("mine").await;
+    let put = |id: String, body_id: String| {
+        let filter = MetricsFilter::Prefix(format!("{body_id}/"));
+        let configuration = MetricsConfiguration::builder().id(body_id).filter(filter).build();
+        let put = client.put_bucket_metrics_configuration().bucket("mine").id(id);
+        put.metrics_configuration(configuration.expect("complete")).send()
+    };
+    let ids: Vec<String> = (0..103).map(|number| format!("id{number:03}")).collect();
+    for id in &ids {
+        put(id.clone(), id.clone()).await.expect("kept");
+    }
+    put("one".to_owned(), "other".to_owned()).await.expect_err("two ids");
+    let delete = client.delete_bucket_metrics_configuration().bucket("mine").id("id001");
+    delete.send().await.expect("deleted");
+    let mut listed = Vec::new();
+    let mut token = None;
+    loop {
+        let page = client.list_bucket_metrics_configurations().bucket("mine");
+        let page = page.set_continuation_token(token).send().await.expect("listed");
+        let list = page.metrics_configuration_list();
+        listed.extend(list.iter().map(|configuration| configuration.id.clone()));
+        token = page.next_continuation_token;
+        if token.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<_> = ids.iter().filter(|id| *id != "id001").cloned().collect();
+    assert_eq!(listed, expected);
+    let one = client.get_bucket_metrics_configuration().bucket("mine").id("id002").send().await;
+    let filter = one.expect("there").metrics_configuration.expect("one").filter;
+    assert_eq!(filter, Some(MetricsFilter::Prefix("id002/".to_owned())));
+}

@@ -1,0 +1,183 @@
+//! The execution of lifecycle rules: a thread that walks the buckets that have some, once a day.
+//!
+//! A day begins at midnight UTC, as S3's. A walk goes on in steps: one page of versions or of uploads, then
+//! one transaction that removes what is due, if anything, and notes the position. So it goes on after a
+//! restart where it was, and no step is large. Between the steps the thread rests twice as long as they took.
+
+mod step;
+
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+use crate::kv::{Read as _, Transaction, Write as _};
+use crate::meta::lifecycle::LifecyclePhase;
+use crate::meta::{record, space};
+use crate::pending::Committed;
+use crate::process::{Background, Calls};
+use crate::store::{Inner, Store};
+
+/// The time of day is looked at so often, because the clock may jump.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// The wait before a walk that failed goes on.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+/// A position is noted after this time, if nothing was removed.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+/// The rest between steps, in lengths of the step before it.
+const RESTS: u32 = 2;
+
+/// How far the lifecycle is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifecycleState {
+    /// The day of the walk that is under way, or of the last one, counted from 1970.
+    pub day: u64,
+    /// A walk is under way.
+    pub is_running: bool,
+    /// Versions and uploads that it has looked at.
+    pub looked_at: u64,
+    /// Versions, delete markers and uploads that it has ended.
+    pub ended: u64,
+    pub(crate) position: Position,
+}
+
+/// A place in a walk: behind what was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// The name of the bucket; empty before the first one.
+    pub(crate) bucket: String,
+    pub(crate) phase: LifecyclePhase,
+    /// Key and version, or key and upload.
+    pub(crate) marker: Option<(String, Option<String>)>,
+    /// Noncurrent versions of that key so far.
+    pub(crate) newer: u64,
+    /// Time of the last version of that key, in milliseconds since 1970.
+    pub(crate) successor_ms: u64,
+}
+
+impl Store {
+    /// Does all that the lifecycle rules ask for by now, on the calling thread. In an open store, a thread does
+    /// so once a day.
+    ///
+    /// # Errors
+    /// Those of the disk; [`StoreError::Closed`].
+    pub fn run_lifecycle(&self) -> Result<LifecycleState, StoreError> {
+        let today = self.today();
+        self.walk_lifecycle(today, &mut |_| Ok(()))
+    }
+
+    /// How far the lifecycle is.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn lifecycle_state(&self) -> Result<LifecycleState, StoreError> {
+        match self.snapshot()?.get(space::LIFECYCLE_KEY)? {
+            Some(bytes) => record::decode(&bytes, "the lifecycle's record"),
+            None => Ok(LifecycleState::default()),
+        }
+    }
+
+    /// The length of a day of the lifecycle, in milliseconds.
+    #[must_use]
+    pub fn lifecycle_day_ms(&self) -> u64 {
+        self.shared().day_ms()
+    }
+
+    fn today(&self) -> u64 {
+        self.now_ms() / self.lifecycle_day_ms()
+    }
+
+    /// Starts the thread that walks once a day.
+    pub(crate) fn start_lifecycle(&self) -> Result<(), StoreError> {
+        let calls = Arc::new(Calls::<()>::default());
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        let thread = thread::Builder::new().name("liteio-lifecycle".to_owned());
+        let look_every = LOOK_EVERY.min(self.shared().config.lifecycle_day / 4);
+        let thread = thread.spawn({
+            let calls = Arc::clone(&calls);
+            move || {
+                let mut wait = look_every;
+                while calls.wait(wait) {
+                    // The store may be closing by losing its last handle.
+                    let Some(inner) = weak.upgrade() else { return };
+                    let store = Store { inner };
+                    wait = match store.walk_if_due(&calls) {
+                        Ok(()) => look_every,
+                        Err(_) => RETRY_AFTER.min(look_every),
+                    };
+                }
+            }
+        })?;
+        *self.inner.lifecycle.lock() = Some(Background::new(calls, thread));
+        Ok(())
+    }
+
+    fn walk_if_due(&self, calls: &Calls<()>) -> Result<(), StoreError> {
+        let (state, today) = (self.lifecycle_state()?, self.today());
+        if !state.is_running && state.day == today {
+            return Ok(());
+        }
+        let mut rest = |worked: Duration| {
+            // Nobody else has the store any more: it is about to end.
+            match Arc::strong_count(&self.inner) {
+                1 => Err(StoreError::Closed),
+                _ => calls.pause(worked * RESTS),
+            }
+        };
+        self.walk_lifecycle(today, &mut rest).map(drop)
+    }
+
+    /// Walks to the end, from where an earlier walk stopped.
+    fn walk_lifecycle(
+        &self,
+        today: u64,
+        rest: &mut dyn FnMut(Duration) -> Result<(), StoreError>,
+    ) -> Result<LifecycleState, StoreError> {
+        let mut state = self.lifecycle_state()?;
+        if !state.is_running {
+            state = LifecycleState { day: today, is_running: true, ..LifecycleState::default() };
+        }
+        let mut saved = Instant::now();
+        loop {
+            let begun = Instant::now();
+            let step = match self.plan_step(&state)? {
+                Some(step) => step,
+                None => {
+                    state.is_running = false;
+                    state.position = Position::default();
+                    self.save_lifecycle(&state)?;
+                    return Ok(state);
+                }
+            };
+            state.looked_at += step.looked_at;
+            state.position = step.next.clone();
+            if !step.due.is_empty() {
+                state.ended += self.end_due(step, state.clone())?;
+                saved = Instant::now();
+            } else if saved.elapsed() >= SAVE_EVERY {
+                self.save_lifecycle(&state)?;
+                saved = Instant::now();
+            }
+            if let Err(error) = rest(begun.elapsed()) {
+                self.save_lifecycle(&state)?;
+                return Err(error);
+            }
+        }
+    }
+
+    fn save_lifecycle(&self, state: &LifecycleState) -> Result<(), StoreError> {
+        let state = state.clone();
+        let saved = self.update(move |write, _| {
+            write_state(write, &state)?;
+            Ok(Committed::new(()))
+        });
+        saved.wait()
+    }
+}
+
+/// Notes the position, in the transaction of what it is behind.
+fn write_state(write: &mut Transaction<'_>, state: &LifecycleState) -> Result<(), StoreError> {
+    Ok(write.put(space::LIFECYCLE_KEY, &record::encode(1, state))?)
+}

@@ -1,0 +1,332 @@
+//! One step of a walk: what it finds due on one page, and the transaction that ends it.
+
+use std::sync::Arc;
+
+use super::{LifecycleState, Position, write_state};
+use crate::bucket::ListBuckets;
+use crate::error::StoreError;
+use crate::kv::Transaction;
+use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
+use crate::meta::object::ObjectRecord;
+use crate::meta::upload::UploadRecord;
+use crate::multipart::{ListUploadsQuery, UploadEntry, upload};
+use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
+use crate::object::publish::Slot;
+use crate::object::{DeleteTarget, ListVersionsQuery, ListedObject, VersionEntry, history};
+use crate::pending::Committed;
+use crate::process::{Bucket, WakeReclaimer};
+use crate::store::{Shared, Store};
+
+/// Versions or uploads on one page.
+const PAGE: usize = 1000;
+
+/// A page that was looked at.
+#[derive(Debug)]
+pub(crate) struct Step {
+    bucket: Arc<Bucket>,
+    pub(super) due: Vec<Due>,
+    pub(super) looked_at: u64,
+    /// Behind the page.
+    pub(super) next: Position,
+}
+
+/// Something whose end may have come. Its transaction looks again.
+#[derive(Clone, Debug)]
+pub(super) enum Due {
+    /// The current version.
+    Current { key: ObjectKey, version: VersionId },
+    /// A delete marker that may be all that is left of its key.
+    Marker { key: ObjectKey, version: VersionId },
+    /// A noncurrent version: so many are newer, and it became noncurrent then.
+    Noncurrent { key: ObjectKey, version: VersionId, newer: u64, since_ms: u64 },
+    /// An upload in progress.
+    Upload { key: ObjectKey, id: UploadId },
+}
+
+impl Store {
+    /// Looks at the page behind the position of `state`; `None` at the end of all buckets.
+    pub(super) fn plan_step(&self, state: &LifecycleState) -> Result<Option<Step>, StoreError> {
+        let mut position = state.position.clone();
+        loop {
+            let bucket = match self.bucket_of(&position)? {
+                Some(bucket) => bucket,
+                None => match self.next_bucket(&position.bucket)? {
+                    Some(name) => {
+                        position = Position { bucket: name, ..Position::default() };
+                        continue;
+                    }
+                    None => return Ok(None),
+                },
+            };
+            let rules = bucket.settings.lifecycle.clone();
+            let Some(rules) = rules.filter(|rules| rules.is_of(position.phase)) else {
+                position = match position.phase {
+                    LifecyclePhase::Versions => uploads_of(position.bucket),
+                    LifecyclePhase::Uploads => behind(position.bucket),
+                };
+                continue;
+            };
+            return match position.phase {
+                LifecyclePhase::Versions => self.plan_versions(bucket, &rules, position),
+                LifecyclePhase::Uploads => self.plan_uploads(bucket, &rules, position),
+            }
+            .map(Some);
+        }
+    }
+
+    /// The bucket of the position, unless it is gone or the position is behind it.
+    fn bucket_of(&self, position: &Position) -> Result<Option<Arc<Bucket>>, StoreError> {
+        let Ok(name) = BucketName::new(&position.bucket) else { return Ok(None) };
+        match self.bucket(&name) {
+            Ok(bucket) => Ok(Some(bucket)),
+            Err(StoreError::NoSuchBucket { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn next_bucket(&self, after: &str) -> Result<Option<String>, StoreError> {
+        let after = after.trim_end_matches(BEHIND);
+        let after = (!after.is_empty()).then(|| after.to_owned());
+        let page = self.list_buckets(&ListBuckets { after, max: 1, ..ListBuckets::default() })?;
+        Ok(page.buckets.into_iter().next().map(|bucket| bucket.name.as_str().to_owned()))
+    }
+
+    fn plan_versions(
+        &self,
+        bucket: Arc<Bucket>,
+        rules: &Lifecycle,
+        position: Position,
+    ) -> Result<Step, StoreError> {
+        let (now_ms, day_ms) = (self.now_ms(), self.lifecycle_day_ms());
+        let (key_marker, version_marker) = position.marker.clone().unzip();
+        let version_marker = version_marker.flatten().map(|text| VersionId::parse(&text));
+        let query = ListVersionsQuery {
+            prefix: rules.common_prefix(),
+            key_marker: key_marker.clone(),
+            version_marker: version_marker.transpose()?,
+            max: PAGE,
+            ..ListVersionsQuery::default()
+        };
+        let page = match self.list_versions(&bucket, &query) {
+            // Gone meanwhile.
+            Err(StoreError::NoSuchBucket { .. }) => Default::default(),
+            page => page?,
+        };
+        let mut seen =
+            Seen { key: key_marker, newer: position.newer, successor_ms: position.successor_ms };
+        let looked_at = page.entries.len() as u64;
+        let mut due = Vec::new();
+        for entry in page.entries {
+            let (listed, is_marker) = match entry {
+                VersionEntry::Version(listed) => (listed, false),
+                VersionEntry::DeleteMarker(listed) => (listed, true),
+                VersionEntry::Prefix(_) => continue,
+            };
+            let (newer, since_ms) = seen.pass(&listed);
+            let ListedObject { key, version_id: version, bytes, modified_ms, .. } = listed;
+            let (key, bytes) = (ObjectKey::new(key)?, (!is_marker).then_some(bytes));
+            // The transaction looks at the tags. Until then every version may have those of the rules.
+            let tags = rules.all_tags();
+            let subject = Subject { key: key.as_str(), bytes, tags: &tags };
+            let has_come = |at_ms: Option<u64>| at_ms.is_some_and(|at_ms| at_ms <= now_ms);
+            if !listed.is_latest {
+                let ends = rules.noncurrent_expiration(&subject, newer, since_ms, day_ms);
+                if has_come(ends) {
+                    due.push(Due::Noncurrent { key, version, newer, since_ms });
+                }
+            } else if is_marker {
+                if has_come(rules.marker_expiration(key.as_str(), modified_ms, day_ms)) {
+                    due.push(Due::Marker { key, version });
+                }
+            } else {
+                let ends = rules.expiration(&subject, modified_ms, day_ms);
+                if has_come(ends.map(|ends| ends.at_ms)) {
+                    due.push(Due::Current { key, version });
+                }
+            }
+        }
+        let next = match page.next {
+            Some((key, version)) => Position {
+                marker: Some((key, version.map(|version| version.to_string()))),
+                newer: seen.newer,
+                successor_ms: seen.successor_ms,
+                ..position
+            },
+            None => uploads_of(position.bucket),
+        };
+        Ok(Step { bucket, due, looked_at, next })
+    }
+
+    fn plan_uploads(
+        &self,
+        bucket: Arc<Bucket>,
+        rules: &Lifecycle,
+        position: Position,
+    ) -> Result<Step, StoreError> {
+        let (now_ms, day_ms) = (self.now_ms(), self.lifecycle_day_ms());
+        let (key_marker, upload_marker) = position.marker.clone().unzip();
+        let query = ListUploadsQuery {
+            prefix: rules.common_prefix(),
+            key_marker,
+            upload_marker: upload_marker.flatten(),
+            max: PAGE,
+            ..ListUploadsQuery::default()
+        };
+        let page = match self.list_uploads(&bucket, &query) {
+            Err(StoreError::NoSuchBucket { .. }) => Default::default(),
+            page => page?,
+        };
+        let looked_at = page.entries.len() as u64;
+        let mut due = Vec::new();
+        for entry in page.entries {
+            let UploadEntry::Upload(upload) = entry else { continue };
+            let ends = rules.upload_expiration(upload.key.as_str(), upload.initiated_ms, day_ms);
+            if ends.is_some_and(|ends| ends.at_ms <= now_ms) {
+                due.push(Due::Upload { key: upload.key, id: upload.id });
+            }
+        }
+        let next = match page.next {
+            Some((key, upload)) => Position { marker: Some((key, Some(upload))), ..position },
+            None => behind(position.bucket),
+        };
+        Ok(Step { bucket, due, looked_at, next })
+    }
+
+    /// Ends what is due, and notes the position behind it in the same transaction. Returns how many it ended.
+    pub(super) fn end_due(&self, step: Step, state: LifecycleState) -> Result<u64, StoreError> {
+        let ended = self.update_freeing(move |write, shared| {
+            let mut guards = Guards::default();
+            let mut state = state.clone();
+            for due in &step.due {
+                if end(write, shared, &step.bucket, due, &mut guards)? {
+                    state.ended += 1;
+                }
+            }
+            let ended = guards.0.len() as u64;
+            write_state(write, &state)?;
+            Ok(Committed::with_guard(ended, guards))
+        });
+        ended.wait()
+    }
+}
+
+/// What must live until the commit.
+#[derive(Default)]
+struct Guards(Vec<Option<WakeReclaimer>>);
+
+/// Ends one thing, if its end has come. Returns whether it did.
+fn end(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    bucket: &Bucket,
+    due: &Due,
+    guards: &mut Guards,
+) -> Result<bool, StoreError> {
+    let state = match bucket.state(write) {
+        Err(StoreError::NoSuchBucket { .. }) => return Ok(false),
+        state => state?,
+    };
+    let (key, version) = match due {
+        Due::Upload { key, id } => {
+            let record = UploadRecord::require(write, id, state.id, key.as_str());
+            let Ok(record) = record else { return Ok(false) };
+            upload::end(write, id, &record)?;
+            guards.0.push(Some(WakeReclaimer::new(shared)));
+            return Ok(true);
+        }
+        Due::Current { key, version }
+        | Due::Marker { key, version }
+        | Due::Noncurrent { key, version, .. } => (key, version),
+    };
+    let slot = Slot::open_in(write, shared, bucket, state, key)?;
+    let is_due = match due {
+        Due::Current { .. } => slot.current().is_some_and(|current| {
+            current.version_id() == *version && is_current_due(shared, bucket, key, current)
+        }),
+        Due::Marker { .. } => {
+            slot.current().is_none() && history::is_only(write, state.id, key, version)?
+        }
+        Due::Noncurrent { newer, since_ms, .. } => {
+            let found = history::find(write, state.id, state.is_version_1, key, version)?;
+            found.is_some_and(|found| {
+                is_noncurrent_due(shared, bucket, key, &found.record, *newer, *since_ms)
+            })
+        }
+        Due::Upload { .. } => false,
+    };
+    if !is_due {
+        return Ok(false);
+    }
+    let version = (!matches!(due, Due::Current { .. })).then_some(*version);
+    match slot.delete(write, &DeleteTarget::new(key.clone(), version)) {
+        Ok((_, wake)) => guards.0.push(wake),
+        // It ends when the lock does.
+        Err(StoreError::ObjectLocked) => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    Ok(true)
+}
+
+fn is_current_due(
+    shared: &Shared,
+    bucket: &Bucket,
+    key: &ObjectKey,
+    current: &ObjectRecord,
+) -> bool {
+    let Some(rules) = &bucket.settings.lifecycle else { return false };
+    let due = rules.expiration(&subject(key, current), current.modified_ms, shared.day_ms());
+    due.is_some_and(|due| due.at_ms <= shared.config.clock.now_ms())
+}
+
+fn is_noncurrent_due(
+    shared: &Shared,
+    bucket: &Bucket,
+    key: &ObjectKey,
+    record: &ObjectRecord,
+    newer: u64,
+    since_ms: u64,
+) -> bool {
+    let Some(rules) = &bucket.settings.lifecycle else { return false };
+    let day_ms = shared.day_ms();
+    let due = rules.noncurrent_expiration(&subject(key, record), newer, since_ms, day_ms);
+    due.is_some_and(|at_ms| at_ms <= shared.config.clock.now_ms())
+}
+
+fn subject<'a>(key: &'a ObjectKey, record: &'a ObjectRecord) -> Subject<'a> {
+    let bytes = (!record.is_delete_marker).then_some(record.bytes);
+    Subject { key: key.as_str(), bytes, tags: &record.metadata.tags }
+}
+
+/// The versions of the key that a walk is at.
+struct Seen {
+    key: Option<String>,
+    newer: u64,
+    successor_ms: u64,
+}
+
+impl Seen {
+    /// Passes a version. Returns the number of noncurrent ones that are newer, and the time at which this one
+    /// became noncurrent.
+    fn pass(&mut self, listed: &ListedObject) -> (u64, u64) {
+        if self.key.as_ref() != Some(&listed.key) || listed.is_latest {
+            *self = Self { key: Some(listed.key.clone()), newer: 0, successor_ms: 0 };
+        }
+        let found = (self.newer, self.successor_ms);
+        if !listed.is_latest {
+            self.newer += 1;
+        }
+        self.successor_ms = listed.modified_ms;
+        found
+    }
+}
+
+/// What no name of a bucket ends with: marks the position behind one.
+const BEHIND: char = '!';
+
+fn behind(bucket: String) -> Position {
+    Position { bucket: format!("{bucket}{BEHIND}"), ..Position::default() }
+}
+
+fn uploads_of(bucket: String) -> Position {
+    Position { bucket, phase: LifecyclePhase::Uploads, ..Position::default() }
+}

@@ -1,0 +1,313 @@
+//! Lifecycle rules, and what they say of one version or upload. Pure: the time is an argument.
+
+use serde::{Deserialize, Serialize};
+
+/// The lifecycle rules of a bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifecycle {
+    /// The rules, in order.
+    pub rules: Vec<LifecycleRule>,
+    /// The document that they were read from, which clients get back.
+    pub document: Vec<u8>,
+}
+
+/// One rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifecycleRule {
+    /// Its id, unique in the bucket.
+    pub id: String,
+    /// It is applied.
+    pub is_enabled: bool,
+    /// The objects that it is about.
+    pub filter: LifecycleFilter,
+    /// The end of current versions.
+    pub expiration: Option<Expiration>,
+    /// A delete marker without any other version goes.
+    pub expires_delete_markers: bool,
+    /// The end of noncurrent versions.
+    pub noncurrent: Option<NoncurrentExpiration>,
+    /// Uploads in progress end so many days after their begin.
+    pub abort_uploads_days: Option<u32>,
+}
+
+/// The objects that a rule is about: all conditions hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifecycleFilter {
+    /// Prefix of the key.
+    pub prefix: String,
+    /// Tags that the version has, each with this value.
+    pub tags: Vec<(String, String)>,
+    /// It has more bytes.
+    pub larger_than: Option<u64>,
+    /// It has fewer bytes.
+    pub smaller_than: Option<u64>,
+}
+
+/// The end of current versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Expiration {
+    /// So many days after the write.
+    Days(u32),
+    /// At this time, in milliseconds since 1970, whatever their age.
+    At(u64),
+}
+
+/// The end of noncurrent versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoncurrentExpiration {
+    /// So many days after they became noncurrent.
+    pub days: u32,
+    /// So many of the newest ones stay.
+    pub keep_newest: u32,
+}
+
+/// What a filter asks of a version. Delete markers have no size and no tags.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// Its size; none of a delete marker or an upload.
+    pub bytes: Option<u64>,
+    /// Its tags.
+    pub tags: &'a [(String, String)],
+}
+
+/// The time that a rule names for the end of something, and the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due<'a> {
+    /// In milliseconds since 1970.
+    pub at_ms: u64,
+    /// The id of the rule.
+    pub rule: &'a str,
+}
+
+impl LifecycleFilter {
+    fn matches(&self, subject: &Subject<'_>) -> bool {
+        let is_sized = self.larger_than.is_some() || self.smaller_than.is_some();
+        let has_size = || {
+            subject.bytes.is_some_and(|bytes| {
+                self.larger_than.is_none_or(|bound| bytes > bound)
+                    && self.smaller_than.is_none_or(|bound| bytes < bound)
+            })
+        };
+        subject.key.starts_with(&self.prefix)
+            && (!is_sized || has_size())
+            && self.tags.iter().all(|tag| subject.tags.contains(tag))
+    }
+}
+
+/// The begin of the day after `days` days have passed since `since_ms`: S3 rounds up to the next midnight UTC.
+/// `day_ms` is the length of a day.
+fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
+    let day_ms = day_ms.max(1);
+    let passed = since_ms.saturating_add(u64::from(days).saturating_mul(day_ms));
+    passed.div_ceil(day_ms).saturating_mul(day_ms)
+}
+
+impl Lifecycle {
+    /// Those rules that are applied.
+    fn enabled(&self) -> impl Iterator<Item = &LifecycleRule> {
+        self.rules.iter().filter(|rule| rule.is_enabled)
+    }
+
+    /// The tags that any applied rule is about.
+    pub(crate) fn all_tags(&self) -> Vec<(String, String)> {
+        self.enabled().flat_map(|rule| rule.filter.tags.iter().cloned()).collect()
+    }
+
+    /// `true` if any rule is applied to versions, or to uploads.
+    pub(crate) fn is_of(&self, what: LifecyclePhase) -> bool {
+        self.enabled().any(|rule| match what {
+            LifecyclePhase::Uploads => rule.abort_uploads_days.is_some(),
+            LifecyclePhase::Versions => {
+                rule.expiration.is_some()
+                    || rule.noncurrent.is_some()
+                    || rule.expires_delete_markers
+            }
+        })
+    }
+
+    /// The longest prefix that all keys have that any applied rule is about.
+    pub(crate) fn common_prefix(&self) -> String {
+        let mut prefixes = self.enabled().map(|rule| rule.filter.prefix.as_str());
+        let first = prefixes.next().unwrap_or_default().to_owned();
+        prefixes.fold(first, |common, prefix| {
+            let both = common.chars().zip(prefix.chars());
+            both.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
+        })
+    }
+
+    /// The end of a current version that was written at `modified_ms`: of several rules the first one's.
+    #[must_use]
+    pub fn expiration(
+        &self,
+        subject: &Subject<'_>,
+        modified_ms: u64,
+        day_ms: u64,
+    ) -> Option<Due<'_>> {
+        let due = |rule: &LifecycleRule| match rule.expiration? {
+            Expiration::Days(days) => Some(after_days(modified_ms, days, day_ms)),
+            Expiration::At(at_ms) => Some(at_ms),
+        };
+        let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
+        let dues = matching.filter_map(|rule| Some(Due { at_ms: due(rule)?, rule: &rule.id }));
+        dues.min_by_key(|due| due.at_ms)
+    }
+
+    /// The end of a delete marker without any other version.
+    pub(crate) fn marker_expiration(
+        &self,
+        key: &str,
+        modified_ms: u64,
+        day_ms: u64,
+    ) -> Option<u64> {
+        let subject = Subject { key, bytes: None, tags: &[] };
+        let matching = self.enabled().filter(|rule| rule.filter.matches(&subject));
+        let due = |rule: &LifecycleRule| match (rule.expires_delete_markers, rule.expiration) {
+            (true, _) => Some(0),
+            (false, Some(Expiration::Days(days))) => Some(after_days(modified_ms, days, day_ms)),
+            (false, _) => None,
+        };
+        matching.filter_map(due).min()
+    }
+
+    /// The end of a noncurrent version: `newer` noncurrent ones of its key are newer, and it became noncurrent
+    /// at `since_ms`.
+    pub(crate) fn noncurrent_expiration(
+        &self,
+        subject: &Subject<'_>,
+        newer: u64,
+        since_ms: u64,
+        day_ms: u64,
+    ) -> Option<u64> {
+        let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
+        let due = |rule: &LifecycleRule| {
+            let rule = rule.noncurrent.filter(|rule| newer >= u64::from(rule.keep_newest))?;
+            Some(after_days(since_ms, rule.days, day_ms))
+        };
+        matching.filter_map(due).min()
+    }
+
+    /// The end of an upload that began at `initiated_ms`.
+    #[must_use]
+    pub fn upload_expiration(&self, key: &str, initiated_ms: u64, day_ms: u64) -> Option<Due<'_>> {
+        let subject = Subject { key, bytes: None, tags: &[] };
+        let matching = self.enabled().filter(|rule| rule.filter.matches(&subject));
+        let due = |rule: &LifecycleRule| {
+            rule.abort_uploads_days.map(|days| after_days(initiated_ms, days, day_ms))
+        };
+        let dues = matching.filter_map(|rule| Some(Due { at_ms: due(rule)?, rule: &rule.id }));
+        dues.min_by_key(|due| due.at_ms)
+    }
+}
+
+/// The two walks through a bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LifecyclePhase {
+    /// Versions and delete markers.
+    #[default]
+    Versions,
+    /// Uploads in progress.
+    Uploads,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400_000;
+
+    fn subject<'a>(key: &'a str, bytes: u64, tags: &'a [(String, String)]) -> Subject<'a> {
+        Subject { key, bytes: Some(bytes), tags }
+    }
+
+    fn one(rule: LifecycleRule) -> Lifecycle {
+        let rule = LifecycleRule { id: "rule".to_owned(), is_enabled: true, ..rule };
+        Lifecycle { rules: vec![rule], document: Vec::new() }
+    }
+
+    #[test]
+    fn days_end_at_the_midnight_that_follows() {
+        for (since, days, expected) in [
+            (0, 1, DAY),
+            (1, 1, 2 * DAY),
+            (DAY / 2, 3, 4 * DAY),
+            (DAY, 0, DAY),
+            (u64::MAX, 1, u64::MAX / DAY * DAY),
+        ] {
+            let at = after_days(since, days, DAY);
+            assert_eq!(at.min(u64::MAX / DAY * DAY), expected, "{since} {days}");
+        }
+        assert_eq!(after_days(1_234, 2, 10), 1_260, "with a day of 10 ms");
+    }
+
+    #[test]
+    fn a_filter_needs_all_that_it_names() {
+        let tags = [("k".to_owned(), "v".to_owned()), ("l".to_owned(), "w".to_owned())];
+        let filter = |prefix: &str, tag: bool, larger_than, smaller_than| LifecycleFilter {
+            prefix: prefix.to_owned(),
+            tags: if tag { vec![tags[1].clone()] } else { Vec::new() },
+            larger_than,
+            smaller_than,
+        };
+        let rows = [
+            (filter("", false, None, None), true),
+            (filter("a/", true, Some(9), Some(11)), true),
+            (filter("b", false, None, None), false),
+            (filter("a/", false, Some(10), None), false),
+            (filter("a/", false, None, Some(10)), false),
+        ];
+        for (filter, expected) in rows {
+            assert_eq!(filter.matches(&subject("a/b", 10, &tags)), expected, "{filter:?}");
+        }
+        assert!(!filter("", true, None, None).matches(&subject("a", 1, &tags[..1])));
+        let marker = Subject { key: "a", bytes: None, tags: &[] };
+        assert!(!filter("", false, Some(0), None).matches(&marker), "it has no size");
+    }
+
+    #[test]
+    fn the_first_of_several_ends_counts_and_disabled_rules_do_not() {
+        let expiration = Some(Expiration::Days(3));
+        let mut lifecycle = one(LifecycleRule { expiration, ..LifecycleRule::default() });
+        let due = |lifecycle: &Lifecycle| {
+            lifecycle.expiration(&subject("k", 1, &[]), 1, DAY).map(|due| due.at_ms)
+        };
+        assert_eq!(due(&lifecycle), Some(4 * DAY));
+        let expiration = Some(Expiration::At(2 * DAY));
+        let rule = LifecycleRule { is_enabled: true, expiration, ..LifecycleRule::default() };
+        lifecycle.rules.push(rule);
+        assert_eq!(due(&lifecycle), Some(2 * DAY));
+        lifecycle.rules[1].is_enabled = false;
+        assert_eq!(due(&lifecycle), Some(4 * DAY));
+        lifecycle.rules[0].is_enabled = false;
+        assert_eq!(due(&lifecycle), None);
+    }
+
+    #[test]
+    fn the_newest_noncurrent_versions_stay() {
+        let noncurrent = Some(NoncurrentExpiration { days: 1, keep_newest: 2 });
+        let lifecycle = one(LifecycleRule { noncurrent, ..LifecycleRule::default() });
+        let due = |newer| lifecycle.noncurrent_expiration(&subject("k", 1, &[]), newer, 0, DAY);
+        assert_eq!([due(0), due(1), due(2), due(3)], [None, None, Some(DAY), Some(DAY)]);
+    }
+
+    #[test]
+    fn a_walk_is_only_of_keys_that_a_rule_is_about() {
+        let of = |prefixes: &[&str]| {
+            let rule = |prefix: &&str| LifecycleRule {
+                is_enabled: true,
+                filter: LifecycleFilter {
+                    prefix: (*prefix).to_owned(),
+                    ..LifecycleFilter::default()
+                },
+                ..LifecycleRule::default()
+            };
+            let rules = prefixes.iter().map(rule).collect();
+            Lifecycle { rules, document: Vec::new() }.common_prefix()
+        };
+        assert_eq!(of(&["logs/a", "logs/b"]), "logs/");
+        assert_eq!(of(&["ä1", "ä2"]), "ä");
+        assert_eq!(of(&["logs/", ""]), "");
+        assert_eq!(of(&[]), "");
+    }
+}
