@@ -153,17 +153,26 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
     Ok(headers)
 }
 
-/// Names the version, in buckets that have some.
+/// Names the version that a read has found, in buckets that have some.
 pub(super) fn insert_version(
     headers: &mut HeaderMap,
     bucket: &Bucket,
     object: &ObjectVersion,
 ) -> S3Result<()> {
-    let version = object.version_id;
-    if version.is_null() && bucket.versioning == Versioning::Never {
-        return Ok(());
-    }
-    insert_text(headers, VERSION_ID, Some(&version.to_string()))
+    let version = shown_version(bucket, object);
+    insert_text(headers, VERSION_ID, version.as_deref())
+}
+
+/// The version of an object, in buckets that have some.
+pub(super) fn shown_version(bucket: &Bucket, object: &ObjectVersion) -> Option<String> {
+    let is_shown = bucket.versioning != Versioning::Never || !object.version_id.is_null();
+    is_shown.then(|| object.version_id.to_string())
+}
+
+/// Names the version that a write has made, unless it is `null`. Reads name that, too.
+pub(super) fn insert_new_version(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
+    let version = Some(object.version_id).filter(|version| !version.is_null());
+    insert_text(headers, VERSION_ID, version.map(|version| version.to_string()).as_deref())
 }
 
 /// Sets the headers of the user metadata.

@@ -210,7 +210,7 @@ fn completed(
         checksum::write(&mut xml, checksum);
     }
     let mut response = xml_response(xml.finish());
-    metadata::insert_version(&mut response.headers, bucket, object)?;
+    metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }

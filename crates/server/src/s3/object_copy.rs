@@ -143,7 +143,7 @@ fn response(app: &App, bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObject
     }
     let mut response = xml_response(xml.finish());
     insert_source_version(&mut response.headers, copied.source_version)?;
-    metadata::insert_version(&mut response.headers, bucket, object)?;
+    metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }

@@ -60,7 +60,7 @@ fn response(app: &App, bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjec
     if let Some(checksum) = &object.checksum {
         checksum::insert(&mut response.headers, checksum)?;
     }
-    metadata::insert_version(&mut response.headers, bucket, object)?;
+    metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     Ok(response)
 }

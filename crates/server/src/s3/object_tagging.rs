@@ -1,6 +1,6 @@
 //! GetObjectTagging, PutObjectTagging and DeleteObjectTagging.
 
-use liteio_store::{Bucket, GetOptions, ObjectVersion, VersionChange, Versioning};
+use liteio_store::{GetOptions, VersionChange};
 use s3s::S3Response;
 use s3s::dto::{
     DeleteObjectTaggingInput, DeleteObjectTaggingOutput, GetObjectTaggingInput,
@@ -9,7 +9,7 @@ use s3s::dto::{
 
 use super::convert::{object_key, version_id};
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, error};
+use super::{Req, Resp, error, metadata};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -24,7 +24,7 @@ pub(super) async fn get_object_tagging(
     let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
     let object = found.map_err(error::from_store)?.object;
     Ok(S3Response::new(GetObjectTaggingOutput {
-        version_id: shown_version(granted.bucket(), &object),
+        version_id: metadata::shown_version(granted.bucket(), &object),
         tag_set: tagging::to_document(object.metadata.tags),
     }))
 }
@@ -40,7 +40,7 @@ pub(super) async fn put_object_tagging(
     let change = VersionChange::Tags(tags);
     let changed = app.store.change_object(granted.bucket(), key, version, change).await;
     let object = changed.map_err(error::from_store)?;
-    let version_id = shown_version(granted.bucket(), &object);
+    let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(PutObjectTaggingOutput { version_id }))
 }
 
@@ -54,12 +54,6 @@ pub(super) async fn delete_object_tagging(
     let change = VersionChange::Tags(Vec::new());
     let changed = app.store.change_object(granted.bucket(), key, version, change).await;
     let object = changed.map_err(error::from_store)?;
-    let version_id = shown_version(granted.bucket(), &object);
+    let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(DeleteObjectTaggingOutput { version_id }))
-}
-
-/// The version for `x-amz-version-id`, in buckets that have some.
-fn shown_version(bucket: &Bucket, object: &ObjectVersion) -> Option<String> {
-    let is_shown = bucket.versioning != Versioning::Never || !object.version_id.is_null();
-    is_shown.then(|| object.version_id.to_string())
 }

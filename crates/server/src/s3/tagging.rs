@@ -26,8 +26,7 @@ pub(super) fn of_document(sent: Vec<Tag>, tagged: Tagged) -> S3Result<Tags> {
         _ => Err(error::malformed_xml()),
     };
     let tags: Tags = sent.into_iter().map(pair).collect::<S3Result<_>>()?;
-    check(&tags, tagged)?;
-    Ok(tags)
+    in_order(tags, tagged)
 }
 
 /// The tags for a document.
@@ -44,7 +43,13 @@ pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
             Ok((decode(key)?, decode(value)?))
         })
         .collect::<S3Result<_>>()?;
-    check(&tags, Tagged::Object)?;
+    in_order(tags, Tagged::Object)
+}
+
+/// The tags in the order in which AWS answers with them, checked.
+fn in_order(mut tags: Tags, tagged: Tagged) -> S3Result<Tags> {
+    check(&tags, tagged)?;
+    tags.sort_unstable();
     Ok(tags)
 }
 
@@ -109,7 +114,7 @@ mod tests {
     #[test]
     fn tags_are_decoded() {
         let tags = parse_header("a=1&b%20c=%C3%BC+x&empty=&bare").expect("valid tags");
-        let expected = [("a", "1"), ("b c", "ü x"), ("empty", ""), ("bare", "")];
+        let expected = [("a", "1"), ("b c", "ü x"), ("bare", ""), ("empty", "")];
         assert!(tags.iter().map(|(key, value)| (&**key, &**value)).eq(expected), "{tags:?}");
         assert_eq!(parse_header("").expect("no tags"), []);
     }

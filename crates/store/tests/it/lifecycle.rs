@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Expiration, Lifecycle, LifecycleFilter, LifecycleRule, ListUploadsQuery, ListVersionsQuery,
     ManualClock, NewBucket, NoncurrentExpiration, ObjectLock, PutOptions, Retention, RetentionMode,
@@ -18,7 +19,7 @@ fn open() -> (Store, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(START_MS));
     // Without threads: the test says when a walk is done.
     let config = StoreConfig { clock: Arc::clone(&clock) as _, ..config(1) };
-    let disk = Arc::new(liteio_disk::SimulatedDisk::new(1));
+    let disk = Arc::new(SimulatedDisk::new(1));
     let store = Store::open_on(disk, config).expect("opens");
     create_bucket(&store, "bucket");
     (store, clock)
@@ -178,6 +179,63 @@ fn uploads_that_nobody_completes_end() {
     assert_eq!(page.entries.len(), 2);
     store.reclaim().expect("reclaimed");
     assert_eq!(blobs(&store), 0, "its part is gone");
+}
+
+#[test]
+fn a_walk_that_is_cut_anywhere_ends_nothing_else_and_goes_on() {
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let open = |disk: &SimulatedDisk| {
+        let config = StoreConfig { clock: Arc::clone(&clock) as _, ..config(1) };
+        Store::open_on(Arc::new(disk.clone()), config)
+    };
+    let disk = SimulatedDisk::new(1);
+    let store = open(&disk).expect("opens");
+    let new = NewBucket::new(name("bucket"), owner(), String::new());
+    store.create_bucket(NewBucket { object_lock: true, ..new }).wait().expect("new");
+    let noncurrent = Some(NoncurrentExpiration { days: 1, keep_newest: 0 });
+    let expiration = Some(Expiration::Days(1));
+    set(
+        &store,
+        vec![
+            LifecycleRule { noncurrent, ..rule("old") },
+            LifecycleRule { expiration, ..rule("due") },
+        ],
+    );
+    for object in ["due", "kept", "old"] {
+        put(&store, object, &[1; 10]);
+        put(&store, object, &[2; 1000]);
+    }
+    let held = VersionChange::LegalHold(true);
+    let locked = bucket(&store, "bucket");
+    store.change_object(&locked, key("old"), None, held).wait().expect("held");
+    put(&store, "old", &[3; 20]);
+    create_upload(&store, "kept");
+    store.close();
+    drop(store);
+    clock.set_ms(START_MS + 2 * DAY_MS);
+    let before = ["due=1000", "due=10", "kept=1000", "kept=10", "old=20", "old=1000", "old=10"];
+    let after = ["due!", "due=1000", "due=10", "kept=1000", "kept=10", "old=20", "old=1000"];
+    let mut outcomes = [0, 0];
+    for at in 0.. {
+        let disk = disk.kill();
+        let store = open(&disk).expect("opens");
+        disk.set_fault(disk.operations() + at, Fault::Crash);
+        let is_done = store.run_lifecycle().is_ok();
+        drop(store);
+        let left = disk.crash();
+        let store = open(&left).expect("opens");
+        let found = listed(&store);
+        let is_after = found == after;
+        assert!(is_after || (found == before && !is_done), "cut at {at}: {found:?}");
+        outcomes[usize::from(is_after)] += 1;
+        store.run_lifecycle().expect("it goes on");
+        assert_eq!(listed(&store), after, "cut at {at}");
+        assert!(store.verify(&mut |_| {}).expect("verify").damaged.is_empty(), "cut at {at}");
+        if is_done {
+            break;
+        }
+    }
+    assert!(outcomes[0] > 1 && outcomes[1] > 1, "{outcomes:?}");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
     Bucket, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
-    ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionEntry, VersionId,
+    ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionChange, VersionEntry,
+    VersionId,
 };
 use md5::{Digest as _, Md5};
 
 use super::Check;
 use super::disk::{blob_files, bucket_name, object_key, open, read};
-use super::model::{Model, ModelObject, ModelUpload};
+use super::model::{Model, ModelObject, ModelUpload, ModelVersion};
 use super::run::Run;
 use super::workload::{BUCKETS, KEYS};
 use crate::harness::{head_object, range};
@@ -51,23 +52,72 @@ fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
     };
     same("the objects", &listed, &wanted.objects.iter().map(fields).collect())?;
 
-    let query = ListVersionsQuery { max: 1000, ..ListVersionsQuery::default() };
-    let page = store.list_versions(&bucket, &query).map_err(|error| error.to_string())?;
-    let versions = page.entries.into_iter().map(|entry| match entry {
-        VersionEntry::Version(version)
-            if version.version_id == VersionId::Null && version.is_latest =>
-        {
-            version.key
-        }
-        other => format!("{other:?}"),
-    });
-    same("the versions", &versions.collect(), &wanted.objects.keys().cloned().collect::<Vec<_>>())?;
-
+    for key in KEYS {
+        let result = check_versions(store, &bucket, key, &wanted.versions(key));
+        result.map_err(|what| format!("the versions of {key:?}: {what}"))?;
+    }
     for key in KEYS {
         let result = check_object(store, &bucket, key, wanted.objects.get(key));
         result.map_err(|what| format!("{key:?}: {what}"))?;
     }
     check_uploads(store, model, &bucket)
+}
+
+/// A version as a listing tells of it.
+pub(super) struct ListedVersion {
+    pub(super) version_id: VersionId,
+    is_marker: bool,
+    is_latest: bool,
+    modified_ms: u64,
+}
+
+/// All versions of a key, newest first.
+pub(super) fn versions(
+    store: &Store,
+    bucket: &Bucket,
+    key: &str,
+) -> Result<Vec<ListedVersion>, StoreError> {
+    let query =
+        ListVersionsQuery { prefix: key.to_owned(), max: 1000, ..ListVersionsQuery::default() };
+    let entries = store.list_versions(bucket, &query)?.entries.into_iter();
+    let listed = entries.filter_map(|entry| match entry {
+        VersionEntry::Version(listed) => Some((listed, false)),
+        VersionEntry::DeleteMarker(listed) => Some((listed, true)),
+        VersionEntry::Prefix(_) => None,
+    });
+    let listed = listed.filter(|(listed, _)| listed.key == key);
+    Ok(listed
+        .map(|(listed, is_marker)| ListedVersion {
+            version_id: listed.version_id,
+            is_marker,
+            is_latest: listed.is_latest,
+            modified_ms: listed.modified_ms,
+        })
+        .collect())
+}
+
+fn check_versions(store: &Store, bucket: &Bucket, key: &str, wanted: &[ModelVersion]) -> Check {
+    let found = versions(store, bucket, key).map_err(|error| error.to_string())?;
+    same("their number", &found.len(), &wanted.len())?;
+    for (position, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let (is_marker, modified_ms) = match wanted {
+            ModelVersion::Object(object) => (false, object.modified_ms),
+            ModelVersion::Marker { modified_ms, .. } => (true, *modified_ms),
+        };
+        let fields =
+            (found.version_id.is_null(), found.is_marker, found.is_latest, found.modified_ms);
+        same("one", &fields, &(wanted.is_null(), is_marker, position == 0, modified_ms))?;
+        let ModelVersion::Object(object) = wanted else { continue };
+        let version = Some(found.version_id);
+        let head = head_object(store, bucket, &object_key(key), version.as_ref());
+        let head = head.map_err(|error| format!("one cannot be looked at: {error}"))?;
+        same("its legal hold", &head.lock.legal_hold, &object.is_held)?;
+        let bytes = read(store, bucket, &object_key(key), version, Selection::Whole);
+        if bytes.map_err(|error| format!("one cannot be read: {error}"))?[..] != object.bytes[..] {
+            return Err("the bytes of one are not those that were written".to_owned());
+        }
+    }
+    Ok(())
 }
 
 fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&ModelObject>) -> Check {
@@ -86,7 +136,7 @@ fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&Model
     same("the parts", &found.part_count, &wanted.part_count)?;
     let label = [("label".to_owned(), wanted.label.clone())];
     same("the metadata", &found.metadata.user[..], &label[..])?;
-    let bytes = read(store, bucket, &key, Selection::Whole);
+    let bytes = read(store, bucket, &key, None, Selection::Whole);
     let bytes = bytes.map_err(|error| format!("it cannot be read: {error}"))?;
     if bytes[..] != wanted.bytes[..] {
         return Err(format!("its {} bytes are not those that were written", bytes.len()));
@@ -95,7 +145,7 @@ fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&Model
     if middle.is_empty() {
         return Ok(());
     }
-    let part = read(store, bucket, &key, range(middle.clone()));
+    let part = read(store, bucket, &key, None, range(middle.clone()));
     let part = part.map_err(|error| format!("{middle:?} of it cannot be read: {error}"))?;
     match part[..] == wanted.bytes[middle.start as usize..middle.end as usize] {
         true => Ok(()),
@@ -195,7 +245,14 @@ fn empty(store: &Store) -> Result<(), StoreError> {
     for name in BUCKETS {
         let Ok(bucket) = store.bucket(&bucket_name(name)) else { continue };
         for key in KEYS {
-            store.delete_object(&bucket, DeleteTarget::new(object_key(key), None)).wait()?;
+            for found in versions(store, &bucket, key)? {
+                let (key, version) = (object_key(key), Some(found.version_id));
+                if bucket.object_lock && !found.is_marker {
+                    let change = VersionChange::LegalHold(false);
+                    store.change_object(&bucket, key.clone(), version, change).wait()?;
+                }
+                store.delete_object(&bucket, DeleteTarget::new(key, version)).wait()?;
+            }
         }
         let query = ListUploadsQuery { max: 1000, ..ListUploadsQuery::default() };
         for entry in store.list_uploads(&bucket, &query)?.entries {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
     BodyOptions, Bucket, BucketName, Clock, Durability, GetOptions, ManualClock, ObjectKey, Owner,
-    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError,
+    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError, VersionId,
 };
 
 /// Larger bodies get blobs; small, so that blobs need no large bodies.
@@ -61,14 +61,15 @@ pub(super) fn stage(store: &Store, bytes: &[u8]) -> Result<StagedBody, StoreErro
     body.finish()
 }
 
-/// The selected bytes of the current object.
+/// The selected bytes of a version, or of the current object.
 pub(super) fn read(
     store: &Store,
     bucket: &Bucket,
     key: &ObjectKey,
+    version: Option<VersionId>,
     selection: Selection,
 ) -> Result<Vec<u8>, StoreError> {
-    let options = GetOptions { select: selection, ..GetOptions::default() };
+    let options = GetOptions { version, select: selection, ..GetOptions::default() };
     let mut reader = store.get_object(bucket, key, &options)?.reader;
     let mut bytes = Vec::new();
     while let Some(piece) = reader.next()? {

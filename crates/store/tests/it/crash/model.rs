@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use liteio_store::{ETag, SeededRandom, StoreError, UploadId};
+use liteio_store::{ETag, SeededRandom, StoreError, UploadId, Versioning};
 use md5::{Digest as _, Md5};
 
 use super::disk::PART_BYTES_MIN;
-use super::workload::{BUCKETS, KEYS, Place, Step};
+use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step};
 
 /// The moment of a step.
 #[derive(Clone, Debug)]
@@ -45,7 +45,76 @@ pub(super) struct Model {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModelBucket {
     pub(super) created_ms: u64,
+    pub(super) versioning: Versioning,
+    /// The current objects.
     pub(super) objects: BTreeMap<String, ModelObject>,
+    /// The other versions of each key, newest first.
+    pub(super) older: BTreeMap<String, Vec<ModelVersion>>,
+}
+
+/// A version that is not current: an object or a delete marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ModelVersion {
+    Object(ModelObject),
+    Marker { modified_ms: u64, is_null: bool },
+}
+
+impl ModelVersion {
+    pub(super) fn is_null(&self) -> bool {
+        match self {
+            Self::Object(object) => object.is_null,
+            Self::Marker { is_null, .. } => *is_null,
+        }
+    }
+}
+
+impl ModelBucket {
+    /// Takes the current object away for a newer version, which is `null` or not. Returns which.
+    fn make_room(&mut self, key: &str) -> bool {
+        let is_null = self.versioning != Versioning::Enabled;
+        let older = self.older.entry(key.to_owned()).or_default();
+        if let Some(current) = self.objects.remove(key)
+            && !(is_null && current.is_null)
+        {
+            older.insert(0, ModelVersion::Object(current));
+        }
+        older.retain(|version| !(is_null && version.is_null()));
+        is_null
+    }
+
+    fn put(&mut self, key: &str, object: ModelObject) {
+        let is_null = self.make_room(key);
+        self.objects.insert(key.to_owned(), ModelObject { is_null, ..object });
+    }
+
+    fn delete(&mut self, key: &str, now_ms: u64) {
+        if self.versioning == Versioning::Never {
+            self.objects.remove(key);
+            return;
+        }
+        let is_null = self.make_room(key);
+        let marker = ModelVersion::Marker { modified_ms: now_ms, is_null };
+        self.older.entry(key.to_owned()).or_default().insert(0, marker);
+    }
+
+    /// All versions of a key, newest first.
+    pub(super) fn versions(&self, key: &str) -> Vec<ModelVersion> {
+        let current = self.objects.get(key).cloned().map(ModelVersion::Object);
+        current.into_iter().chain(self.older.get(key).into_iter().flatten().cloned()).collect()
+    }
+
+    fn set_versions(&mut self, key: &str, mut versions: Vec<ModelVersion>) {
+        self.objects.remove(key);
+        if let Some(ModelVersion::Object(object)) = versions.first().cloned() {
+            self.objects.insert(key.to_owned(), object);
+            versions.remove(0);
+        }
+        self.older.insert(key.to_owned(), versions);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.older.values().all(Vec::is_empty)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +124,8 @@ pub(super) struct ModelObject {
     pub(super) modified_ms: u64,
     pub(super) label: String,
     pub(super) part_count: Option<u32>,
+    pub(super) is_null: bool,
+    pub(super) is_held: bool,
     /// The upload that made it.
     pub(super) made_by: Option<u32>,
 }
@@ -101,7 +172,10 @@ impl Model {
                 if self.buckets.contains_key(&bucket) {
                     return Refused("BucketAlreadyOwnedByYou");
                 }
-                let created = ModelBucket { created_ms: turn.now_ms, objects: BTreeMap::new() };
+                let mut created = ModelBucket { created_ms: turn.now_ms, ..ModelBucket::default() };
+                if bucket == LOCKABLE {
+                    created.versioning = Versioning::Enabled;
+                }
                 next.buckets.insert(bucket, created);
                 Done(next)
             }
@@ -109,7 +183,7 @@ impl Model {
                 let Some(found) = self.buckets.get(BUCKETS[bucket]) else {
                     return Refused("NoSuchBucket");
                 };
-                if !found.objects.is_empty() {
+                if !found.is_empty() {
                     return Refused("BucketNotEmpty");
                 }
                 // Uploads in progress end with their bucket.
@@ -132,24 +206,66 @@ impl Model {
                         modified_ms: turn.now_ms,
                         label: turn.label(),
                         part_count: None,
+                        is_null: true,
+                        is_held: false,
                         made_by: None,
                     },
                 )
             }
             Step::Delete { place: (bucket, key) } => match next.buckets.get_mut(BUCKETS[bucket]) {
                 Some(found) => {
-                    found.objects.remove(KEYS[key]);
+                    found.delete(KEYS[key], turn.now_ms);
                     Done(next)
                 }
                 None => Refused("NoSuchBucket"),
             },
             Step::DeleteAll { bucket } => match next.buckets.get_mut(BUCKETS[bucket]) {
                 Some(found) => {
-                    found.objects.clear();
+                    KEYS.iter().for_each(|key| found.delete(key, turn.now_ms));
                     Done(next)
                 }
                 None => Refused("NoSuchBucket"),
             },
+            Step::SetVersioning { bucket, is_enabled } => {
+                match (next.buckets.get_mut(BUCKETS[bucket]), is_enabled) {
+                    (None, _) => Refused("NoSuchBucket"),
+                    (Some(_), false) if BUCKETS[bucket] == LOCKABLE => {
+                        Refused("InvalidBucketState")
+                    }
+                    (Some(found), is_enabled) => {
+                        found.versioning = match is_enabled {
+                            true => Versioning::Enabled,
+                            false => Versioning::Suspended,
+                        };
+                        Done(next)
+                    }
+                }
+            }
+            Step::DeleteVersion { place: (bucket, key), newer } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else { return Skip };
+                let mut versions = found.versions(KEYS[key]);
+                if newer >= versions.len() {
+                    return Skip;
+                }
+                match versions.remove(newer) {
+                    ModelVersion::Object(object) if object.is_held => Refused("ObjectLocked"),
+                    _ => {
+                        found.set_versions(KEYS[key], versions);
+                        Done(next)
+                    }
+                }
+            }
+            Step::Hold { place: (bucket, key), is_held } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else { return Skip };
+                match found.objects.get_mut(KEYS[key]) {
+                    None => Refused("NoSuchKey"),
+                    Some(_) if BUCKETS[bucket] != LOCKABLE => Refused("InvalidRequest"),
+                    Some(object) => {
+                        object.is_held = is_held;
+                        Done(next)
+                    }
+                }
+            }
             Step::Copy { from, to, is_relabelled } => {
                 if [from, to].iter().any(|place| !self.buckets.contains_key(BUCKETS[place.0])) {
                     return Refused("NoSuchBucket");
@@ -159,7 +275,8 @@ impl Model {
                     Err(refused) => return refused,
                 };
                 let label = if is_relabelled { turn.label() } else { source.label.clone() };
-                next.insert(to, turn, ModelObject { label, made_by: None, ..source })
+                let copy = ModelObject { label, made_by: None, is_held: false, ..source };
+                next.insert(to, turn, copy)
             }
             Step::CreateUpload { slot, place: (bucket, key) } => {
                 if !self.buckets.contains_key(BUCKETS[bucket]) {
@@ -240,7 +357,7 @@ impl Model {
             return Refused("NoSuchBucket");
         };
         let object = ModelObject { modified_ms: turn.now_ms, ..object };
-        found.objects.insert(KEYS[key].to_owned(), object);
+        found.put(KEYS[key], object);
         Done(self)
     }
 
@@ -279,9 +396,11 @@ impl Model {
             modified_ms: turn.now_ms,
             label: upload.label.clone(),
             part_count: Some(upload.parts.len() as u32),
+            is_null: true,
+            is_held: false,
             made_by: Some(slot),
         };
-        bucket.objects.insert(upload.key.clone(), object);
+        bucket.put(&upload.key, object);
         Done(self)
     }
 }
@@ -302,6 +421,8 @@ pub(super) fn refusal(error: &StoreError) -> Option<&'static str> {
         StoreError::NoSuchKey { .. } => Some("NoSuchKey"),
         StoreError::NoSuchUpload { .. } => Some("NoSuchUpload"),
         StoreError::InvalidRequest { .. } => Some("InvalidRequest"),
+        StoreError::InvalidBucketState { .. } => Some("InvalidBucketState"),
+        StoreError::ObjectLocked => Some("ObjectLocked"),
         StoreError::NoSpace | StoreError::Poisoned { .. } | StoreError::Io(_) => None,
         _ => Some("something that must not happen"),
     }

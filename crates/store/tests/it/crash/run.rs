@@ -6,13 +6,13 @@ use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
     ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError,
-    StoreHealth, UploadId, UploadOptions,
+    StoreHealth, UploadId, UploadOptions, VersionChange, Versioning,
 };
 
-use super::compare::check;
+use super::compare::{check, versions};
 use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
-use super::workload::{BUCKETS, KEYS, Place, Step};
+use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step};
 use super::{Check, Machine};
 
 /// The failure of a step.
@@ -86,6 +86,7 @@ impl Run {
             Step::CreateBucket { bucket: 1 },
             Step::Put { place: (1, 0), bytes: INLINE_BYTES_MAX },
             Step::Put { place: (1, 0), bytes: INLINE_BYTES_MAX + 1 },
+            Step::Hold { place: (1, 0), is_held: true },
             Step::Delete { place: (1, 0) },
         ]
         .iter()
@@ -244,7 +245,9 @@ fn perform(
     match *step {
         Step::CreateBucket { bucket } => {
             let name = bucket_name(BUCKETS[bucket]);
-            store.create_bucket(NewBucket::new(name, owner(), "us-east-1".to_owned())).wait()?;
+            let object_lock = BUCKETS[bucket] == LOCKABLE;
+            let new = NewBucket::new(name, owner(), "us-east-1".to_owned());
+            store.create_bucket(NewBucket { object_lock, ..new }).wait()?;
         }
         Step::DeleteBucket { bucket } => {
             store.delete_bucket(&bucket_of(store, BUCKETS[bucket])?).wait()?
@@ -267,6 +270,25 @@ fn perform(
             for outcome in outcomes {
                 outcome?;
             }
+        }
+        Step::SetVersioning { bucket, is_enabled } => {
+            let versioning = match is_enabled {
+                true => Versioning::Enabled,
+                false => Versioning::Suspended,
+            };
+            store.set_versioning(&bucket_of(store, BUCKETS[bucket])?, versioning).wait()?;
+        }
+        Step::DeleteVersion { place, newer } => {
+            let target = object_id(store, place)?;
+            let versions = versions(store, &target.bucket, target.key.as_str());
+            let version = versions.map_err(before_submission)?.get(newer).map(|it| it.version_id);
+            let target_version = DeleteTarget::new(target.key, version);
+            store.delete_object(&target.bucket, target_version).wait()?;
+        }
+        Step::Hold { place, is_held } => {
+            let target = object_id(store, place)?;
+            let change = VersionChange::LegalHold(is_held);
+            store.change_object(&target.bucket, target.key, None, change).wait()?;
         }
         Step::Copy { from, to, is_relabelled } => {
             let target = object_id(store, to)?;

@@ -6,6 +6,8 @@ use super::disk::{INLINE_BYTES_MAX, PART_BYTES_MIN};
 use super::model::{Expected, Model, Turn};
 
 pub(super) const BUCKETS: [&str; 2] = ["first-bucket", "second-bucket"];
+/// The bucket whose versions may be locked.
+pub(super) const LOCKABLE: &str = BUCKETS[1];
 /// Among them one that is a prefix of another, and one that must be escaped in keys of records.
 pub(super) const KEYS: [&str; 4] = ["a", "a/b", "a/b\0c", "z"];
 
@@ -31,6 +33,21 @@ pub(super) enum Step {
     /// All keys of a bucket in one call.
     DeleteAll {
         bucket: usize,
+    },
+    /// Enables versioning, or suspends it.
+    SetVersioning {
+        bucket: usize,
+        is_enabled: bool,
+    },
+    /// The version that so many newer ones of its key precede, delete markers among them.
+    DeleteVersion {
+        place: Place,
+        newer: usize,
+    },
+    /// A legal hold on the current version, or none.
+    Hold {
+        place: Place,
+        is_held: bool,
     },
     Copy {
         from: Place,
@@ -74,6 +91,8 @@ pub(super) fn workload(seed: u64) -> Vec<Step> {
     while steps.len() < length {
         let step = match steps.len() {
             0 => Step::CreateBucket { bucket: 0 },
+            1 if seed.is_multiple_of(3) => Step::SetVersioning { bucket: 0, is_enabled: true },
+            1 if seed % 9 == 1 => Step::CreateBucket { bucket: 1 },
             _ => {
                 let is_begin = |step: &&Step| matches!(step, Step::CreateUpload { .. });
                 next_step(&random, &model, steps.iter().filter(is_begin).count() as u32)
@@ -104,7 +123,13 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
     let open: Vec<u32> = open.map(|(slot, _)| *slot).collect();
     let slot = || pick(random, &open).unwrap_or_else(|| random.below(u64::from(next_slot)) as u32);
     let number = || 1 + random.below(3) as u16;
-    match random.below(100) {
+    match random.below(120) {
+        100..104 => {
+            let bucket = usize::from(random.below(3) == 0);
+            Step::SetVersioning { bucket, is_enabled: random.below(4) > 0 }
+        }
+        104..115 => Step::DeleteVersion { place: somewhere(), newer: random.below(3) as usize },
+        115.. => Step::Hold { place: somewhere(), is_held: random.below(4) > 0 },
         0..3 => Step::CreateBucket { bucket: random.below(2) as usize },
         3..6 => Step::DeleteBucket { bucket: random.below(2) as usize },
         6..18 => Step::Put { place: anywhere(), bytes: body_bytes(random) },
