@@ -9,6 +9,9 @@
 //!                             of the closure ▼                  ▼ fails
 //!                                        rolled back         the whole group fails
 //! ```
+//! An update that meets a damaged page of the tree fails alone: the batch is taken back, and the others of its
+//! group run again.
+//!
 //! *Staged* writes are in the engine's batch, where only later updates of the group see them, and in the
 //! record of the group, with the attachments that they *note*. Nothing is answered and nothing is visible
 //! before the log has the record: a crash leaves the whole group or none of it.
@@ -31,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 
-use super::engine::{Checkpoint, Engine};
+use super::engine::{Checkpoint, Engine, Table};
 use super::home::{Home, Occasion, Recovery, open_engine};
 use super::log::{Log, Record, Round};
 use super::queue::{Job, Popped, Queue};
@@ -261,29 +264,22 @@ impl Committer {
         is_tight: bool,
     ) -> Result<(), KvError> {
         jobs.push(first);
+        let mut takes_more = true;
         // Staged: the batch is private to this thread.
-        let group = engine.begin()?;
-        {
-            let table = group.table()?;
-            let mut transaction = Transaction::new(table, &mut self.record, &mut self.undo);
-            loop {
-                if let Some(job) = jobs.last_mut() {
-                    #[cfg(any(test, feature = "test-util"))]
-                    if self.config.runs_twice {
-                        run_in_vain(&mut **job, &mut transaction, is_tight)?;
-                    }
-                    run_job(&mut **job, &mut transaction, is_tight)?;
-                }
-                if jobs.len() >= GROUP_UPDATES_MAX || transaction.record_bytes() >= GROUP_BYTES_MAX
-                {
-                    break;
-                }
-                match self.shared.queue.try_pop() {
-                    Some(job) => jobs.push(job),
-                    None => break,
-                }
+        let group = loop {
+            let group = engine.begin()?;
+            let staged = self.stage(group.table()?, jobs, is_tight, takes_more);
+            let Err((at, error)) = staged else { break group };
+            // Damage that an update meets is its own failure, so that one page does not stop all writes. What
+            // the others wrote is in the same batch: it is taken back, and they run again.
+            if !matches!(error, KvError::Corrupt(_)) || engine.frozen().is_some() {
+                return Err(error);
             }
-        }
+            group.abort()?;
+            self.record.clear();
+            jobs.remove(at).acknowledge(Err(error));
+            takes_more = false;
+        };
         // A frozen engine has the writes in memory only; the log must not run ahead of its file.
         if let Some(error) = engine.frozen() {
             return Err(error);
@@ -309,6 +305,39 @@ impl Committer {
             *self.shared.refusal.write() = Some(error.clone());
             error
         })
+    }
+
+    /// Runs `jobs`, and if it takes more, those that are queued behind them. Fails with the position of the job
+    /// that the engine failed.
+    fn stage(
+        &mut self,
+        table: Table<'_>,
+        jobs: &mut Vec<Box<dyn Job>>,
+        is_tight: bool,
+        takes_more: bool,
+    ) -> Result<(), (usize, KvError)> {
+        let mut transaction = Transaction::new(table, &mut self.record, &mut self.undo);
+        let mut done = 0;
+        loop {
+            while let Some(job) = jobs.get_mut(done) {
+                #[cfg(any(test, feature = "test-util"))]
+                if self.config.runs_twice {
+                    run_in_vain(&mut **job, &mut transaction, is_tight)
+                        .map_err(|error| (done, error))?;
+                }
+                run_job(&mut **job, &mut transaction, is_tight).map_err(|error| (done, error))?;
+                done += 1;
+            }
+            let is_full =
+                done >= GROUP_UPDATES_MAX || transaction.record_bytes() >= GROUP_BYTES_MAX;
+            if is_full || !takes_more {
+                return Ok(());
+            }
+            match self.shared.queue.try_pop() {
+                Some(job) => jobs.push(job),
+                None => return Ok(()),
+            }
+        }
     }
 
     /// Stops writing unless the failure left log and tree as they were.

@@ -20,7 +20,7 @@ pub struct Transaction<'a> {
     table: Table<'a>,
     record: &'a mut Record,
     undo: &'a mut Undo,
-    /// The first failure of the engine. It fails the group even if the closure ignores it: the tree may
+    /// The first failure of the engine. It ends the batch even if the closure ignores it: the batch may
     /// hold half of a write.
     failure: OnceCell<KvError>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};
-use liteio_store::{ListQuery, Selection, Store};
+use liteio_store::{DeleteTarget, ListQuery, Selection, Store, StoreError, StoreHealth};
 
 use crate::harness::*;
 
@@ -89,4 +89,79 @@ fn whatever_is_damaged_in_the_tree_no_wrong_byte_leaves_and_nothing_panics() {
         }
     }
     assert!(refused > 0 && partly > 0, "{refused} refused, {partly} with some objects only");
+}
+
+/// The leaves in which the name of an object stands.
+fn leaves(disk: &SimulatedDisk) -> Vec<u64> {
+    let tree = disk.open(TREE, OpenMode::Read).expect("there");
+    let mut content = vec![0; tree.len().expect("a length") as usize];
+    tree.read_at(&mut content, 0).expect("reads");
+    let name = &object(0)[..20];
+    let is_leaf = |page: &[u8]| page[0] == 1;
+    let has_name =
+        |page: &[u8]| is_leaf(page) && page.windows(name.len()).any(|it| it == name.as_bytes());
+    let pages = (0_u64..).zip(content.chunks(4096));
+    pages.filter(|(_, page)| has_name(page)).map(|(page, _)| page).collect()
+}
+
+#[test]
+fn a_damaged_leaf_fails_the_updates_that_need_it_and_no_others() {
+    let whole = closed();
+    let leaves = leaves(&whole);
+    let (mut failed_deletes, mut refused) = (0, 0);
+    for leaf in &leaves {
+        let disk = whole.kill();
+        let tree = disk.open(TREE, OpenMode::Write).expect("there");
+        tree.write_at(&[0; 512], leaf * 4096 + 1024).expect("writes");
+        // The first of them has the record of the store, too, without which nothing is opened.
+        let Ok(store) = Store::open_on(Arc::new(disk.clone()), config(2)) else {
+            refused += 1;
+            continue;
+        };
+        let bucket = store.bucket(&name("bucket")).expect("there");
+        // Most of them wait in one group.
+        let deletes: Vec<_> = (0..OBJECTS)
+            .step_by(2)
+            .map(|number| {
+                let deleted =
+                    store.delete_object(&bucket, DeleteTarget::new(key(&object(number)), None));
+                (number, deleted)
+            })
+            .collect();
+        let mut deleted = Vec::new();
+        for (number, answer) in deletes {
+            match answer.wait() {
+                Ok(_) => deleted.push(number),
+                Err(StoreError::Corrupt { .. }) => failed_deletes += 1,
+                Err(error) => panic!("page {leaf}, object {number}: {error}"),
+            }
+        }
+        assert!(deleted.len() > 50, "page {leaf}: {} were deleted", deleted.len());
+        // Before all others and behind them: one of the two is in another leaf.
+        let ends = ["a", "z"].map(|end| try_put(&store, end, b"new", Default::default()));
+        assert!(ends.iter().any(Result::is_ok), "page {leaf}: {ends:?}");
+        assert_eq!(store.health(), StoreHealth::Ready, "page {leaf}");
+        store.close();
+        drop(store);
+
+        let store = Store::open_on(Arc::new(disk.clone()), config(3)).expect("opens again");
+        for (end, put) in ["a", "z"].iter().zip(ends) {
+            assert!(put.is_err() || get(&store, end) == b"new");
+        }
+        for number in 0..OBJECTS {
+            match try_get(&store, &object(number), Selection::Whole) {
+                Ok((_, body)) => {
+                    assert_eq!(body, bytes(number, INLINE_BYTES));
+                    assert!(!deleted.contains(&number), "page {leaf}, object {number}");
+                }
+                Err(StoreError::NoSuchKey { .. }) => assert!(deleted.contains(&number)),
+                // Where the damaged page is the only one that could have it.
+                Err(StoreError::Corrupt { .. }) => {}
+                Err(error) => panic!("page {leaf}, object {number}: {error}"),
+            }
+        }
+        let again = ["a", "z"].map(|end| try_put(&store, end, b"again", Default::default()));
+        assert!(again.iter().any(Result::is_ok), "page {leaf}: {again:?}");
+    }
+    assert!(refused <= 1 && failed_deletes > 0, "{refused} refused of {}", leaves.len());
 }

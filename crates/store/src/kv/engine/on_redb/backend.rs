@@ -115,7 +115,9 @@ impl FileBackend {
 
     /// Reads from the file. A page that cannot be read as it was written has [`DAMAGED`] bytes.
     fn read_file(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let what = match self.file.read_at(out, offset) {
+        // A failure that passes would stay in the cache of redb: it is not told by a page from damage.
+        let read = self.file.read_at(out, offset).or_else(|_| self.file.read_at(out, offset));
+        let what = match read {
             Ok(read) if read < out.len() => "are missing".to_owned(),
             Ok(_) if self.sums.as_ref().is_none_or(|sums| sums.verify(offset, out)) => {
                 return Ok(());
