@@ -20,9 +20,10 @@ const SAMPLE: usize = 8;
 const DAMAGE: &str = "vectors in it are missing, or are not those that were put";
 
 /// Compares with their records the vectors that no commit of the file covers, and some of the others. The
-/// records came after a sync of their vectors, so a difference is damage: the file is neither searched nor
-/// written from then on, and its vectors can be read one by one. If those that no commit covers are whole, only
-/// a superblock was damaged, and the next commit makes a new one.
+/// records came after a sync of their vectors, so a difference is damage. If most of either differ, it is another
+/// file or an older copy, which is neither searched nor written from then on, and its vectors can be read one by
+/// one. If not, it is damage of a vector, which is an error where it is met. If those that no commit covers are
+/// whole, only a superblock was damaged, and the next commit makes a new one.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] or [`StoreError::Io`] if records cannot be read, and those of the commit.
@@ -37,18 +38,32 @@ pub(super) fn with_records(
     slots.expose(end);
     let step = used.count().div_ceil(SAMPLE).max(1);
     let uncovered = used.iter().filter(|slot| slot.number() >= committed);
-    for slot in used.iter().step_by(step).chain(uncovered).chain(end.checked_sub(1).map(Slot::new))
+    let sample = used.iter().step_by(step).chain(end.checked_sub(1).map(Slot::new));
+    if most_differ(slots, index, snapshot, &mut sample.into_iter())?
+        || most_differ(slots, index, snapshot, &mut uncovered.into_iter())?
     {
-        if !is_as_put(slots, index, snapshot, slot)? {
-            slots.refuse(DAMAGE);
-            return Ok(());
-        }
+        slots.refuse(DAMAGE);
+        return Ok(());
     }
     if end > committed {
         slots.ensure_slots(end).map_err(|error| index.failure(error))?;
         slots.commit(Durability::Fsync).map_err(|error| index.failure(error))?;
     }
     Ok(())
+}
+
+fn most_differ(
+    slots: &SlotFile,
+    index: &Index,
+    snapshot: &Snapshot,
+    sample: &mut dyn Iterator<Item = Slot>,
+) -> Result<bool, StoreError> {
+    let (mut compared, mut differing) = (0_usize, 0_usize);
+    for slot in sample {
+        compared += 1;
+        differing += usize::from(!is_as_put(slots, index, snapshot, slot)?);
+    }
+    Ok(differing * 2 > compared)
 }
 
 /// If at least one in this many vectors of an index is compared, all records are scanned, which takes a small
