@@ -38,10 +38,13 @@ pub(super) async fn create_bucket(
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
+    let has_settings = object_lock || !documents.is_empty();
     let new = NewBucket::new(name, owner, app.region.clone());
     match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
         Ok(()) => {}
-        Err(StoreError::BucketAlreadyOwnedByYou { .. }) if app.region == US_EAST_1 => {}
+        // A bucket that is there keeps its settings: success would promise others.
+        Err(StoreError::BucketAlreadyOwnedByYou { .. })
+            if app.region == US_EAST_1 && !has_settings => {}
         Err(error) => return Err(error::from_store(error)),
     }
     let mut response = S3Response::new(CreateBucketOutput::default());

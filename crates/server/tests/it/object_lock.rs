@@ -100,6 +100,11 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     put.body("x").send().await.expect_error(400, "InvalidRequest");
     server.head("/plain/locked").await.expect_status(404);
 
+    server.put("/plain", "").await.expect_status(200);
+    let again = server.request("PUT", "/plain").header("x-amz-bucket-object-lock-enabled", "true");
+    again.send().await.expect_error(409, "BucketAlreadyOwnedByYou");
+    server.get("/plain?object-lock").await.expect_error(404, missing);
+
     for (rule, code) in [
         (default_retention("<Mode>GOVERNANCE</Mode><Days>0</Days>"), "InvalidRetentionPeriod"),
         (default_retention("<Mode>GOVERNANCE</Mode><Days>-1</Days>"), "InvalidRetentionPeriod"),

@@ -22,8 +22,10 @@ use crate::store::{Inner, Store};
 
 /// The time of day is looked at so often, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// The wait before a walk that failed goes on.
-const RETRY_AFTER: Duration = Duration::from_secs(60);
+/// A clock that was set forward by more than this is not trusted at once.
+const JUMP: Duration = Duration::from_secs(60 * 60);
+/// It is after so long: whoever set it by mistake has time to set it back, before objects end by it.
+const TRUST_AFTER: Duration = Duration::from_secs(60 * 60);
 /// A position is noted after this time, if nothing was removed.
 const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// The rest between steps, in lengths of the step before it.
@@ -98,15 +100,19 @@ impl Store {
         let thread = thread.spawn({
             let calls = Arc::clone(&calls);
             move || {
-                let mut wait = look_every;
-                while calls.wait(wait) {
+                // The first look waits, too: the clock of a machine that has just begun may be set meanwhile.
+                let mut trust = Trust::default();
+                let mut walked = None;
+                while calls.wait(look_every) {
                     // The store may be closing by losing its last handle.
                     let Some(inner) = weak.upgrade() else { return };
                     let store = Store { inner };
-                    wait = match store.walk_if_due(&calls) {
-                        Ok(()) => look_every,
-                        Err(_) => RETRY_AFTER.min(look_every),
-                    };
+                    let today = store.today();
+                    let is_trusted = trust.look(Instant::now(), store.now_ms());
+                    // What failed goes on at the next look.
+                    if is_trusted && walked != Some(today) && store.walk_if_due(&calls).is_ok() {
+                        walked = Some(today);
+                    }
                 }
             }
         })?;
@@ -140,17 +146,19 @@ impl Store {
             state = LifecycleState { day: today, is_running: true, ..LifecycleState::default() };
         }
         let mut saved = Instant::now();
+        let mut has_begun = state.position != Position::default();
         loop {
             let begun = Instant::now();
-            let step = match self.plan_step(&state)? {
-                Some(step) => step,
-                None => {
-                    state.is_running = false;
-                    state.position = Position::default();
+            let Some(step) = self.plan_step(&state)? else {
+                state.is_running = false;
+                state.position = Position::default();
+                // Where no bucket has rules, nothing is written.
+                if has_begun {
                     self.save_lifecycle(&state)?;
-                    return Ok(state);
                 }
+                return Ok(state);
             };
+            has_begun = true;
             state.looked_at += step.looked_at;
             state.position = step.next.clone();
             if !step.due.is_empty() {
@@ -177,7 +185,51 @@ impl Store {
     }
 }
 
+/// Whether the clock can be trusted: it moves as time passes.
+#[derive(Debug, Default)]
+struct Trust {
+    last: Option<(Instant, u64)>,
+    jumped: Option<Instant>,
+}
+
+impl Trust {
+    /// Looks at the clock, which shows `now_ms` at the moment `now`.
+    fn look(&mut self, now: Instant, now_ms: u64) -> bool {
+        if let Some((then, then_ms)) = self.last.replace((now, now_ms)) {
+            let passed = Duration::from_millis(now_ms.saturating_sub(then_ms));
+            if passed > now.duration_since(then) + JUMP {
+                self.jumped = Some(now);
+            } else if now_ms < then_ms {
+                // Set back, so perhaps to where it was.
+                self.jumped = None;
+            }
+        }
+        self.jumped.is_none_or(|jumped| now.duration_since(jumped) >= TRUST_AFTER)
+    }
+}
+
 /// Notes the position, in the transaction of what it is behind.
 fn write_state(write: &mut Transaction<'_>, state: &LifecycleState) -> Result<(), StoreError> {
     Ok(write.put(space::LIFECYCLE_KEY, &record::encode(1, state))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_jumps_forward_is_not_trusted_at_once() {
+        let begin = Instant::now();
+        let mut trust = Trust::default();
+        let mut look = |minutes: u64, clock_minutes: u64| {
+            trust.look(begin + Duration::from_secs(minutes * 60), clock_minutes * 60_000)
+        };
+        assert!(look(0, 1_000));
+        assert!(look(10, 1_012), "a little fast");
+        assert!(!look(11, 999_999), "far ahead");
+        assert!(!look(20, 1_000_008));
+        assert!(look(21, 1_023), "set back");
+        assert!(!look(22, 999_999));
+        assert!(look(90, 1_000_067), "it has stayed so");
+    }
 }
