@@ -187,8 +187,8 @@ impl Store {
             });
             verifier.report.or_damage(result)?;
         }
-        let mut report = verifier.report;
-        report.damaged.extend(verifier.vectors.damaged_indexes());
+        let damaged = verifier.take_damage();
+        let mut report = VerifyReport { damaged, ..verifier.report };
         self.count_blobs(&mut report)?;
         report.lost = self.lost_paths()?;
         Ok(report)
@@ -380,7 +380,9 @@ impl<'a> Verifier<'a> {
 
     /// The damage that was found since the last call.
     pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
-        std::mem::take(&mut self.report.damaged)
+        let mut damaged = std::mem::take(&mut self.report.damaged);
+        damaged.extend(self.vectors.take_damaged_indexes());
+        damaged
     }
 }
 
@@ -400,7 +402,15 @@ impl Verifier<'_> {
     }
 
     /// Verifies a record.
+    ///
+    /// # Errors
+    /// Those of the disk. A page of the tree that cannot be read is damage.
     pub(crate) fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let verified = self.verify_record(place, value);
+        self.report.or_damage(verified).map(drop)
+    }
+
+    fn verify_record(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if let Some(damage) = self.vectors.verify(self.store, place, value, &mut self.report)? {
             self.report.damaged.push(damage);
         }

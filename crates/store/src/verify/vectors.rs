@@ -20,7 +20,8 @@ pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
     /// The index of the last record: records of an index are consecutive, so it stays open.
     open: Option<(IndexId, Arc<OpenIndex>)>,
-    damaged_indexes: HashMap<IndexId, String>,
+    /// What is wrong with each; none once it was told.
+    damaged_indexes: HashMap<IndexId, Option<String>>,
 }
 
 impl VectorVerifier {
@@ -34,11 +35,14 @@ impl VectorVerifier {
         [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
     }
 
-    /// Indexes whose files cannot be read at all.
-    pub(super) fn damaged_indexes(&self) -> impl Iterator<Item = Damage> + '_ {
-        self.damaged_indexes.iter().map(|(id, what)| match self.indexes.get(id) {
-            Some(index) => damage(index, what),
-            None => nameless(what.clone()),
+    /// Indexes whose files cannot be read at all, and that this has not returned before.
+    pub(super) fn take_damaged_indexes(&mut self) -> impl Iterator<Item = Damage> + '_ {
+        let untold = |(id, what): (_, &mut Option<String>)| Some((id, what.take()?));
+        self.damaged_indexes.iter_mut().filter_map(untold).map(|(id, what)| {
+            match self.indexes.get(id) {
+                Some(index) => damage(index, &what),
+                None => nameless(what),
+            }
         })
     }
 
@@ -121,7 +125,7 @@ impl VectorVerifier {
             Err(StoreError::NoSuchIndex { .. }) => Ok(None),
             Err(StoreError::Closed) => Err(StoreError::Closed),
             Err(error) => {
-                self.damaged_indexes.insert(index.id, error.to_string());
+                self.damaged_indexes.insert(index.id, Some(error.to_string()));
                 Ok(None)
             }
         }

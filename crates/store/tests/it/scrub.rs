@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{ScrubState, Store, StoreConfig};
 
 use crate::harness::*;
@@ -88,4 +90,82 @@ fn after_a_restart_it_goes_on_where_it_was() {
     assert!(after.records >= before.records, "{after:?}");
     let ended = wait(&store, |state| state.ended_ms.is_some());
     assert_eq!((ended.records, ended.damaged), (OBJECTS, 0));
+}
+
+#[test]
+fn an_index_without_its_file_is_damage() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path(), u64::MAX);
+    let name = VectorName::bucket("media").expect("a name");
+    let media = store.create_vector_bucket(name, owner(), None, Vec::new()).wait().expect("new");
+    let options = CreateIndex::new(4, DistanceMetric::Euclidean);
+    let name = VectorName::index("films").expect("a name");
+    let index = store.create_index(&media, name, options).wait().expect("new");
+    let mut vectors = NewVectors::default();
+    vectors.push("one", &[1.0; 4]);
+    vectors.push("two", &[2.0; 4]);
+    store.put_vectors(&index, vectors).expect("stored");
+    store.close();
+    for file in fs::read_dir(directory.path().join("vectors")).expect("a directory") {
+        fs::remove_file(file.expect("a file").path()).expect("removed");
+    }
+    let store = open(directory.path(), u64::MAX);
+    store.scrub_now();
+    let state = wait(&store, |state| state.ended_ms.is_some());
+    assert_eq!(state.damaged, 1, "{state:?}");
+    assert!(state.first_damage.is_some_and(|it| it.contains("media/films")));
+}
+
+#[test]
+fn a_scrub_comes_to_its_end_whatever_page_cannot_be_read() {
+    let whole = tempfile::tempdir().expect("a directory");
+    let store = Store::open(on_directory(whole.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    for number in 0..40 {
+        put(&store, &format!("{number:03}"), &bytes(number, INLINE_BYTES));
+    }
+    // Its parts are read while its own record is verified.
+    let upload = create_upload(&store, "of parts");
+    let parts: Vec<u16> = (1..=40).collect();
+    for part in &parts {
+        put_part(&store, "of parts", &upload, *part, &bytes(1, INLINE_BYTES)).expect("put");
+    }
+    complete(&store, "of parts", &upload, &parts).expect("completed");
+    store.close();
+    drop(store);
+    let tree = fs::read(whole.path().join("meta.redb")).expect("readable");
+    let pages = tree.chunks(4096).enumerate().filter(|(_, page)| page[0] != 0);
+    let mut found = 0;
+    for (page, _) in pages {
+        let directory = tempfile::tempdir().expect("a directory");
+        copy(whole.path(), directory.path());
+        let mut damaged = tree.clone();
+        damaged[page * 4096 + 8..][..64].fill(0x55);
+        fs::write(directory.path().join("meta.redb"), damaged).expect("written");
+        let config =
+            StoreConfig { scrub_bytes_per_second: u64::MAX, ..on_directory(directory.path()) };
+        let Ok(store) = Store::open(config) else { continue };
+        store.scrub_now();
+        let start = Instant::now();
+        let state = wait(&store, |state| {
+            assert!(start.elapsed() < Duration::from_secs(20), "page {page}: {state:?}");
+            state.ended_ms.is_some()
+        });
+        found += u64::from(state.damaged > 0);
+    }
+    assert!(found > 0);
+}
+
+/// Copies the files of a directory.
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("readable") {
+        let path = entry.expect("one").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            fs::create_dir(&target).expect("made");
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copied");
+        }
+    }
 }
