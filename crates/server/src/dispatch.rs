@@ -11,6 +11,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http_body::Body as _;
 use liteio_store::{Store, StoreError, StoreHealth};
+use parking_lot::Mutex;
 
 use crate::auth::{Authenticator, BodyFault, Credentials, Identity, Service};
 use crate::front::body::RequestBody;
@@ -43,7 +44,8 @@ impl Dispatch {
         let stopping = Arc::new(AtomicBool::new(false));
         let readiness = {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
-            move || readiness(&app, &stopping)
+            let logged = Mutex::default();
+            move || readiness(&app, &stopping, &logged)
         };
         let scrub = {
             let app = Arc::clone(&app);
@@ -109,25 +111,36 @@ impl Handler for Dispatch {
     }
 }
 
-/// Damage that has shown so far, for people.
-fn found_damage(store: &Store) -> Option<String> {
+/// Damage that has shown so far, without names: whoever asks for the health need not be known. What it is goes
+/// into the log, once, and into `logged`.
+fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
+    let log = |what: String| {
+        let mut logged = logged.lock();
+        if *logged != what {
+            tracing::error!(what, "damage was found, run `liteio verify`");
+            *logged = what;
+        }
+    };
     if let Some(reason) = store.sweep_failure() {
-        return Some(format!("orphans are not swept, run `liteio verify`: {reason}"));
+        log(format!("orphans are not swept: {reason}"));
+        return Some("orphans are not swept, because of damage: run `liteio verify`".to_owned());
     }
-    if let Some(first) = store.scrub_state().and_then(|scrub| scrub.first_damage) {
-        return Some(format!("the scrub has found damage, run `liteio verify`: {first}"));
+    if let Some(scrub) = store.scrub_state().filter(|scrub| scrub.damaged > 0) {
+        log(format!("the first that the scrub found: {}", scrub.first_damage.unwrap_or_default()));
+        let damaged = scrub.damaged;
+        return Some(format!("the scrub has found damage ({damaged}): run `liteio verify`"));
     }
     let reads = store.stats().damaged_reads;
     let told = "reads have met damaged or missing data since the start: run `liteio verify`";
     (reads > 0).then(|| format!("{reads} {told} to find it"))
 }
 
-fn readiness(app: &App, stopping: &AtomicBool) -> Readiness {
+fn readiness(app: &App, stopping: &AtomicBool, logged: &Mutex<String>) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
     }
     match app.store.health() {
-        StoreHealth::Ready => match found_damage(&app.store) {
+        StoreHealth::Ready => match found_damage(&app.store, logged) {
             None => Readiness::Ready,
             Some(told) => Readiness::Degraded(told.into()),
         },
