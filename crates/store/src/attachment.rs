@@ -17,6 +17,14 @@ pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     note
 }
 
+/// The device failed for a noted blob.
+#[derive(Debug, thiserror::Error)]
+#[error("blob {id}: {source}")]
+struct Unrecovered {
+    id: BlobId,
+    source: Arc<io::Error>,
+}
+
 /// The blob files of a directory.
 #[derive(Debug)]
 pub(crate) struct BlobAttachments(pub(crate) Arc<FileBlobStore>);
@@ -35,8 +43,8 @@ impl Attachments for BlobAttachments {
         let (id, bytes) = attachment.split_first_chunk::<16>().ok_or_else(invalid)?;
         let bytes = u64::from_le_bytes(bytes.try_into().map_err(|_| invalid())?);
         self.0.recover(&BlobId(*id), bytes, contents).map_err(|error| match error {
-            BlobError::Io(error) => {
-                io::Error::new(error.kind(), format!("blob {}: {error}", BlobId(*id)))
+            BlobError::Io(source) => {
+                io::Error::new(source.kind(), Unrecovered { id: BlobId(*id), source })
             }
             other => io::Error::other(other),
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use liteio_disk::{Disk, OpenMode};
 
 use super::engine::{Checkpoint, Engine, Table};
-use super::log::{DroppedTail, Ending, Log, Operation, Round};
+use super::log::{DroppedTail, Ending, Log, Operation, Round, is_unreadable};
 use super::{Attachments, KvConfig, KvError};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
@@ -105,6 +105,8 @@ pub(super) fn open_engine(
             return Err(error);
         }
     };
+    // Known from here on, so that a start which finds less of it knows that the log was cut.
+    log.sync_length()?;
     // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
     // behind a torn one. Under a new nonce they never verify.
     // A number of its own: an older copy of the tree, of before this start, would have the same, and none of
@@ -140,7 +142,8 @@ fn recover(
     };
     let mut recovery = Recovery::default();
     if !config.salvage {
-        let (bytes, first) = (log.file_bytes(), log.first_number()?);
+        // If it cannot be read, the replay says so.
+        let (bytes, first) = (log.file_bytes(), log.first_number().unwrap_or(0));
         if bytes < log_bytes {
             let what = format!("{log_path} was cut: it has {bytes} of at least {log_bytes} bytes.");
             return Err(refused(what));
@@ -188,7 +191,10 @@ fn recover(
     let attachments = config.attachments.as_deref().filter(|_| occasion == Occasion::Start);
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
-            Ok(attachments.recover(attachment, contents)?)
+            match attachments.recover(attachment, contents) {
+                Err(error) if salvage && is_unreadable(&error) => Ok(false),
+                recovered => Ok(recovered?),
+            }
         }
         _ => Ok(true),
     };
@@ -199,6 +205,11 @@ fn recover(
     }
     group.commit()?;
     if let Some(mut tail) = log.rest(whole) {
+        // With what was torn behind it, whose copy is at the same path.
+        if let Some(torn) = &recovery.dropped {
+            tail.bytes = torn.position + torn.bytes - tail.position;
+            tail.newest = tail.newest.max(torn.newest);
+        }
         log.keep(&*home.disk, &dropped_path, &mut tail)?;
         recovery.dropped = Some(tail);
     }

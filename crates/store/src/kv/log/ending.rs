@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use liteio_disk::{Disk, OpenMode};
 
 use super::record::{FRAME_BYTES, Frame, OLD_HEADER_BYTES};
-use super::{Log, Version};
+use super::{Log, Version, is_unreadable};
 use crate::kv::KvError;
 
 /// Bytes read at once.
@@ -77,7 +77,7 @@ impl Log {
         let mut record = Vec::new();
         self.scan(&mut |frame, at| {
             let position = at - 8;
-            let is_whole = self.read_record(&mut record, frame.number, position)?.is_some();
+            let is_whole = self.is_whole(&mut record, frame.number, position)?;
             found = is_whole.then_some((frame.number, position));
             Ok(is_whole)
         })?;
@@ -99,7 +99,7 @@ impl Log {
         let mut start = self.position + 8;
         while start < end {
             let bytes = piece.len().min(usize::try_from(end - start).unwrap_or(piece.len()));
-            self.read_exactly(&mut piece[..bytes], start)?;
+            self.read_sectors(&mut piece[..bytes], start)?;
             // What the end of the file cuts is no frame.
             piece[bytes..].fill(0);
             let mut next = 0;
@@ -141,7 +141,9 @@ impl Log {
         work: &mut u64,
     ) -> Result<Option<Frame>, KvError> {
         let mut bytes = [0; 8];
-        self.file.read_at(&mut bytes, position + 8)?;
+        if position + 16 <= self.file_bytes {
+            self.read_sectors(&mut bytes, position + 8)?;
+        }
         let bytes = u64::from_le_bytes(bytes);
         if bytes > self.file_bytes {
             return Ok(None);
@@ -151,9 +153,17 @@ impl Log {
         if *work == 0 {
             return Ok(None);
         }
-        let is_whole = self.read_record(&mut Vec::new(), number, position - 8)?.is_some();
+        let is_whole = self.is_whole(&mut Vec::new(), number, position - 8)?;
         let durable = if in_order { number - 1 } else { 0 };
         Ok(is_whole.then_some(Frame { number, bytes, durable }))
+    }
+
+    /// `true` if the record `number` at `position` can be read and verifies.
+    fn is_whole(&self, record: &mut Vec<u8>, number: u64, position: u64) -> Result<bool, KvError> {
+        match self.read_record(record, number, position) {
+            Err(KvError::Io(error)) if is_unreadable(&error) => Ok(false),
+            found => Ok(found?.is_some()),
+        }
     }
 
     /// The whole records that a replay left, which ended with the number and at the offset of `whole`, because it
@@ -192,7 +202,7 @@ impl Log {
         while copied < tail.bytes {
             let rest = usize::try_from(tail.bytes - copied).unwrap_or(PIECE_BYTES);
             let piece = &mut piece[..rest.min(PIECE_BYTES)];
-            self.read_exactly(piece, tail.position + copied)?;
+            self.read_sectors(piece, tail.position + copied)?;
             file.write_at(piece, copied)?;
             copied += piece.len() as u64;
         }

@@ -21,6 +21,7 @@ mod tests;
 
 use std::io;
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use liteio_disk::{Disk, DiskFile, OpenMode};
 
@@ -35,6 +36,8 @@ const SHRINK_BYTES: u64 = 64 << 20;
 /// A log that is too short for a record grows by this at most.
 const EXTEND_STEP_MAX: u64 = 1 << 20;
 const EXTEND_PIECE: usize = 1 << 18;
+/// What a device, or the page cache in front of it, reads as a whole or not at all.
+const SECTOR_BYTES: u64 = 4096;
 
 /// The records between two checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +135,10 @@ impl Log {
     /// `accept`, and if it accepts all of them, to `apply`. Ends at the first record that is not accepted, or
     /// does not verify; appending continues there. With `salvage` records that do not verify are passed over,
     /// as long as there are whole ones behind them. Returns their numbers.
+    ///
+    /// # Errors
+    /// [`KvError::Corrupt`] for a record that the device cannot read, unless it is passed over: nobody knows
+    /// whether there is one.
     pub(super) fn replay(
         &mut self,
         round: &Round,
@@ -144,8 +151,15 @@ impl Log {
         let mut passed_over = Vec::new();
         let mut record = Vec::new();
         loop {
-            let Some(content) = self.read_record(&mut record, self.number + 1, self.position)?
-            else {
+            let found = self.read_record(&mut record, self.number + 1, self.position);
+            let found = match found {
+                Err(KvError::Io(error)) if is_unreadable(&error) && salvage => None,
+                Err(KvError::Io(error)) if is_unreadable(&error) => {
+                    return Err(self.unreadable(&error));
+                }
+                found => found?,
+            };
+            let Some(content) = found else {
                 match if salvage { self.next_whole()? } else { None } {
                     Some((number, position)) => {
                         passed_over.push(self.number + 1..=number - 1);
@@ -191,7 +205,7 @@ impl Log {
         )))
     }
 
-    /// Reads the record `number` at `position`. Returns where in it its operations are, if it verifies.
+    /// Reads the record `number` at `position`, if a read does not fail. Returns where in it its operations are, if it verifies.
     fn read_record(
         &self,
         record: &mut Vec<u8>,
@@ -216,6 +230,15 @@ impl Log {
         self.read_exactly(record, position)?;
         let is_whole = checksum(&self.round.nonce, record) == field(record, 0);
         Ok(is_whole.then_some(header_bytes..bytes - frame_bytes))
+    }
+
+    fn unreadable(&self, error: &io::Error) -> KvError {
+        KvError::Corrupt(format!(
+            "the log cannot be read at byte {}, where record {} is if there is one: {error}. Nothing was \
+             changed: try again, or run `liteio repair` to keep what can be read",
+            self.position,
+            self.number + 1,
+        ))
     }
 
     /// Starts a new round at the first byte. Call it only after a checkpoint with this round: the records of
@@ -290,6 +313,13 @@ impl Log {
         })
     }
 
+    /// Makes the length of the file durable.
+    pub(super) fn sync_length(&mut self) -> Result<(), KvError> {
+        self.sync()?;
+        self.durable_bytes = self.file_bytes;
+        Ok(())
+    }
+
     /// Number of the last record.
     pub(super) fn number(&self) -> u64 {
         self.number
@@ -311,9 +341,42 @@ impl Log {
     }
 
     fn read_exactly(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
-        if self.file.read_at(buffer, offset)? == buffer.len() {
-            return Ok(());
+        match self.file.read_at(buffer, offset) {
+            Ok(read) if read == buffer.len() => Ok(()),
+            Ok(_) => Err(KvError::from(io::Error::from(io::ErrorKind::UnexpectedEof))),
+            Err(error) => Err(error.into()),
         }
-        Err(KvError::from(io::Error::from(io::ErrorKind::UnexpectedEof)))
     }
+
+    /// As [`Log::read_exactly`], with zeros in place of sectors that the device cannot read: they do not verify.
+    fn read_sectors(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
+        match self.read_exactly(buffer, offset) {
+            Err(KvError::Io(error)) if is_unreadable(&error) => {}
+            read => return read,
+        }
+        let mut rest = buffer;
+        let mut offset = offset;
+        while !rest.is_empty() {
+            let bytes = (SECTOR_BYTES - offset % SECTOR_BYTES).min(rest.len() as u64);
+            let (sector, behind) = rest.split_at_mut(bytes as usize);
+            match self.read_exactly(sector, offset) {
+                Err(KvError::Io(error)) if is_unreadable(&error) => sector.fill(0),
+                read => read?,
+            }
+            offset += bytes;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// `true` if the device could not read what it was asked for.
+pub(in crate::kv) fn is_unreadable(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let inner = inner.and_then(|inner| inner.downcast_ref::<Arc<io::Error>>());
+    [Some(error), inner.map(|inner| &**inner)]
+        .into_iter()
+        .flatten()
+        .any(|error| error.raw_os_error() == Some(EIO))
 }
