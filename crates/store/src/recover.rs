@@ -25,6 +25,7 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{key, space};
+use crate::reclaim::WithoutSpace;
 use crate::store::Store;
 
 /// A visitor of keys and their values.
@@ -44,21 +45,27 @@ impl Store {
     /// once a store has seen them there on [`LOST_DAYS`](crate::limits::LOST_DAYS), or when the disk is full.
     /// An open store does so by itself after an unclean end of the last run. In memory they are deleted.
     ///
-    /// Does nothing if part of the log was dropped when the store was opened.
+    /// Does nothing if part of the log was dropped when the store was opened, or if it is not known whether a
+    /// commit has happened: its record may come back with the next start.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the blobs that
     /// it references are unknown, so nothing may be deleted. [`StoreError::Io`] or
     /// [`StoreError::Poisoned`] if the disk fails.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
+        self.sweep_or(WithoutSpace::Delete)
+    }
+
+    /// As [`Store::sweep`], with orphans that there is no space to move deleted, or as an error.
+    pub(crate) fn sweep_or(&self, without_space: WithoutSpace) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
-        if !self.inner.may_sweep {
+        if !self.inner.may_sweep || self.shared().staging.is_doubtful() {
             return Ok(SweepReport::default());
         }
         self.shared().counters.sweeps.fetch_add(1, Ordering::Relaxed);
         let mut report = SweepReport::default();
         report.blobs = self.scan_orphans(&mut |orphan| {
-            self.set_aside(&orphan)?;
+            self.set_aside(&orphan, without_space)?;
             self.shared().counters.orphans_swept.fetch_add(1, Ordering::Relaxed);
             report.orphans += 1;
             Ok(())

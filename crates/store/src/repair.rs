@@ -12,6 +12,7 @@ use std::sync::Arc;
 use liteio_disk::Disk;
 
 use crate::config::StoreConfig;
+use crate::directory;
 use crate::error::StoreError;
 use crate::kv::{Read as _, Transaction, Write as _};
 use crate::meta::bucket::StoreRecord;
@@ -21,6 +22,7 @@ use crate::meta::upload::PartRecord;
 use crate::meta::{reference, space};
 use crate::open;
 use crate::pending::Committed;
+use crate::reclaim::WithoutSpace;
 use crate::store::{Opened, Store};
 use crate::verify::{Damage, Remedy, VerifyProgress};
 
@@ -124,6 +126,10 @@ fn repair_opened(
         log_end: opened.log_end.clone(),
         ..RepairReport::default()
     };
+    if let Some(disk) = &opened.disk {
+        // Blobs of removed records that are not set aside now are left to the sweep of the next start.
+        directory::take_clean_marker(&**disk)?;
+    }
     let store = Store::from_opened(Opened { may_sweep: true, ..opened });
     let result = repair(&store, &mut report, progress);
     store.close();
@@ -166,7 +172,7 @@ pub(crate) fn repair(
     }
     // What cannot be read may name any blob.
     if report.left.is_empty() {
-        report.set_aside = store.sweep()?.orphans;
+        report.set_aside = store.sweep_or(WithoutSpace::Keep)?.orphans;
     }
     Ok(())
 }

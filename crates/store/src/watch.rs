@@ -51,7 +51,9 @@ impl Watched {
             match self.disk.identity(name) {
                 Ok(found) if found == *known => {}
                 Ok(_) => return Err(format!("{name} is another file than the one that is open")),
-                Err(error) => return Err(error.to_string()),
+                Err(error) if is_gone(&error) => return Err(error.to_string()),
+                // No memory or no descriptor is left, say: the next look tells.
+                Err(_) => {}
             }
         }
         let listed = match self.disk.list(BLOBS) {
@@ -59,7 +61,6 @@ impl Watched {
                 entries.iter().filter(|entry| entry.is_dir && entry.name.len() == 2).count()
             }
             Err(error) if is_gone(&error) => return Err(error.to_string()),
-            // No descriptor is left, say: the next look tells.
             Err(_) => return Ok(()),
         };
         let mut known = self.blob_directories.lock();

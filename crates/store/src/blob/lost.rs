@@ -5,11 +5,12 @@
 //!
 //! ```text
 //!            sweep                  a store is open        on seven days already,
-//!                                   on another day         or the disk is full
+//!                                   on a later day         or the disk is full
 //! blobs/xx/ ──────► blobs/lost/…-1 ───────────────► …-2 … ─────────────────────────► deleted
 //! ```
 //! Days are counted by the store that sees them pass, one at a time, and not by the difference of two
-//! times: so a clock that jumps, forward or back, counts as one day.
+//! times: so a clock that jumps forward counts as one day, and one that jumps back as none. A run counts its
+//! second day after most of a day at the earliest, so that a clock which is set at every start counts one.
 
 use std::cmp::Reverse;
 use std::io;
@@ -37,8 +38,8 @@ pub(crate) struct LostBlob {
 pub(crate) struct LostBlobs {
     /// Those to be deleted first come last. None until they are listed.
     pub(crate) known: Option<Vec<LostBlob>>,
-    /// The day up to which they are counted.
-    pub(crate) day: u64,
+    /// The time, by the clock that never steps back, when this run last counted a day.
+    pub(crate) counted_ms: Option<u64>,
 }
 
 impl LostBlob {

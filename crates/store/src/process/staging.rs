@@ -66,9 +66,12 @@ impl Staging {
 
     /// `true` when every blob is known to be referenced by a record, or deleted.
     pub(crate) fn is_settled(&self) -> bool {
-        self.in_flight.lock().is_empty()
-            && self.discarded.lock().is_empty()
-            && !self.is_doubtful.load(Ordering::Acquire)
+        self.in_flight.lock().is_empty() && self.discarded.lock().is_empty() && !self.is_doubtful()
+    }
+
+    /// `true` when a blob may be of a record that is not there, and comes back with the next start.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.is_doubtful.load(Ordering::Acquire)
     }
 
     pub(crate) fn discard(&self, id: BlobId) {

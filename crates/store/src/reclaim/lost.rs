@@ -12,15 +12,34 @@ use crate::store::Store;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
+/// Monotonic time between two days that one run counts. Less than a day, because of days with a change of time.
+const COUNT_EVERY_MS: u64 = 20 * 60 * 60 * 1000;
+
+/// What becomes of an orphan on a disk without the space to move it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WithoutSpace {
+    Delete,
+    Keep,
+}
+
 impl Store {
-    /// Moves an orphan aside. On a disk without space for that, it is deleted.
-    pub(crate) fn set_aside(&self, orphan: &BlobId) -> Result<(), StoreError> {
+    /// Moves an orphan aside.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] if it may not be deleted where there is no space for that.
+    pub(crate) fn set_aside(
+        &self,
+        orphan: &BlobId,
+        without_space: WithoutSpace,
+    ) -> Result<(), StoreError> {
         let deletes = |store: &Self| store.delete_blob(orphan, &mut Default::default());
         let Some(disk) = &self.inner.disk else { return deletes(self) };
         // Listed again when it is needed next.
         self.inner.lost.lock().known = None;
         match lost::set_aside(&**disk, orphan, self.day()) {
-            Err(BlobError::NoSpace) => return deletes(self),
+            Err(BlobError::NoSpace) if without_space == WithoutSpace::Delete => {
+                return deletes(self);
+            }
             moved => moved?,
         }
         self.inner.removed_from.lock().insert(orphan.0[0]);
@@ -47,8 +66,9 @@ impl Store {
         Ok(paths)
     }
 
-    /// Deletes lost blobs: those that were seen on [`LOST_DAYS`], on the day after; and the oldest, until
-    /// there is as much free space as the store reserves. Orphans must not be what fills a disk.
+    /// Deletes lost blobs: those that were seen on [`LOST_DAYS`], on the day after; and the oldest one, if
+    /// there is less free space than the store reserves. Orphans must not be what fills a disk. One at a time,
+    /// because a disk may tell only later what it has got back.
     pub(super) fn tend_lost(&self) -> Result<(), StoreError> {
         let Some(disk) = &self.inner.disk else { return Ok(()) };
         let mut lost = self.inner.lost.lock();
@@ -57,17 +77,20 @@ impl Store {
             None => {
                 let mut listed = lost::list(&**disk)?;
                 listed.sort_unstable_by_key(LostBlob::age);
-                lost.day = 0;
                 listed
             }
         };
         // After an error they are listed again.
-        self.free_reserve(&**disk, &mut known)?;
-        let today = self.day();
         // What follows a part of the log that was dropped is not known to be unneeded.
-        if lost.day != today && self.inner.may_sweep {
-            known = count_day(&**disk, known, today)?;
-            lost.day = today;
+        if self.inner.may_sweep {
+            self.free_reserve(&**disk, &mut known)?;
+            let today = self.day();
+            let now_ms = self.shared().config.clock.monotonic_ms();
+            let is_early = |counted_ms| now_ms < COUNT_EVERY_MS.saturating_add(counted_ms);
+            if known.iter().any(|lost| today > lost.day) && !lost.counted_ms.is_some_and(is_early) {
+                known = count_day(&**disk, known, today)?;
+                lost.counted_ms = Some(now_ms);
+            }
         }
         self.shared().counters.lost_blobs.store(known.len() as u64, Ordering::Relaxed);
         lost.known = Some(known);
@@ -75,7 +98,7 @@ impl Store {
     }
 
     fn free_reserve(&self, disk: &dyn Disk, known: &mut Vec<LostBlob>) -> Result<(), StoreError> {
-        while let Some(oldest) = known.last()
+        if let Some(oldest) = known.last()
             && disk.free_bytes()? < self.shared().config.reserve_bytes
         {
             lost::delete(disk, oldest)?;
@@ -103,7 +126,7 @@ fn count_day(
 ) -> Result<Vec<LostBlob>, BlobError> {
     let mut kept = Vec::with_capacity(known.len());
     for lost in known {
-        if lost.day == today {
+        if lost.day >= today {
             kept.push(lost);
         } else if lost.days >= LOST_DAYS {
             lost::delete(disk, &lost)?;

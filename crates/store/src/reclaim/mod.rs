@@ -15,6 +15,8 @@
 mod indexes;
 mod lost;
 
+pub(crate) use self::lost::WithoutSpace;
+
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -61,18 +63,24 @@ pub struct ReclaimReport {
 
 impl Store {
     /// Works off the deletion queue, and deletes lost blobs whose time is over. The reclaimer of an open
-    /// store calls it by itself.
+    /// store does both by itself.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if the disk fails,
     /// [`StoreError::Corrupt`] for an entry or record that cannot be read, [`StoreError::Closed`].
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
+        // A lost blob that cannot be moved or deleted must not keep the queue from being worked off.
+        let tended = self.tend_lost();
+        let report = self.reclaim_queue()?;
+        tended.map(|()| report)
+    }
+
+    fn reclaim_queue(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();
         // Set before the pins are checked, so that a pin which ends from here on wakes the reclaimer.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
-        self.tend_lost()?;
         self.reclaim_indexes(&mut report)?;
         loop {
             let before = report;
@@ -100,15 +108,16 @@ impl Store {
                 // The store may be closing by losing its last handle.
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
-                let result = store.reclaim().and_then(|report| {
+                let tended = store.tend_lost();
+                let result = store.reclaim_queue().and_then(|report| {
                     store.sweep_once()?;
                     Ok(report)
                 });
                 // `Store::health` reports a failure of the disk, and `verify` finds damage. Here the
                 // work is tried again.
-                timeout = match &result {
-                    Err(_) => Some(RETRY_AFTER),
-                    Ok(_) => store.has_lost().then_some(LOOK_AFTER_LOST_EVERY),
+                timeout = match (&result, tended) {
+                    (Err(_), _) | (_, Err(_)) => Some(RETRY_AFTER),
+                    (Ok(_), Ok(())) => store.has_lost().then_some(LOOK_AFTER_LOST_EVERY),
                 };
                 drop(store);
                 if result.is_ok_and(|report| report.syncs > 0) {

@@ -71,8 +71,13 @@ fn an_orphan_is_kept_until_a_store_has_seen_it_on_seven_days() {
         assert_eq!(store.stats().lost_blobs, 1);
         assert_eq!(lost(&disk), [format!("ab {day}")]);
         store.close();
-        // A clock that jumps counts one day, whichever way it goes.
-        clock.set_ms(if day % 2 == 0 { NOW_MS } else { NOW_MS + 1000 * DAY_MS });
+        // A start before the clock is set counts none, and one that jumps forward counts one.
+        clock.set_ms(0);
+        let store = on(&disk, &clock, 0);
+        store.reclaim().expect("reclaimed");
+        assert_eq!(lost(&disk), [format!("ab {day}")]);
+        store.close();
+        clock.set_ms(NOW_MS + 1000 * DAY_MS * u64::from(day));
     }
     let store = on(&disk, &clock, 0);
     store.reclaim().expect("reclaimed");
@@ -97,6 +102,23 @@ fn days_are_counted_while_a_store_stays_open_too() {
 }
 
 #[test]
+fn a_clock_that_is_set_while_a_store_is_open_counts_one_day() {
+    let (disk, clock) = disk_with_object();
+    add_orphan(&disk, "ab");
+    on(&disk, &clock, 0).sweep().expect("swept");
+    for run in 0..3_u64 {
+        clock.set_ms(0);
+        let store = on(&disk, &clock, 0);
+        for day in 1..5 {
+            store.reclaim().expect("reclaimed");
+            clock.set_ms(NOW_MS + (run * 10 + day) * DAY_MS);
+        }
+        store.reclaim().expect("reclaimed");
+        assert_eq!(lost(&disk), [format!("ab {}", run + 2)]);
+    }
+}
+
+#[test]
 fn orphans_make_room_on_a_full_disk_the_oldest_first() {
     let (disk, clock) = disk_with_object();
     for (byte, day) in [("ab", 0), ("cd", 1), ("ef", 2)] {
@@ -116,7 +138,10 @@ fn orphans_make_room_on_a_full_disk_the_oldest_first() {
     assert_eq!(lost(&disk), ["cd 2", "ef 1"]);
     drop(store);
     let store = on(&disk, &clock, 1 << 40);
-    store.reclaim().expect("reclaimed");
+    // One at a time.
+    for _ in 0..2 {
+        store.reclaim().expect("reclaimed");
+    }
     assert_eq!(lost(&disk), [""; 0]);
     assert_eq!(get(&store, "a"), bytes(1, 10_000));
 }

@@ -1,6 +1,8 @@
 //! Repair: what is whole is kept, what is not is named, and no byte is thrown away.
 
 use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -91,14 +93,75 @@ fn a_damaged_object_is_named_and_removed_and_its_blob_is_set_aside() {
     assert_eq!(disk.list("blobs/lost").expect("lists").len(), 1);
 }
 
-/// A disk that refuses to open the first blobs, as if there were no descriptors left.
+/// A disk that fails.
 #[derive(Debug)]
-struct Refusing {
+struct Failing {
     disk: SimulatedDisk,
+    /// So many blobs are not opened, as if there were no descriptors left.
     refusals: AtomicU64,
+    /// A file, and the sectors of it that cannot be read.
+    unreadable: Option<(&'static str, Range<u64>)>,
+    /// There is no space for the directory of lost blobs.
+    is_full: bool,
 }
 
-impl Disk for Refusing {
+impl Failing {
+    fn new(disk: &SimulatedDisk) -> Self {
+        Self { disk: disk.clone(), refusals: AtomicU64::new(0), unreadable: None, is_full: false }
+    }
+}
+
+/// A file on it, with sectors that cannot be read.
+#[derive(Debug)]
+struct FailingFile(Box<dyn DiskFile>, Range<u64>);
+
+impl DiskFile for FailingFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        if offset < self.1.end && offset + buf.len() as u64 > self.1.start {
+            const EIO: i32 = 5;
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.0.read_at(buf, offset)
+    }
+
+    fn try_read_at(&self, _: &mut [u8], _: u64) -> io::Result<Option<usize>> {
+        Ok(None)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.0.set_len(bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn start_writeback(&self, offset: u64, bytes: u64) {
+        self.0.start_writeback(offset, bytes);
+    }
+
+    fn try_lock(&self) -> io::Result<()> {
+        self.0.try_lock()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self.0.as_any()
+    }
+}
+
+impl Disk for Failing {
     fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let less = |refusals: u64| refusals.checked_sub(1);
         if path.starts_with("blobs/")
@@ -107,7 +170,13 @@ impl Disk for Refusing {
             const TOO_MANY_OPEN_FILES: i32 = 24;
             return Err(io::Error::from_raw_os_error(TOO_MANY_OPEN_FILES));
         }
-        self.disk.open(path, mode)
+        let file = self.disk.open(path, mode)?;
+        match &self.unreadable {
+            Some((name, sectors)) if *name == path => {
+                Ok(Box::new(FailingFile(file, sectors.clone())))
+            }
+            _ => Ok(file),
+        }
     }
 
     fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
@@ -127,6 +196,9 @@ impl Disk for Refusing {
     }
 
     fn create_dir(&self, path: &str) -> io::Result<()> {
+        if self.is_full && path == "blobs/lost" {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.disk.create_dir(path)
     }
 
@@ -152,9 +224,9 @@ fn an_object_that_only_cannot_be_read_this_time_is_left() {
     let (disk, store) = filled();
     store.close();
     drop(store);
-    let refusing = Refusing { disk: disk.clone(), refusals: AtomicU64::new(3) };
+    let failing = Failing { refusals: AtomicU64::new(3), ..Failing::new(&disk) };
     let report =
-        Store::repair_on(Arc::new(refusing), config(2), &mut |_| {}).expect("looks at all of it");
+        Store::repair_on(Arc::new(failing), config(2), &mut |_| {}).expect("looks at all of it");
     assert_eq!(
         (report.removed.len(), report.left.len(), report.set_aside),
         (0, 3, 0),
@@ -163,4 +235,60 @@ fn an_object_that_only_cannot_be_read_this_time_is_left() {
     assert_eq!(there(&disk), (0..OBJECTS).collect::<Vec<_>>());
     let again = Store::repair_on(Arc::new(disk), config(3), &mut |_| {}).expect("repairs");
     assert!(again.is_empty(), "{again:?}");
+}
+
+#[test]
+fn without_the_space_to_set_blobs_aside_they_stay_where_they_are_until_the_next_start() {
+    let (disk, store) = filled();
+    delete(&store, &object(3));
+    store.close();
+    drop(store);
+    // The blob of a record that is gone, of which the marker of the orderly end knows nothing.
+    disk.create_dir("blobs/ab").expect("made");
+    let orphan = format!("blobs/ab/{}", "ab".repeat(16));
+    disk.open(&orphan, OpenMode::CreateOrWrite).expect("made").write_at(&[1], 0).expect("written");
+    let failing = Failing { is_full: true, ..Failing::new(&disk) };
+    let refused = Store::repair_on(Arc::new(failing), config(2), &mut |_| {});
+    assert!(matches!(refused, Err(StoreError::NoSpace)), "{refused:?}");
+    disk.open(&orphan, OpenMode::Read).expect("there");
+    let is_clean = disk.list("").expect("lists").iter().any(|entry| entry.name == "clean");
+    assert!(!is_clean, "the next start sweeps");
+    let store = Store::open_on(Arc::new(disk.clone()), config(3)).expect("opens");
+    store.sweep().expect("sweeps");
+    assert_eq!(disk.list("blobs/lost").expect("lists").len(), 1);
+}
+
+const LOG: &str = "meta.redb.log";
+
+#[test]
+fn sectors_behind_the_end_of_the_log_that_cannot_be_read_do_not_matter() {
+    let (disk, store) = filled();
+    store.close();
+    drop(store);
+    let disk = disk.kill();
+    // Beyond the records of the round that was closed, which begins at byte 0.
+    let failing = Failing { unreadable: Some((LOG, 4096..1 << 20)), ..Failing::new(&disk) };
+    let store = Store::open_on(Arc::new(failing), config(2)).expect("opens");
+    assert_eq!(get(&store, &object(3)), bytes(3, 10_000));
+    put(&store, "another", b"new");
+}
+
+#[test]
+fn a_sector_of_the_log_that_cannot_be_read_is_refused_and_repair_passes_over_it() {
+    let (disk, _store) = filled();
+    for unreadable in [4096..8192, 16_384..20_480] {
+        let disk = disk.kill();
+        let failing = || {
+            Arc::new(Failing { unreadable: Some((LOG, unreadable.clone())), ..Failing::new(&disk) })
+        };
+        match Store::open_on(failing(), config(2)) {
+            Err(StoreError::Corrupt { what }) => {
+                assert!(what.contains("`liteio repair`"), "{what}")
+            }
+            other => panic!("{unreadable:?}: {other:?}"),
+        }
+        let report = Store::repair_on(failing(), config(2), &mut |_| {}).expect("repairs");
+        assert_eq!(report.passed_over.len(), 1, "{unreadable:?}: {report:?}");
+        assert!(there(&disk).len() >= 6, "{unreadable:?}");
+    }
 }
