@@ -154,6 +154,38 @@ impl Connection {
         }
     }
 
+    /// Keeps every version from now on.
+    pub(crate) async fn enable_versioning(&mut self, bucket: &str) -> Result<(), Failure> {
+        let xml = format!(
+            "<VersioningConfiguration xmlns=\"{NAMESPACE}\"><Status>Enabled</Status>\
+             </VersioningConfiguration>"
+        );
+        let (path, body) = (format!("/{bucket}"), Payload::new(Bytes::from(xml)));
+        let request = Request::new(Method::PUT, &path);
+        self.tell(Request { query: "versioning=", body: Some(&body), ..request }, &[200]).await
+    }
+
+    /// ListObjectVersions, all pages. Returns the number of versions.
+    pub(crate) async fn list_versions(&mut self, bucket: &str) -> Result<usize, Failure> {
+        let path = format!("/{bucket}");
+        let (mut found, mut query) = (0, "versions=".to_owned());
+        loop {
+            let request = Request { query: &query, ..Request::new(Method::GET, &path) };
+            let text = self.text(request).await?;
+            found += text.matches("<Version>").count();
+            if between(&text, "<IsTruncated>", "</IsTruncated>") != Some("true") {
+                return Ok(found);
+            }
+            let marker = |name: &str| {
+                let found = between(&text, &format!("<{name}>"), &format!("</{name}>"));
+                let found = unescaped(found.ok_or("no marker")?);
+                Ok::<_, Failure>(utf8_percent_encode(&found, &QUERY).to_string())
+            };
+            let (key, version) = (marker("NextKeyMarker")?, marker("NextVersionIdMarker")?);
+            query = format!("key-marker={key}&version-id-marker={version}&versions=");
+        }
+    }
+
     /// A multipart upload of `parts`, from CreateMultipartUpload to CompleteMultipartUpload.
     pub(crate) async fn multipart(
         &mut self,

@@ -32,6 +32,10 @@ pub(crate) enum Work {
     Copy { bytes: usize },
     /// ListObjectsV2 of one of the fixed buckets, all pages.
     List(Listing),
+    /// PutObject of [`VERSIONED_KEYS`] keys in turn, in a bucket that keeps every version.
+    PutVersion { bytes: usize },
+    /// ListObjectVersions of so many versions, ten of each key, all pages.
+    ListVersions { versions: usize },
     /// A multipart upload of parts of so many bytes to a new key, from creating to completing it.
     Multipart { parts: usize, bytes: usize },
     /// CreateBucket and DeleteBucket.
@@ -68,6 +72,9 @@ pub(crate) struct Listing {
     pub(crate) prefix: bool,
     pub(crate) delimiter: bool,
 }
+
+/// Keys of the objects that get new versions.
+pub(crate) const VERSIONED_KEYS: u64 = 100;
 
 /// Bytes of the objects of the scale rows.
 pub(crate) const SCALE_BYTES: usize = 256;
@@ -148,6 +155,8 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     add("List", "List prefix, 50 of 200", 1, Work::List(prefix));
     let delimiter = Listing { keys: 200, folders: 4, prefix: false, delimiter: true };
     add("List", "List delimiter, 4 folders of 200", 1, Work::List(delimiter));
+    add("Versions", "Write 1 KB, versioned", 1, Work::PutVersion { bytes: KB });
+    add("Versions", "List 1,000 versions", 1, Work::ListVersions { versions: 1000 });
     add("Multipart", "Multipart 15 MB in 3 parts", 1, Work::Multipart { parts: 3, bytes: 5 * MB });
     add("Multipart", "Multipart 25 MB in 5 parts", 1, Work::Multipart { parts: 5, bytes: 5 * MB });
     add("Bucket", "Bucket create and delete", 1, Work::BucketCycle);
@@ -207,6 +216,8 @@ fn described(mut job: Job<Case>) -> Job<Case> {
         }
         Work::ScaleList { objects } => by_objects(row, "Scale: whole listings per second", objects)
             .note("one operation is the whole listing, page after page"),
+        Work::PutVersion { .. } => row.note(format!("{VERSIONED_KEYS} keys in turn")),
+        Work::ListVersions { .. } => row.note("ten of each key, page after page"),
         Work::DeleteMany { .. } => row.note("one operation deletes them all"),
         _ => row,
     };
@@ -230,6 +241,7 @@ impl Work {
             | Work::Range { of: bytes, .. }
             | Work::Mixed { bytes, .. }
             | Work::Copy { bytes }
+            | Work::PutVersion { bytes }
             | Work::Multipart { bytes, .. } => *bytes,
             _ => KB,
         }
@@ -239,7 +251,7 @@ impl Work {
     pub(crate) fn bytes_moved(&self) -> usize {
         match self {
             Work::Put { bytes, .. } | Work::Get { bytes } | Work::Range { bytes, .. } => *bytes,
-            Work::Mixed { bytes, .. } => *bytes,
+            Work::Mixed { bytes, .. } | Work::PutVersion { bytes } => *bytes,
             Work::Multipart { parts, bytes } => parts * bytes,
             _ => 0,
         }
@@ -253,6 +265,7 @@ impl Work {
                 | Work::Range { .. }
                 | Work::Head { .. }
                 | Work::List(_)
+                | Work::ListVersions { .. }
                 | Work::BucketHead
                 | Work::ScaleList { .. }
         )

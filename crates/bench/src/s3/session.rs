@@ -115,6 +115,8 @@ impl Session {
             | Work::Mixed { bytes, .. } => self.prepare_objects(bytes).await,
             Work::Head { existing: true } => self.prepare_objects(1 << 10).await,
             Work::List(listing) => self.prepare_listing(listing).await,
+            Work::PutVersion { .. } => self.prepare_versioned(VERSIONED).await,
+            Work::ListVersions { versions } => self.prepare_versions(versions).await,
             _ => Ok(()),
         }
     }
@@ -122,6 +124,24 @@ impl Session {
     async fn prepare_objects(&mut self, bytes: usize) -> Result<(), Failure> {
         let keys = (0..fixed_count(bytes)).map(|number| path(BUCKET, &fixed_key(bytes, number)));
         self.put_fixed(&format!("objects {bytes}"), keys.collect(), bytes).await
+    }
+
+    /// Makes a bucket that keeps every version, unless it is there.
+    async fn prepare_versioned(&mut self, bucket: &str) -> Result<(), Failure> {
+        if self.fixed.insert(bucket.to_owned()) {
+            let connection = &mut self.connections(1)[0];
+            connection.create_bucket(bucket).await?;
+            connection.enable_versioning(bucket).await?;
+        }
+        Ok(())
+    }
+
+    async fn prepare_versions(&mut self, versions: usize) -> Result<(), Failure> {
+        self.prepare_versioned(LISTED_VERSIONS).await?;
+        let keys = versions / 10;
+        let paths =
+            (0..versions).map(|number| path(LISTED_VERSIONS, &format!("key-{:06}", number % keys)));
+        self.put_fixed(&format!("versions {versions}"), paths.collect(), SCALE_BYTES).await
     }
 
     async fn prepare_listing(&mut self, listing: Listing) -> Result<(), Failure> {
@@ -181,6 +201,11 @@ impl Session {
         }
     }
 }
+
+/// The bucket of new versions.
+pub(crate) const VERSIONED: &str = "bench-versioned";
+/// The bucket whose versions are listed.
+pub(crate) const LISTED_VERSIONS: &str = "bench-list-versions";
 
 /// The number of fixed objects of a size: enough not to read one and the same, few enough for
 /// the slowest target.

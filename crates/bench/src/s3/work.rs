@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use super::api::path;
-use super::case::{Case, KeyShape, SCALE_BYTES, Work};
-use super::session::{BUCKET, Session, fixed_count, fixed_key, listing_bucket, metadata, new_key};
+use super::case::{Case, KeyShape, SCALE_BYTES, VERSIONED_KEYS, Work};
+use super::session::{
+    BUCKET, LISTED_VERSIONS, Session, VERSIONED, fixed_count, fixed_key, listing_bucket, metadata,
+    new_key,
+};
 use crate::client::{Connection, Driven, Limit, Payloads, drive};
 use crate::random::{SEED, next};
 use crate::run::Failure;
@@ -165,6 +168,12 @@ async fn operate(
             };
             expect_keys(connection.list(bucket, prefix, delimiter).await?, expected)
         }
+        Work::PutVersion { .. } => {
+            connection.put(&version_path(number), payloads.of(number), &[]).await
+        }
+        Work::ListVersions { versions } => {
+            expect_keys(connection.list_versions(LISTED_VERSIONS).await?, versions)
+        }
         Work::Multipart { parts, .. } => {
             let body: Vec<_> = (0..parts as u64).map(|part| payloads.of(number + part)).collect();
             connection.multipart(&path(BUCKET, &new_key(KeyShape::Plain, number)), &body).await
@@ -183,6 +192,11 @@ async fn operate(
     }
 }
 
+/// The path of the object whose new version has this number.
+fn version_path(number: u64) -> String {
+    path(VERSIONED, &format!("key-{:03}", number % VERSIONED_KEYS))
+}
+
 fn expect_keys(found: usize, expected: usize) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
@@ -199,8 +213,15 @@ async fn check(session: &mut Session, case: &Case, first: u64, driven: &mut Driv
     }
     for place in [0, begun / 2, begun - 1] {
         let number = first + place;
-        let Some(key) = written(&case.work, number, 1).next() else { continue };
-        let path = path(BUCKET, &key);
+        let path = match case.work {
+            // Its key has a newer version by now.
+            Work::PutVersion { .. } if place + VERSIONED_KEYS < begun => continue,
+            Work::PutVersion { .. } => version_path(number),
+            work => match written(&work, number, 1).next() {
+                Some(key) => path(BUCKET, &key),
+                None => continue,
+            },
+        };
         let payloads = session.payloads(case.work.bytes_max());
         let connection = &mut session.connections(1)[0];
         let outcome = match case.work {
