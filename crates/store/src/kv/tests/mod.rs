@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use liteio_disk::{RealDisk, SimulatedDisk};
+use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
 use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
@@ -189,6 +189,30 @@ fn a_log_that_grew_while_checkpoints_were_put_off_is_replayed_whole() {
     let after = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
     let keys = pairs(&after.snapshot().expect("snapshot")).into_iter().map(|(key, _)| key);
     assert_eq!(keys.collect::<Vec<_>>(), (0..UPDATES).map(|i| vec![i]).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_that_was_cut_to_nothing_after_a_kill_is_refused() {
+    let mut disk = SimulatedDisk::new(1);
+    let config = KvConfig { checkpoint_idle: Duration::from_secs(3_600), ..config() };
+    for i in 0..2_u8 {
+        let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+        kv.update::<(), KvError, _>(move |transaction| transaction.put(&[i], b"1"))
+            .wait()
+            .expect("put");
+        disk = disk.kill();
+        let log = disk.open("meta.redb.log", OpenMode::Write).expect("there");
+        let mut content = vec![0; log.len().expect("a length") as usize];
+        log.read_at(&mut content, 0).expect("reads");
+        log.set_len(0).expect("cut");
+        match Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()) {
+            Err(KvError::Corrupt(what)) => assert!(what.contains("was cut"), "{what}"),
+            other => panic!("start {i}: {other:?}"),
+        }
+        log.write_at(&content, 0).expect("mended");
+    }
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config).expect("opens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 2);
 }
 
 #[test]
