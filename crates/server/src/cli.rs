@@ -2,6 +2,7 @@
 //! raw; [`Config::resolve`](crate::config::Config::resolve) is their only reader.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
@@ -28,6 +29,9 @@ pub(crate) enum Command {
     /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
     /// code 1 if any is damaged.
     Verify(VerifyArgs),
+    /// Make and replace the keys that objects are encrypted with.
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Say what can be kept of a damaged data directory that no server uses; with --yes keep that, remove the
     /// rest, and move its blobs to blobs/lost; exit code 1 if anything is left to be done.
     Repair(RepairArgs),
@@ -59,6 +63,12 @@ pub(crate) struct ServerArgs {
     /// TOML file with any number of users, instead of the one.
     #[arg(long, value_name = "FILE", env = "LITEIO_CREDENTIALS_FILE")]
     pub(crate) credentials_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    /// Take keys of clients (SSE-C) over connections that are not encrypted.
+    #[arg(long, env = "LITEIO_ALLOW_INSECURE_SSE_C", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) allow_insecure_sse_c: bool,
     /// The region that requests are signed for [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
     pub(crate) region: Option<String>,
@@ -86,6 +96,65 @@ pub(crate) struct ServerArgs {
     pub(crate) allow_default_credentials: bool,
 }
 
+/// The keys of encryption, as they were given.
+#[derive(Args, Clone, Default)]
+pub(crate) struct KeyArgs {
+    /// File of the master key of SSE-S3, which `liteio key new` makes.
+    #[arg(long, value_name = "FILE", env = "LITEIO_MASTER_KEY_FILE")]
+    pub(crate) master_key_file: Option<PathBuf>,
+    /// The master key itself, 32 bytes in base64; former ones behind it, separated by commas. Better as a
+    /// variable than in the list of processes.
+    #[arg(long, value_name = "KEY", env = "LITEIO_MASTER_KEY", hide_env_values = true)]
+    pub(crate) master_key: Option<String>,
+    /// TOML file of the named keys of SSE-KMS, which `liteio key new --name` makes.
+    #[arg(long, value_name = "FILE", env = "LITEIO_KMS_KEY_FILE")]
+    pub(crate) kms_key_file: Option<PathBuf>,
+}
+
+// Never shows a key.
+impl fmt::Debug for KeyArgs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KeyArgs")
+            .field("master_key_file", &self.master_key_file)
+            .field("kms_key_file", &self.kms_key_file)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The subcommand of `liteio key`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make a file with a new master key; with --name, add a new key to a file of KMS keys.
+    New(KeyFileArgs),
+    /// Put a new key before those of a file: it encrypts from the next start on, the others only decrypt.
+    Rotate(KeyFileArgs),
+    /// Encrypt the data keys of all objects of a directory that no server uses by the newest keys; the former
+    /// ones are not needed any more then.
+    Rewrap(RewrapArgs),
+}
+
+/// The arguments of `liteio key new` and `liteio key rotate`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct KeyFileArgs {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The name of a KMS key.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// The arguments of `liteio key rewrap`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RewrapArgs {
+    /// The data directory [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+}
+
 /// The arguments of `liteio health`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HealthArgs {
@@ -103,6 +172,8 @@ pub(crate) struct VerifyArgs {
     /// The data directory [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
 }
 
 /// The arguments of `liteio repair`.
@@ -145,7 +216,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
 /// The names of variables that begin like ours, and that no option reads: typing errors, mostly.
 pub(crate) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
     let command = Cli::command();
-    let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let subcommands = || command.get_subcommands();
+    let commands = std::iter::once(&command)
+        .chain(subcommands())
+        .chain(subcommands().flat_map(|it| it.get_subcommands()));
     let known: Vec<&OsStr> =
         commands.flat_map(|it| it.get_arguments()).filter_map(|it| it.get_env()).collect();
     let mut unknown: Vec<String> = names

@@ -9,7 +9,7 @@ use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
 use crate::platform::{disable_huge_pages, raise_file_limit, scrub_signal, stop_signal};
 use crate::server::{Server, ServerError};
-use crate::{health, repair, telemetry, verify};
+use crate::{health, keys, repair, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -22,6 +22,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Server(arguments)) => serve(&arguments),
         Ok(Command::Health(arguments)) => ask_health(&arguments),
         Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
+        Ok(Command::Key(command)) => match keys::run(&command) {
+            Ok(text) => {
+                print(&text);
+                ExitCode::SUCCESS
+            }
+            Err(reason) => fail(FAILED, &reason),
+        },
         Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
         Err(Stop::Help(text)) => {
             print(&text);

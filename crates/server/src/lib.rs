@@ -40,6 +40,7 @@ mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod health;
+mod keys;
 mod offload;
 mod open;
 mod operational;
@@ -58,7 +59,7 @@ mod verify;
 pub use command::run;
 pub use config::{
     Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    ListenAddress, Scrub, Storage,
+    KeySources, ListenAddress, MasterKeySource, Scrub, Storage,
 };
 pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

@@ -1,12 +1,14 @@
 //! Opening the users and the data of a configuration.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_store::{Store, StoreConfig};
 
 use crate::auth::{Credentials, User};
 use crate::config::{Config, CredentialsSource, Storage};
+use crate::keys;
 use crate::offload::Offload;
 use crate::state::App;
 
@@ -16,7 +18,7 @@ use crate::state::App;
 #[error("{0}")]
 pub(crate) struct OpenError(String);
 
-/// Opens the users and the data, unless the store is open.
+/// Opens the users, the keys and the data, unless the store is open.
 ///
 /// # Errors
 /// [`OpenError`].
@@ -26,11 +28,12 @@ pub(crate) async fn open(
 ) -> Result<(App, Credentials), OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
     let credentials = open_credentials(&config.credentials)?;
+    let keys = keys::open(&config.keys).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
         None => {
-            let store_config = store_config(config);
+            let store_config = StoreConfig { keys: Arc::new(keys), ..store_config(config) };
             let opened = offload.run(move || Store::open(store_config)).await;
             let opened = opened.map_err(|error| OpenError(error.to_string()))?;
             opened.map_err(|error| OpenError(error.to_string()))?
@@ -39,7 +42,8 @@ pub(crate) async fn open(
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
-    Ok((App::new(store, config.region.clone(), offload), credentials))
+    let app = App::new(store, config.region.clone(), config.allow_insecure_sse_c, offload);
+    Ok((app, credentials))
 }
 
 fn store_config(config: &Config) -> StoreConfig {

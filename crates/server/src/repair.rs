@@ -5,7 +5,8 @@ use std::path::Path;
 use liteio_store::{RepairReport, Store, StoreConfig};
 
 use crate::cli::RepairArgs;
-use crate::verify::{DEFAULT_DATA_DIR, Progress, describe};
+use crate::config::DEFAULT_DATA_DIR;
+use crate::verify::{Progress, describe};
 
 /// Repairs the directory, or without `--yes` says what would be done. `Ok(false)` when something is left to be
 /// done.

@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::banner;
-use crate::config::{Config, ConfigError, CredentialsSource, Durability, ListenAddress, Storage};
+use crate::config::{
+    Config, ConfigError, CredentialsSource, Durability, KeySources, ListenAddress, Storage,
+};
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
@@ -132,6 +134,18 @@ impl ServerBuilder {
     /// The users of a TOML file.
     pub fn credentials_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         self.config.credentials = CredentialsSource::File(path.into());
+        self
+    }
+
+    /// The keys that objects are encrypted with.
+    pub fn keys(mut self, keys: KeySources) -> ServerBuilder {
+        self.config.keys = keys;
+        self
+    }
+
+    /// Takes keys of clients (SSE-C) over connections that are not encrypted.
+    pub fn allow_insecure_sse_c(mut self) -> ServerBuilder {
+        self.config.allow_insecure_sse_c = true;
         self
     }
 

@@ -1,13 +1,14 @@
 //! `liteio verify`: every blob and record of a data directory, with a progress bar.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use liteio_store::{Damage, Store, StoreConfig};
+use liteio_store::{Damage, KeyRing, Store, StoreConfig};
 
 use crate::cli::VerifyArgs;
-
-pub(crate) const DEFAULT_DATA_DIR: &str = "./data";
+use crate::config::{DEFAULT_DATA_DIR, resolve_keys};
+use crate::keys;
 
 /// Checks the directory, without changing anything in it, and prints what is damaged. `Ok(false)` when
 /// anything is.
@@ -20,7 +21,9 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
         return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }
     let progress = Progress::new();
-    let damaged = verify(path, &mut |done, total| progress.set(done, total))?;
+    let keys = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
+    let keys = keys::open(&keys)?;
+    let damaged = verify(path, keys, &mut |done, total| progress.set(done, total))?;
     progress.bar.finish_and_clear();
     for line in &damaged {
         println!("damaged: {line}");
@@ -30,9 +33,13 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
 }
 
 /// One line for everything that is damaged.
-fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>, String> {
+fn verify(
+    path: &Path,
+    keys: KeyRing,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<String>, String> {
     let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
-    let config = StoreConfig::directory(path);
+    let config = StoreConfig { keys: Arc::new(keys), ..StoreConfig::directory(path) };
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
     let report = report.map_err(named)?;
     println!(
@@ -45,6 +52,13 @@ fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>
         report.orphans,
         report.lost.len()
     );
+    if report.sealed > 0 {
+        println!(
+            "{}: {} encrypted objects were checked as they are stored: their keys are not here",
+            path.display(),
+            report.sealed
+        );
+    }
     for lost in &report.lost {
         println!("lost: {lost}");
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use liteio_disk::Durability;
 
 use crate::clock::{Clock, SystemClock};
+use crate::encryption::KeyRing;
 use crate::limits::{INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::random::{RandomSource, SystemRandom};
 
@@ -38,8 +39,10 @@ pub struct StoreConfig {
     pub region: String,
     /// The time of records.
     pub clock: Arc<dyn Clock>,
-    /// The source of ids.
+    /// The source of ids and of keys.
     pub random: Arc<dyn RandomSource>,
+    /// The keys that objects are encrypted with.
+    pub keys: Arc<KeyRing>,
     /// Bodies up to this many bytes stand in their record.
     /// [`INLINE_BYTES_MAX`]; tests lower it, to have blobs without large bodies.
     pub inline_bytes_max: usize,
@@ -85,6 +88,7 @@ impl StoreConfig {
             region: "us-east-1".to_owned(),
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),
+            keys: Arc::default(),
             inline_bytes_max: INLINE_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,

@@ -163,6 +163,30 @@ pub enum StoreError {
         /// The contradiction, for the client.
         message: String,
     },
+    /// The object or upload is encrypted with a key of its client, who has not sent it.
+    #[error("the data is encrypted with a key of its client: send that key")]
+    CustomerKeyRequired,
+    /// The object or upload is not encrypted with a key of its client, who has sent one.
+    #[error("the data is not encrypted with a key of its client: send none")]
+    CustomerKeyNotApplicable,
+    /// The object or upload is encrypted with another key of its client.
+    #[error("the data is encrypted with another key")]
+    WrongCustomerKey,
+    /// There is no master key to encrypt with.
+    #[error("there is no master key to encrypt with")]
+    NoMasterKey,
+    /// There is no such named key; without a name, none at all.
+    #[error("there is no key {key:?} to encrypt with")]
+    NoSuchNamedKey {
+        /// Its name.
+        key: Option<String>,
+    },
+    /// The key that the data is encrypted with is not configured.
+    #[error("the data is encrypted with {key}, which is not configured, or not in that version")]
+    KeyMissing {
+        /// Its name.
+        key: String,
+    },
     /// There is no such vector bucket.
     #[error("the vector bucket {bucket} does not exist")]
     NoSuchVectorBucket {

@@ -231,6 +231,8 @@ pub mod etag;
 pub mod precondition;
 pub mod range;
 
+mod encryption;
+
 pub mod kv;
 
 #[cfg(any(test, feature = "fuzzing"))]
@@ -260,6 +262,7 @@ mod lifecycle;
 mod reclaim;
 mod recover;
 mod repair;
+mod rewrap;
 mod scrub;
 mod stats;
 mod verify;
@@ -270,6 +273,10 @@ pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
 pub use config::{Backend, StoreConfig};
+pub use encryption::{
+    DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
+    NamedKey, Sealing,
+};
 pub use error::{DeleteMarker, StoreError};
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
@@ -300,6 +307,7 @@ pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
+pub use rewrap::RewrapReport;
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
 pub use verify::{Damage, VerifyProgress, VerifyReport};

@@ -6,12 +6,12 @@ use std::io;
 #[cfg(any(test, feature = "test-util"))]
 use parking_lot::Mutex;
 
-/// A source of random bytes, for ids.
+/// A source of random bytes, for ids and keys.
 pub trait RandomSource: Send + Sync + Debug {
-    /// Fills `bytes`. Ids made of them must not be guessable.
+    /// Fills `bytes`. Ids and keys made of them must not be guessable.
     ///
     /// # Errors
-    /// The error of the source: nothing that needs an id can be written then.
+    /// The error of the source: nothing that needs an id or a key can be written then.
     fn fill(&self, bytes: &mut [u8]) -> io::Result<()>;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
-use crate::cli::{HealthArgs, ServerArgs};
+use crate::cli::{HealthArgs, KeyArgs, ServerArgs};
 use crate::telemetry::{self, LogFormat};
 
 /// The access key when none is given.
@@ -15,7 +15,7 @@ pub const DEFAULT_ACCESS_KEY: &str = "liteio";
 /// The secret key when none is given.
 pub const DEFAULT_SECRET_KEY: &str = "liteio123";
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
-const DEFAULT_DATA_DIR: &str = "./data";
+pub(crate) const DEFAULT_DATA_DIR: &str = "./data";
 const DEFAULT_REGION: &str = "us-east-1";
 const DEFAULT_LOG: &str = "info";
 
@@ -147,6 +147,34 @@ impl fmt::Debug for CredentialsSource {
     }
 }
 
+/// The source of the master key.
+#[derive(Clone, PartialEq, Eq)]
+pub enum MasterKeySource {
+    /// The text of a variable: keys in base64, separated by commas, the first of which encrypts.
+    Text(String),
+    /// A file with one key a line, the first of which encrypts.
+    File(PathBuf),
+}
+
+// Never shows a key.
+impl fmt::Debug for MasterKeySource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MasterKeySource::Text(_) => formatter.write_str("Text"),
+            MasterKeySource::File(path) => formatter.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+/// The keys that objects are encrypted with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeySources {
+    /// The master key of SSE-S3.
+    pub master: Option<MasterKeySource>,
+    /// The TOML file of the named keys of SSE-KMS.
+    pub kms_file: Option<PathBuf>,
+}
+
 /// A server's settings, complete and consistent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -156,6 +184,10 @@ pub struct Config {
     pub storage: Storage,
     /// The users who may sign requests.
     pub credentials: CredentialsSource,
+    /// The keys that objects are encrypted with.
+    pub keys: KeySources,
+    /// Take keys of clients (SSE-C) over connections that are not encrypted.
+    pub allow_insecure_sse_c: bool,
     /// The region that requests are signed for.
     pub region: String,
     /// Virtual-host domains, in lower case, without a port.
@@ -197,6 +229,8 @@ impl Default for Config {
                 durability: Durability::Fsync,
             },
             credentials: CredentialsSource::well_known(),
+            keys: KeySources::default(),
+            allow_insecure_sse_c: false,
             region: DEFAULT_REGION.to_owned(),
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             log: DEFAULT_LOG.to_owned(),
@@ -218,6 +252,8 @@ impl Config {
             address: ListenAddress::parse(address)?,
             storage: resolve_storage(arguments)?,
             credentials: resolve_credentials(arguments)?,
+            keys: resolve_keys(&arguments.keys)?,
+            allow_insecure_sse_c: arguments.allow_insecure_sse_c,
             region: resolve_region(arguments.region.as_deref().unwrap_or(DEFAULT_REGION))?,
             domains: resolve_domains(&arguments.domain)?,
             log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
@@ -303,6 +339,25 @@ fn resolve_credentials(arguments: &ServerArgs) -> Result<CredentialsSource, Conf
             })
         }
     }
+}
+
+/// The sources of the keys of encryption.
+///
+/// # Errors
+/// [`ConfigError`] when they contradict each other.
+pub(crate) fn resolve_keys(arguments: &KeyArgs) -> Result<KeySources, ConfigError> {
+    let master = match (&arguments.master_key_file, &arguments.master_key) {
+        (Some(_), Some(_)) => {
+            return error(
+                "--master-key-file and --master-key (LITEIO_MASTER_KEY) contradict each other: remove \
+                 one of them",
+            );
+        }
+        (Some(path), None) => Some(MasterKeySource::File(path.clone())),
+        (None, Some(text)) => Some(MasterKeySource::Text(text.clone())),
+        (None, None) => None,
+    };
+    Ok(KeySources { master, kms_file: arguments.kms_key_file.clone() })
 }
 
 fn check_key(

@@ -8,7 +8,8 @@ use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use liteio_store::limits::{INLINE_BYTES_MAX, PART_BYTES_MAX};
 use liteio_store::{
-    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, StagedBody, Store, StoreError,
+    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, Sealing, StagedBody, Store,
+    StoreError,
 };
 use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
@@ -45,9 +46,10 @@ pub(super) async fn receive(
     body: Option<StreamingBlob>,
     bytes_expected: Option<u64>,
     algorithms: Vec<ChecksumAlgorithm>,
+    sealing: Option<Sealing>,
 ) -> S3Result<StagedBody> {
     let mut body = Receiver { stream: body, bytes: 0, bytes_expected };
-    let options = BodyOptions { expected_bytes: bytes_expected, algorithms };
+    let options = BodyOptions { expected_bytes: bytes_expected, algorithms, sealing };
     match bytes_expected {
         Some(bytes) if bytes <= INLINE_BYTES_MAX as u64 => {
             let writer = app.store.begin_body(options).map_err(error::from_store)?;
@@ -94,8 +96,9 @@ async fn receive_in_batches(
         return staged.await.map_err(error::from_store);
     };
     let hashing = Lane::new(app.offload(), BodyHasher::new(&options.algorithms));
-    let (store, expected_bytes) = (app.store.clone(), options.expected_bytes);
-    let storing = Storing { store, expected_bytes, sink: None };
+    let (store, expected_bytes, sealing) =
+        (app.store.clone(), options.expected_bytes, options.sealing);
+    let storing = Storing { store, expected_bytes, sealing, sink: None };
     let storing = Lane::new(app.offload(), storing);
     for batch in [first, second] {
         push(&hashing, &storing, batch).await?;
@@ -128,6 +131,7 @@ impl lane::Worker for BodyHasher {
 struct Storing {
     store: Store,
     expected_bytes: Option<u64>,
+    sealing: Option<Sealing>,
     /// Begun with the first batch, where it may wait for the disk.
     sink: Option<BodySink>,
 }
@@ -136,7 +140,7 @@ impl lane::Worker for Storing {
     fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
         let sink = match &mut self.sink {
             Some(sink) => sink,
-            none => none.insert(self.store.begin_sink(self.expected_bytes)?),
+            none => none.insert(self.store.begin_sink(self.expected_bytes, self.sealing.take())?),
         };
         batch.iter().try_for_each(|chunk| sink.append(chunk))
     }

@@ -8,9 +8,9 @@ use super::access::granted;
 use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
-    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_lifecycle,
-    bucket_settings, bucket_versioning, multipart, object_attributes, object_copy, object_delete,
-    object_list, object_lock, object_put, object_tagging, part,
+    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_encryption,
+    bucket_lifecycle, bucket_settings, bucket_versioning, multipart, object_attributes,
+    object_copy, object_delete, object_list, object_lock, object_put, object_tagging, part,
 };
 use crate::access::Action;
 
@@ -95,7 +95,9 @@ operations! {
     DeleteBucketCors [s3:PutBucketCORS] DELETE bucket {"cors"}:
         delete_bucket_cors(DeleteBucketCorsInput)
             -> DeleteBucketCorsOutput = bucket_defaults::delete_bucket_cors;
-    DeleteBucketEncryption [s3:PutEncryptionConfiguration] DELETE bucket {"encryption"};
+    DeleteBucketEncryption [s3:PutEncryptionConfiguration] DELETE bucket {"encryption"}:
+        delete_bucket_encryption(DeleteBucketEncryptionInput)
+            -> DeleteBucketEncryptionOutput = bucket_encryption::delete_bucket_encryption;
     DeleteBucketIntelligentTieringConfiguration [s3:PutIntelligentTieringConfiguration] DELETE bucket
         {"intelligent-tiering"} {"id"}:
         delete_bucket_intelligent_tiering_configuration(DeleteBucketIntelligentTieringConfigurationInput)
@@ -151,7 +153,9 @@ operations! {
     GetBucketCors [s3:GetBucketCORS] GET bucket {"cors"}:
         get_bucket_cors(GetBucketCorsInput)
             -> GetBucketCorsOutput = bucket_defaults::get_bucket_cors;
-    GetBucketEncryption [s3:GetEncryptionConfiguration] GET bucket {"encryption"};
+    GetBucketEncryption [s3:GetEncryptionConfiguration] GET bucket {"encryption"}:
+        get_bucket_encryption(GetBucketEncryptionInput)
+            -> GetBucketEncryptionOutput = bucket_encryption::get_bucket_encryption;
     GetBucketIntelligentTieringConfiguration [s3:GetIntelligentTieringConfiguration] GET bucket
         {"intelligent-tiering" "id"}:
         get_bucket_intelligent_tiering_configuration(GetBucketIntelligentTieringConfigurationInput)
@@ -275,7 +279,9 @@ operations! {
         put_bucket_analytics_configuration(PutBucketAnalyticsConfigurationInput)
             -> PutBucketAnalyticsConfigurationOutput = bucket_configurations::put_bucket_analytics_configuration;
     PutBucketCors [s3:PutBucketCORS] PUT bucket {"cors"};
-    PutBucketEncryption [s3:PutEncryptionConfiguration] PUT bucket {"encryption"};
+    PutBucketEncryption [s3:PutEncryptionConfiguration] PUT bucket {"encryption"}:
+        put_bucket_encryption(PutBucketEncryptionInput)
+            -> PutBucketEncryptionOutput = bucket_encryption::put_bucket_encryption;
     PutBucketIntelligentTieringConfiguration [s3:PutIntelligentTieringConfiguration] PUT bucket
         {"intelligent-tiering"} {"id"}:
         put_bucket_intelligent_tiering_configuration(PutBucketIntelligentTieringConfigurationInput)

@@ -73,6 +73,15 @@ const RULES: &[Rules] = &[
         "PutBucketVersioning",
         &[("", "VersioningConfiguration"), ("VersioningConfiguration", "Status MfaDelete")],
     ),
+    rules(
+        "PutBucketEncryption",
+        &[
+            ("", "ServerSideEncryptionConfiguration"),
+            ("ServerSideEncryptionConfiguration", "Rule"),
+            ("Rule", "ApplyServerSideEncryptionByDefault BucketKeyEnabled"),
+            ("ApplyServerSideEncryptionByDefault", "SSEAlgorithm KMSMasterKeyID"),
+        ],
+    ),
     rules("PutBucketTagging", TAGGING),
     rules("PutObjectTagging", TAGGING),
     rules(

@@ -109,6 +109,29 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
              still works. The server must be restarted."
         ),
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        StoreError::CustomerKeyRequired => s3_error!(
+            InvalidRequest,
+            "The object was stored using a form of Server Side Encryption. The correct parameters \
+             must be provided to retrieve the object."
+        ),
+        StoreError::CustomerKeyNotApplicable => s3_error!(
+            InvalidRequest,
+            "The encryption parameters are not applicable to this object."
+        ),
+        StoreError::WrongCustomerKey => s3_error!(
+            AccessDenied,
+            "Access Denied: the object is encrypted with another key than the one that was sent."
+        ),
+        StoreError::NoMasterKey => s3_error!(
+            NotImplemented,
+            "The server has no master key to encrypt with: start it with --master-key-file FILE \
+             (`liteio key new FILE` makes one)."
+        ),
+        StoreError::NoSuchNamedKey { key } => no_such_named_key(key.as_deref()),
+        StoreError::KeyMissing { .. } => {
+            tracing::error!(%error, "an object cannot be decrypted");
+            custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &key_missing(&error))
+        }
         // No S3 operation touches vectors.
         StoreError::NoSuchVectorBucket { .. }
         | StoreError::VectorBucketExists { .. }
@@ -150,6 +173,24 @@ fn marker_headers(marker: &DeleteMarker) -> HeaderMap {
         headers.insert("x-amz-version-id", version);
     }
     headers
+}
+
+fn key_missing(error: &StoreError) -> String {
+    format!(
+        "The object cannot be decrypted: {error}. The operator has to configure that key again."
+    )
+}
+
+/// AWS's answer to a KMS key that is not there.
+pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
+    let message = match key {
+        Some(key) => format!(
+            "Key '{key}' does not exist: name a key of the file that the server was given with \
+             --kms-key-file."
+        ),
+        None => "The server has no KMS key: start it with --kms-key-file FILE.".to_owned(),
+    };
+    custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
 }
 
 /// A failure of ours. The client gets a generic message; the cause goes to the log.

@@ -5,7 +5,7 @@ use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
     Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
+    EncryptionScheme, ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
 };
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
@@ -15,6 +15,7 @@ use super::convert::{
     header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
     xml_response,
 };
+use super::encryption::{self, Asked};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
@@ -31,12 +32,14 @@ pub(super) async fn create_multipart_upload(
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
     let asked = requested_checksum(&headers)?;
+    let wanted = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let options = UploadOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         // As for PutObject, every object gets a checksum.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
+        encryption: wanted.encryption.clone(),
     };
     let key = object_key(input.key)?;
     let upload =
@@ -50,6 +53,7 @@ pub(super) async fn create_multipart_upload(
     if let Some((algorithm, kind)) = asked {
         insert_algorithm(&mut response.headers, algorithm, kind)?;
     }
+    wanted.insert(&mut response.headers, upload.encryption.as_ref())?;
     Ok(response)
 }
 
@@ -99,9 +103,15 @@ pub(super) async fn complete_multipart_upload(
     request: Req<CompleteMultipartUploadInput>,
 ) -> Resp<CompleteMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
-    unsupported::check_customer_key(&headers)?;
+    let customer = encryption::customer_key(app, &headers, &extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
+    // The parts were encrypted with it: here it is only compared.
+    if let Some(customer) = customer {
+        let key =
+            app.look(|store| store.seal_part(granted.bucket(), &key, &id, Some(&customer.key)));
+        key.map_err(encryption::from_part)?;
+    }
     // Unknown once it is completed: repeating a Complete must work then, too.
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
     let parts = input.multipart_upload.and_then(|it| it.parts).unwrap_or_default();
@@ -212,6 +222,9 @@ fn completed(
     let mut response = xml_response(xml.finish());
     metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
+    if object.encryption != Some(EncryptionScheme::Customer) {
+        encryption::insert(&mut response.headers, object.encryption.as_ref(), None)?;
+    }
     Ok(response)
 }
 

@@ -10,7 +10,7 @@ use s3s::{S3Result, s3_error};
 use super::convert::{http_date, object_key, page_size, version_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
-use super::{Req, Resp, checksum, error, metadata, unsupported};
+use super::{Req, Resp, checksum, encryption, error, metadata};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -49,11 +49,15 @@ pub(super) async fn get_object_attributes(
     granted: Granted,
     request: Req<GetObjectAttributesInput>,
 ) -> Resp<GetObjectAttributesOutput> {
-    unsupported::check_customer_key(&request.headers)?;
+    let customer = encryption::of_read(app, &request.headers, &request.extensions)?;
     let input = request.input;
     let wanted = Wanted::parse(&input.object_attributes)?;
     let key = object_key(input.key)?;
-    let version = version_id(input.version_id)?;
+    let options = GetOptions {
+        version: version_id(input.version_id)?,
+        customer_key: customer.map(|customer| customer.key),
+        ..GetOptions::default()
+    };
     let page = PartsPage {
         after: after_part(input.part_number_marker)?,
         max: page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?,
@@ -62,11 +66,10 @@ pub(super) async fn get_object_attributes(
     let found = if wanted.parts {
         let PartsPage { after, max } = page;
         let found = app.blocking(move |store| {
-            store.list_object_parts(granted.bucket(), &key, version.as_ref(), after, max)
+            store.list_object_parts(granted.bucket(), &key, &options, after, max)
         });
         found.await.map_err(error::from_store)?
     } else {
-        let options = GetOptions { version, ..GetOptions::default() };
         let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
         let object = found.map_err(error::from_store)?.object;
         ObjectPartPage { object, parts: Vec::new(), is_truncated: false }

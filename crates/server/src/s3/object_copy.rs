@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, GetOptions, ObjectId, ObjectVersion, StoreError, VersionId,
+    Bucket, CopyOptions, CopyOutcome, EncryptionKey, GetOptions, ObjectId, ObjectVersion,
+    StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -12,6 +13,7 @@ use s3s::dto::{
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
+use super::encryption::{self, Asked};
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, access, bucket_lifecycle, checksum, condition, error, metadata, object_lock,
@@ -38,6 +40,8 @@ pub(super) async fn copy_object(
         Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
     };
     let key = object_key(input.key)?;
+    let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
+    let source_key = encryption::copy_source_key(app, &headers, &extensions)?;
     let source = source(app, &granted, &headers, input.copy_source)?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
@@ -49,7 +53,7 @@ pub(super) async fn copy_object(
              encryption attributes."
         ));
     }
-    let found = find_source(app, &source)?;
+    let found = find_source(app, &source, source_key.clone())?;
     let new_metadata = match (replaces_metadata, metadata::redirect(&headers)?) {
         (true, _) => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
         (false, Some(redirect)) => {
@@ -69,20 +73,28 @@ pub(super) async fn copy_object(
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
+        encryption: asked.encryption.clone(),
+        source_key,
     };
-    // A copy may have to read the source for a checksum that it does not have.
+    // A copy may have to read the source, for a checksum that it does not have or for another key.
     let target_bucket = Arc::clone(granted.bucket());
     let copied =
         app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
     let copied = copied.await.map_err(from_copy)?;
-    response(app, &target_bucket, &copied)
+    response(app, &target_bucket, &copied, &asked)
 }
 
 /// True when the copy changes more than the metadata.
 fn changes_more(headers: &HeaderMap) -> bool {
-    ["x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-checksum-algorithm"]
-        .into_iter()
-        .any(|name| headers.contains_key(name))
+    [
+        "x-amz-storage-class",
+        "x-amz-website-redirect-location",
+        "x-amz-checksum-algorithm",
+        "x-amz-server-side-encryption",
+        "x-amz-server-side-encryption-customer-algorithm",
+    ]
+    .into_iter()
+    .any(|name| headers.contains_key(name))
 }
 
 /// The source of a copy, which the sender of the request for `target` may read.
@@ -104,8 +116,12 @@ pub(super) fn source(
 }
 
 /// The source as it is now, if it is small enough to be copied in one piece.
-fn find_source(app: &App, source: &ObjectId) -> S3Result<ObjectVersion> {
-    let options = GetOptions { version: source.version, ..GetOptions::default() };
+fn find_source(
+    app: &App,
+    source: &ObjectId,
+    customer_key: Option<EncryptionKey>,
+) -> S3Result<ObjectVersion> {
+    let options = GetOptions { version: source.version, customer_key, ..GetOptions::default() };
     let found = app.look(|store| store.head_object(&source.bucket, &source.key, &options));
     let found = found.map_err(|error| from_copy(error.into()))?.object;
     let bytes_max = liteio_store::limits::PART_BYTES_MAX;
@@ -133,7 +149,12 @@ pub(super) fn from_copy(error: StoreError) -> S3Error {
     }
 }
 
-fn response(app: &App, bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObjectOutput> {
+fn response(
+    app: &App,
+    bucket: &Bucket,
+    copied: &CopyOutcome,
+    asked: &Asked,
+) -> Resp<CopyObjectOutput> {
     let object = &copied.object;
     let mut xml = XmlWriter::new("CopyObjectResult", 0);
     xml.date("LastModified", object.modified_ms);
@@ -145,6 +166,7 @@ fn response(app: &App, bucket: &Bucket, copied: &CopyOutcome) -> Resp<CopyObject
     insert_source_version(&mut response.headers, copied.source_version)?;
     metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
+    asked.insert(&mut response.headers, object.encryption.as_ref())?;
     Ok(response)
 }
 

@@ -17,11 +17,10 @@ use liteio_store::{
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{header, header_value, object_key, part_number, version_id};
+use super::encryption::{self, CustomerKey};
 use super::lenient::LenientHeaders;
 use super::route::{Target, parameters};
-use super::{
-    access, body_out, bucket_lifecycle, checksum, condition, error, metadata, unsupported,
-};
+use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
 use crate::access::Action;
 use crate::front::Allowance;
 use crate::reply::ReplyBody;
@@ -54,7 +53,7 @@ impl ReadRequest<'_> {
     /// The response without its body, and where that is to be read from.
     fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
         let granted = access::of_bucket(app, self.head, Action::GetObject, &self.target.bucket)?;
-        let read = Read::parse(self.head, self.target.key)?;
+        let read = Read::parse(app, self.head, self.target.key)?;
         let (found, reader) = app
             .look(|store| match self.head.method {
                 Method::HEAD => {
@@ -66,7 +65,7 @@ impl ReadRequest<'_> {
                     opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
                 }
             })
-            .map_err(|error| from_read(granted.bucket(), error))?;
+            .map_err(|error| read.refusal(granted.bucket(), error))?;
         let mut response = Response::new(ReplyBody::empty());
         if read.is_partial(&found) {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -84,11 +83,12 @@ struct Read {
     options: GetOptions,
     wants_checksum: bool,
     overrides: Vec<(HeaderName, HeaderValue)>,
+    customer: Option<CustomerKey>,
 }
 
 impl Read {
-    fn parse(head: &mut Parts, key: String) -> S3Result<Read> {
-        unsupported::check_customer_key(&head.headers)?;
+    fn parse(app: &App, head: &mut Parts, key: String) -> S3Result<Read> {
+        let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
         let mut found = Parameters::default();
         for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
             found.take(&name, value)?;
@@ -101,10 +101,12 @@ impl Read {
                 version: version_id(found.version)?,
                 conditions,
                 select: selection(found.part, range)?,
+                customer_key: customer.as_ref().map(|customer| customer.key.clone()),
             },
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")
                 .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
             overrides: found.overrides,
+            customer,
         })
     }
 }
@@ -172,6 +174,7 @@ impl Read {
         let FoundObject { object, part, range, .. } = found;
         let mut headers = metadata::object_headers(bucket, object)?;
         metadata::insert_user(&mut headers, object)?;
+        encryption::insert(&mut headers, object.encryption.as_ref(), self.customer.as_ref())?;
         for (name, value) in &self.overrides {
             headers.insert(name, value.clone());
         }
@@ -206,18 +209,26 @@ impl Read {
     }
 }
 
-fn from_read(bucket: &Bucket, error: ReadError) -> S3Error {
-    match error {
-        ReadError::NotModified { object } => {
-            not_modified(bucket, &object).unwrap_or_else(|error| error)
+impl Read {
+    fn refusal(&self, bucket: &Bucket, error: ReadError) -> S3Error {
+        match error {
+            ReadError::NotModified { object } => {
+                let customer = self.customer.as_ref();
+                not_modified(bucket, &object, customer).unwrap_or_else(|error| error)
+            }
+            ReadError::Store(error) => error::from_store(error),
         }
-        ReadError::Store(error) => error::from_store(error),
     }
 }
 
 /// 304, with the headers that a cache refreshes its copy by.
-fn not_modified(bucket: &Bucket, object: &ObjectVersion) -> S3Result<S3Error> {
+fn not_modified(
+    bucket: &Bucket,
+    object: &ObjectVersion,
+    customer: Option<&CustomerKey>,
+) -> S3Result<S3Error> {
     let mut headers = metadata::object_headers(bucket, object)?;
+    encryption::insert(&mut headers, object.encryption.as_ref(), customer)?;
     for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_DISPOSITION] {
         headers.remove(name);
     }

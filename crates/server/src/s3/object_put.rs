@@ -8,6 +8,7 @@ use s3s::{S3Response, S3Result};
 
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, header_value, object_key, object_url};
+use super::encryption::Asked;
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
@@ -35,6 +36,8 @@ pub(super) async fn put_object(
         lock: object_lock::of_request(app, &headers)?,
     };
     let key = object_key(input.key)?;
+    let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
+    let sealing = asked.seal(app)?;
     let form = extensions.remove::<PostForm>();
     let bytes_expected = match form {
         // The length of the file is known only at the end of the form.
@@ -42,19 +45,24 @@ pub(super) async fn put_object(
         None => Some(body_in::declared_bytes(&headers)?),
     };
     let algorithm = checks.algorithm().unwrap_or(DEFAULT_ALGORITHM);
-    let body = body_in::receive(app, input.body, bytes_expected, vec![algorithm]).await?;
+    let body = body_in::receive(app, input.body, bytes_expected, vec![algorithm], sealing).await?;
     checks.verify(body.digests())?;
     let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
     let options = PutOptions { checksum, ..options };
     let object = app.store.put_object(granted.bucket(), key, body, options).await;
     let object = object.map_err(error::from_store)?;
     match form {
-        Some(form) => form_response(app, &form, granted.bucket(), &object, &extensions),
-        None => response(app, granted.bucket(), &object),
+        Some(form) => form_response(app, &form, granted.bucket(), &object, &asked, &extensions),
+        None => response(app, granted.bucket(), &object, &asked),
     }
 }
 
-fn response(app: &App, bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjectOutput> {
+fn response(
+    app: &App,
+    bucket: &Bucket,
+    object: &ObjectVersion,
+    asked: &Asked,
+) -> Resp<PutObjectOutput> {
     let mut response = S3Response::new(PutObjectOutput::default());
     response.headers.insert(ETAG, etag_header(&object.etag)?);
     if let Some(checksum) = &object.checksum {
@@ -62,6 +70,7 @@ fn response(app: &App, bucket: &Bucket, object: &ObjectVersion) -> Resp<PutObjec
     }
     metadata::insert_new_version(&mut response.headers, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
+    asked.insert(&mut response.headers, object.encryption.as_ref())?;
     Ok(response)
 }
 
@@ -71,9 +80,10 @@ fn form_response(
     form: &PostForm,
     bucket: &Bucket,
     object: &ObjectVersion,
+    asked: &Asked,
     extensions: &Extensions,
 ) -> Resp<PutObjectOutput> {
-    let mut response = response(app, bucket, object)?;
+    let mut response = response(app, bucket, object, asked)?;
     let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
     let location = match &form.success_redirect {
         Some(target) => {

@@ -2,8 +2,8 @@
 
 use http::header::ETAG;
 use liteio_store::{
-    ByteRange, ChecksumAlgorithm, ChecksumType, CopyPartOptions, CopyPartOutcome, PartPage,
-    StoreError, Upload,
+    ByteRange, ChecksumAlgorithm, ChecksumType, CopyPartOptions, CopyPartOutcome, EncryptionScheme,
+    PartPage, StoreError, Upload,
 };
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
@@ -14,7 +14,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
 use super::xml::XmlWriter;
-use super::{Req, Resp, body_in, condition, error, unsupported};
+use super::{Req, Resp, body_in, condition, encryption, error, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -24,7 +24,7 @@ pub(super) async fn upload_part(
     request: Req<UploadPartInput>,
 ) -> Resp<UploadPartOutput> {
     let Req { input, headers, extensions, .. } = request;
-    unsupported::check_customer_key(&headers)?;
+    let customer = encryption::customer_key(app, &headers, &extensions)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let number = part_number(input.part_number)?;
     let key = object_key(input.key)?;
@@ -32,9 +32,17 @@ pub(super) async fn upload_part(
     let bytes_expected = body_in::declared_bytes(&headers)?;
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
     let upload = upload.map_err(error::from_store)?;
+    let sealing = match (&upload.encryption, &customer) {
+        (None, None) => None,
+        (_, customer) => {
+            let customer = customer.as_ref().map(|customer| &customer.key);
+            let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
+            sealing.map_err(encryption::from_part)?
+        }
+    };
     let algorithms = algorithms(&upload, checks.algorithm())?;
     let kept = algorithms.first().copied();
-    let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms).await?;
+    let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms, sealing).await?;
     checks.verify(body.digests())?;
     let checksum = kept.and_then(|algorithm| body.digests().checksum(algorithm).copied());
     let sent = checks.algorithm().and_then(|it| body.digests().checksum(it).copied());
@@ -45,6 +53,7 @@ pub(super) async fn upload_part(
     if let Some(checksum) = sent.or(part.checksum) {
         checksum::insert_value(&mut response.headers, &checksum)?;
     }
+    encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
     Ok(response)
 }
 
@@ -87,19 +96,31 @@ pub(super) async fn upload_part_copy(
 ) -> Resp<UploadPartCopyOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
+    let customer = encryption::customer_key(app, &headers, &extensions)?;
     let number = part_number(input.part_number)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let options = CopyPartOptions {
         range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
         conditions: condition::of_copy_source(&extensions),
+        source_key: encryption::copy_source_key(app, &headers, &extensions)?,
+        customer_key: customer.as_ref().map(|customer| customer.key.clone()),
     };
+    let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
+    let upload = upload.map_err(error::from_store)?;
+    if customer.is_some() || upload.encryption == Some(EncryptionScheme::Customer) {
+        let customer = options.customer_key.as_ref();
+        let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
+        sealing.map_err(encryption::from_part)?;
+    }
     let source = object_copy::source(app, &granted, &headers, input.copy_source)?;
     // The bytes are read once, for their MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
-    copied_part(&copied.await.map_err(from_part_copy)?)
+    let mut response = copied_part(&copied.await.map_err(from_part_copy)?)?;
+    encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
+    Ok(response)
 }
 
 /// `bytes=first-last`, and nothing else.
@@ -143,7 +164,8 @@ pub(super) async fn list_parts(
     request: Req<ListPartsInput>,
 ) -> Resp<ListPartsOutput> {
     let input = request.input;
-    unsupported::check_customer_key(&request.headers)?;
+    // It takes the key of a client, and does not need it.
+    encryption::customer_key(app, &request.headers, &request.extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let max = page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?;

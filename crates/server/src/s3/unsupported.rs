@@ -1,10 +1,8 @@
-//! Refusal of headers for features that this server does not have. Ignoring them would promise encryption,
+//! Refusal of headers for features that this server does not have. Ignoring them would promise
 //! locks or grants that do not exist.
 
 use http::HeaderMap;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
-
-const ENCRYPTION: &str = "x-amz-server-side-encryption";
 
 /// Checks a request that writes an object or begins an upload.
 pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
@@ -14,29 +12,9 @@ pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
             check_object_acl(value.as_bytes())?;
         } else if name.starts_with("grant-") {
             return Err(acl_not_supported());
-        } else if name.starts_with("server-side-encryption")
-            || name.starts_with("copy-source-server-side-encryption")
-        {
-            return Err(not_implemented(
-                "Server-side encryption is not implemented by LiteIO yet.",
-            ));
         } else if name == "write-offset-bytes" {
             return Err(not_implemented("Appending to objects is not implemented by LiteIO yet."));
         }
-    }
-    Ok(())
-}
-
-/// Checks a request that reads an object or adds to an upload: neither is encrypted.
-pub(super) fn check_customer_key(headers: &HeaderMap) -> S3Result<()> {
-    let is_customer_key = |name: &str| {
-        name.strip_prefix(ENCRYPTION).is_some_and(|rest| rest.starts_with("-customer-"))
-    };
-    if headers.keys().any(|name| is_customer_key(name.as_str())) {
-        return Err(s3_error!(
-            InvalidRequest,
-            "The encryption parameters are not applicable to this object."
-        ));
     }
     Ok(())
 }

@@ -133,6 +133,10 @@ fn help_names_every_variable_and_shows_no_secret() {
         "ACCESS_KEY",
         "SECRET_KEY",
         "CREDENTIALS_FILE",
+        "MASTER_KEY_FILE",
+        "MASTER_KEY",
+        "KMS_KEY_FILE",
+        "ALLOW_INSECURE_SSE_C",
         "REGION",
         "DOMAIN",
         "LOG",
@@ -299,4 +303,113 @@ fn every_request_is_one_line_in_the_log() {
     let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
     assert_eq!((&line["bytes_in"], &line["bytes_out"]), (&0.into(), &body.len().into()));
     assert!(line["milliseconds"].as_f64().is_some_and(|milliseconds| milliseconds >= 0.0));
+}
+
+/// `liteio key …`, its output and its exit code.
+fn key(directory: &tempfile::TempDir, arguments: &[&str]) -> (String, Option<i32>) {
+    let output = liteio(directory).arg("key").args(arguments).output().expect("it runs");
+    let text = [output.stdout, output.stderr].concat();
+    (String::from_utf8(text).expect("text"), output.status.code())
+}
+
+#[test]
+fn keys_are_made_replaced_and_retired() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = directory();
+    let file = directory.path().join("master.key");
+    let path = file.to_str().expect("text");
+    let keys = || std::fs::read_to_string(&file).expect("keys");
+    assert_eq!(key(&directory, &["new", path]).1, Some(0));
+    let first = keys();
+    assert_eq!(first.trim().len(), 44);
+    let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let (message, code) = key(&directory, &["new", path]);
+    assert!(code == Some(1) && message.contains("rotate"), "{message}");
+    assert_eq!(keys(), first, "it is kept");
+
+    let data = directory.path().join("data");
+    let data = data.to_str().expect("text").to_owned();
+    let serve = || {
+        let mut command = liteio(&directory);
+        command.args(["--address", "127.0.0.1:0", "--data-dir", &data, "--master-key-file", path]);
+        Running::start(&mut command)
+    };
+    let body = |server: &Running, method: &'static str| {
+        let address = server.endpoint().strip_prefix("http://").expect("a URL").parse();
+        let user = crate::harness::User {
+            access_key: "liteio",
+            secret_key: "liteio123",
+            ..crate::harness::ALICE
+        };
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let address = address.expect("an address");
+            let request = |method, path: &str| {
+                crate::harness::RawRequest::of_s3(address, "us-east-1", method, path).by(user)
+            };
+            if method == "PUT" {
+                request("PUT", "/mine").send().await.expect_status(200);
+                let put = request("PUT", "/mine/key").body("secret text");
+                let put = put.header("x-amz-server-side-encryption", "AES256");
+                put.send().await.expect_status(200);
+            }
+            request("GET", "/mine/key").send().await
+        })
+    };
+    let server = serve();
+    assert_eq!(body(&server, "PUT").expect_status(200).text(), "secret text");
+    drop(server);
+
+    let (message, code) = key(&directory, &["rotate", path]);
+    assert_eq!(code, Some(0), "{message}");
+    assert!(keys().ends_with(&first) && keys().lines().count() == 2);
+    let newest = keys().lines().next().expect("a key").to_owned();
+    assert!(!message.contains(&newest) && !message.contains(first.trim()), "{message}");
+    let server = serve();
+    assert_eq!(body(&server, "GET").expect_status(200).text(), "secret text");
+    drop(server);
+
+    let rewrap = || key(&directory, &["rewrap", "--data-dir", &data, "--master-key-file", path]);
+    let (message, code) = rewrap();
+    assert!(code == Some(0) && message.contains("1 objects"), "{message}");
+    std::fs::write(&file, format!("{newest}\n")).expect("only the newest is left");
+    let server = serve();
+    assert_eq!(body(&server, "GET").expect_status(200).text(), "secret text");
+    drop(server);
+
+    std::fs::write(&file, &first).expect("another key");
+    let server = serve();
+    body(&server, "GET").expect_error(400, "KMS.NotFoundException");
+    drop(server);
+    let (message, code) = rewrap();
+    assert!(code == Some(1) && message.contains("not in the files"), "{message}");
+}
+
+#[test]
+fn kms_keys_are_added_and_replaced() {
+    let directory = directory();
+    let file = directory.path().join("kms.toml");
+    let path = file.to_str().expect("text");
+    for name in ["reports", "arn:aws:kms:eu:1:key/a"] {
+        let (message, code) = key(&directory, &["new", path, "--name", name]);
+        assert_eq!(code, Some(0), "{message}");
+        assert_eq!(key(&directory, &["new", path, "--name", name]).1, Some(1));
+    }
+    assert_eq!(key(&directory, &["rotate", path, "--name", "reports"]).1, Some(0));
+    assert_eq!(key(&directory, &["rotate", path, "--name", "missing"]).1, Some(1));
+    assert_eq!(key(&directory, &["new", path, "--name", "a b"]).1, Some(1));
+    let text = std::fs::read_to_string(&file).expect("keys");
+    assert_eq!((text.matches("[[key]]").count(), text.matches("=\",").count()), (2, 3), "{text}");
+    let mut command = liteio(&directory);
+    drop(Running::start(command.args([
+        "--memory",
+        "--address",
+        "127.0.0.1:0",
+        "--kms-key-file",
+        path,
+    ])));
+    std::fs::write(&file, "[[key]]\nname = 1").expect("written");
+    let output = command.output().expect("it runs");
+    assert!(stderr(&output).contains("line 2"), "{}", stderr(&output));
 }

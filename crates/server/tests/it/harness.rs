@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use liteio::fuzzing::signer::{Covered, Signer, encoded_path, hex, sha256_hex};
-use liteio::{Server, ServerHandle};
+use liteio::{KeySources, MasterKeySource, Server, ServerBuilder, ServerHandle};
 use md5::{Digest as _, Md5};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -70,11 +71,46 @@ pub(crate) async fn in_region(region: &'static str) -> TestServer {
     start("memory", region).await
 }
 
+/// The same with a master key and the KMS keys `first` and `second`, which takes keys of clients.
+pub(crate) async fn with_keys() -> [TestServer; 2] {
+    let with_keys = |builder: ServerBuilder, directory: &Path| {
+        let (master, kms) = (directory.join("master.key"), directory.join("kms.toml"));
+        std::fs::write(&master, MASTER_KEY).expect("the master key is written");
+        std::fs::write(&kms, KMS_KEYS).expect("the keys are written");
+        let master = Some(MasterKeySource::File(master));
+        builder.keys(KeySources { master, kms_file: Some(kms) }).allow_insecure_sse_c()
+    };
+    [
+        start_with("memory", "us-east-1", with_keys).await,
+        start_with("directory", "us-east-1", with_keys).await,
+    ]
+}
+
+const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";
+const KMS_KEYS: &str = r#"
+[[key]]
+name = "first"
+versions = ["AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="]
+
+[[key]]
+name = "second"
+versions = ["AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI="]
+"#;
+
 async fn start(backend: &'static str, region: &'static str) -> TestServer {
+    start_with(backend, region, |builder, _| builder).await
+}
+
+async fn start_with(
+    backend: &'static str,
+    region: &'static str,
+    settings: impl FnOnce(ServerBuilder, &Path) -> ServerBuilder,
+) -> TestServer {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let users = directory.path().join("users.toml");
     std::fs::write(&users, USERS).expect("the users are written");
     let builder = Server::builder().credentials_file(users).region(region);
+    let builder = settings(builder, directory.path());
     let builder = match backend {
         "memory" => builder.memory(),
         _ => builder.data_dir(directory.path().join("data")),

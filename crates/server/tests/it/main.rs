@@ -10,6 +10,7 @@ mod copy_source;
 mod damaged_files;
 mod dependencies;
 mod documents;
+mod encryption;
 mod form;
 mod harness;
 mod hostile;

@@ -173,8 +173,8 @@ async fn what_is_not_done_is_refused_before_anything_is_stored() {
     server.bucket("mine").await;
     let rows = [
         ("x-amz-server-side-encryption", "AES256", 501, "NotImplemented"),
-        ("x-amz-server-side-encryption", "aws:kms", 501, "NotImplemented"),
-        ("x-amz-server-side-encryption-customer-algorithm", "AES256", 501, "NotImplemented"),
+        ("x-amz-server-side-encryption", "aws:kms", 400, "KMS.NotFoundException"),
+        ("x-amz-server-side-encryption-customer-algorithm", "AES256", 400, "InvalidRequest"),
         ("x-amz-object-lock-mode", "GOVERNANCE", 400, "InvalidArgument"),
         ("x-amz-object-lock-legal-hold", "ON", 400, "InvalidRequest"),
         ("x-amz-acl", "public-read", 400, "AccessControlListNotSupported"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
 use crate::kv::{Transaction, Write};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -88,6 +89,28 @@ impl Store {
                     document::write(write, bucket.id, document::LIFECYCLE, document)?;
                 }
                 None => write.delete(&space::document(bucket.id, document::LIFECYCLE))?,
+            }
+            Ok(Committed::with_guard((), forget))
+        })
+    }
+
+    /// Sets the encryption of new objects that name none; `None` for no encryption.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`].
+    pub fn set_default_encryption(
+        &self,
+        bucket: &Arc<Bucket>,
+        encryption: Option<DefaultEncryption>,
+    ) -> Pending<()> {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |_| Ok(()))?;
+            match &encryption {
+                Some(encryption) => {
+                    let document = document::encode_setting(encryption);
+                    document::write(write, bucket.id, document::ENCRYPTION, &document)?;
+                }
+                None => write.delete(&space::document(bucket.id, document::ENCRYPTION))?,
             }
             Ok(Committed::with_guard((), forget))
         })

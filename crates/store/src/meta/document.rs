@@ -66,6 +66,8 @@ kinds! {
 
 /// The number of the lifecycle rules.
 pub(crate) const LIFECYCLE: u8 = 6;
+/// The number of the default encryption.
+pub(crate) const ENCRYPTION: u8 = 8;
 /// The number of the default retention of object lock.
 pub(crate) const OBJECT_LOCK: u8 = 9;
 

@@ -9,6 +9,7 @@ use super::key::successor;
 use super::lifecycle::Lifecycle;
 use super::lock::DefaultRetention;
 use super::space;
+use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
 use crate::kv::Read;
 use crate::name::BucketId;
@@ -20,6 +21,8 @@ pub struct Settings {
     pub default_retention: Option<DefaultRetention>,
     /// The lifecycle rules.
     pub lifecycle: Option<Arc<Lifecycle>>,
+    /// The encryption of new objects that name none.
+    pub default_encryption: Option<DefaultEncryption>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     bytes: usize,
 }
@@ -58,6 +61,9 @@ impl Settings {
             }
             (document::LIFECYCLE, _) => {
                 self.lifecycle = Some(Arc::new(document::decode_setting(document)?));
+            }
+            (document::ENCRYPTION, _) => {
+                self.default_encryption = Some(document::decode_setting(document)?);
             }
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());

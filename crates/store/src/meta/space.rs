@@ -173,6 +173,14 @@ pub(crate) fn is_upload(bytes: &[u8]) -> bool {
     bytes.first() == Some(&UPLOAD)
 }
 
+/// The inverse of [`upload`].
+pub(crate) fn split_upload(bytes: &[u8]) -> Option<UploadId> {
+    match bytes.split_first() {
+        Some((&UPLOAD, id)) => id.try_into().ok().map(UploadId),
+        _ => None,
+    }
+}
+
 /// The prefix of the keys of all parts of an upload.
 pub(crate) fn parts(id: &UploadId) -> Vec<u8> {
     [&[PART][..], &id.0].concat()

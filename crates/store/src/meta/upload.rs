@@ -128,7 +128,9 @@ impl PartRecord {
         let (facts, extensions, stored, body) = Self::decode_fields(place, bytes)?;
         let content = Content::from_stored(stored, body.verified(WHAT)?)?;
         // Parts of parts do not exist, so they are damage like a wrong size.
-        if content.bytes() != Some(facts.bytes) || facts.start.checked_add(facts.bytes).is_none() {
+        if !has_size(&facts, &extensions, &content)
+            || facts.start.checked_add(facts.bytes).is_none()
+        {
             return Err(StoreError::corrupt("a part's size is not that of its manifest"));
         }
         Ok(Self { facts, extensions, content })
@@ -136,12 +138,12 @@ impl PartRecord {
 
     /// The content, of inline bytes without them: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
-        let (facts, _, stored, _) = Self::decode_fields(place, bytes)?;
+        let (facts, extensions, stored, _) = Self::decode_fields(place, bytes)?;
         if matches!(stored, StoredContent::Inline { .. }) {
             return Ok(Content::default());
         }
         let content = Content::from_stored(stored, &[])?;
-        match content.bytes() == Some(facts.bytes) {
+        match has_size(&facts, &extensions, &content) {
             true => Ok(content),
             false => Err(StoreError::corrupt("a part's size is not that of its manifest")),
         }
@@ -187,6 +189,12 @@ impl PartRecord {
         let place = space::part(id, number);
         Ok(to.put(&place, &self.encode(&place))?)
     }
+}
+
+/// `true` when the content has the bytes of the part.
+fn has_size(facts: &PartFacts, extensions: &Extensions, content: &Content) -> bool {
+    let bytes = content.bytes();
+    bytes.is_some() && bytes == extensions.content_bytes(facts.bytes)
 }
 
 const VERSION: u8 = 2;

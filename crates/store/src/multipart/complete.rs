@@ -89,7 +89,9 @@ impl Store {
                 checksum,
                 metadata: upload.metadata,
                 lock: upload.extensions.lock()?,
+                // With the key that is bound to the upload: the parts keep theirs.
                 extensions: upload.extensions,
+                sealing: None,
                 content: Content::Parts { list: id, count, is_original: true },
             };
             let (object, wake) = slot.publish(write, new)?;

@@ -3,6 +3,7 @@
 mod complete;
 mod list;
 mod part;
+mod seal;
 pub(crate) mod upload;
 
 pub use complete::{CompleteOptions, CompletePart};

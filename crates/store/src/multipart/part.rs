@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::checksum::{ChecksumValue, DigestSet, Digests};
+use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Read, Transaction};
@@ -13,6 +14,7 @@ use crate::meta::object::Extensions;
 use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
+use crate::object::body::NewBody;
 use crate::object::copy::check_source;
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
@@ -31,7 +33,7 @@ pub struct Part {
     pub number: PartNumber,
     /// Size.
     pub bytes: u64,
-    /// Entity tag: the MD5 of its bytes.
+    /// Entity tag: the MD5 of its bytes, unless it must not be known.
     pub etag: ETag,
     /// Time of the upload, in milliseconds since 1970.
     pub modified_ms: u64,
@@ -46,6 +48,10 @@ pub struct CopyPartOptions {
     pub range: Option<ByteRange>,
     /// Conditions on the source.
     pub conditions: ReadConditions,
+    /// The key of the client that the source is encrypted with.
+    pub source_key: Option<EncryptionKey>,
+    /// The key of the client that the upload was begun with.
+    pub customer_key: Option<EncryptionKey>,
 }
 
 /// The outcome of a copy to a part.
@@ -59,7 +65,8 @@ pub struct CopyPartOutcome {
 
 impl Store {
     /// Makes `body` a part of an upload, in place of an earlier one of that number. Without `checksum`,
-    /// the part gets one by the upload's algorithm, if the body's digests have it.
+    /// the part gets one by the upload's algorithm, if the body's digests have it. The body must be
+    /// encrypted as [`Store::seal_part`] says.
     ///
     /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], and
     /// [`StoreError::InvalidRequest`] if the upload requires a checksum that the part does not have.
@@ -73,20 +80,20 @@ impl Store {
         checksum: Option<ChecksumValue>,
     ) -> Pending<Part> {
         let target = Target { bucket: Arc::clone(bucket), key: key.clone(), id: *id, number };
-        let (digests, content, blob) = body.into_parts();
+        let (body, blob) = body.into_parts();
         self.update_with_blob(blob, move |write, shared| {
             let upload = target.require(write)?;
-            let checksum = part_checksum(&upload, checksum, &digests)?;
-            let (part, wake) = target.write(write, shared, &digests, checksum, content.clone())?;
+            let checksum = part_checksum(&upload, checksum, &body.digests)?;
+            let (part, wake) = target.write(write, shared, &upload, &body, checksum)?;
             Ok(Committed::with_guard(part, wake))
         })
     }
 
     /// Makes bytes of an object a part of an upload. The bytes are read once, on the calling thread,
-    /// for their MD5, and not copied. Blocks until the part is durable.
+    /// for their MD5, and not copied, unless the source or the upload is encrypted. Blocks until the part
+    /// is durable.
     ///
-    /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], what a read of the source
-    /// fails with, [`StoreError::InvalidRange`] for a range that is not within the source,
+    /// Fails as [`Store::seal_part`], with what a read of the source fails with, [`StoreError::InvalidRange`] for a range that is not within the source,
     /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
     /// source is replaced again and again while it is read.
     pub fn copy_part(
@@ -115,11 +122,14 @@ impl Store {
         options: &CopyPartOptions,
     ) -> Result<CopyPartOutcome, StoreError> {
         let upload = self.upload(&target.bucket, &target.key, &target.id)?;
+        let customer = options.customer_key.as_ref();
+        let sealing = self.seal_part(&target.bucket, &target.key, &target.id, customer)?;
         let algorithms: Vec<_> = upload.checksum.iter().map(|(algorithm, _)| *algorithm).collect();
         let wanted = GetOptions {
             version: source.version,
             conditions: options.conditions.clone(),
             select: options.range.map_or(Selection::Whole, Selection::Range),
+            customer_key: options.source_key.clone(),
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {
@@ -141,18 +151,22 @@ impl Store {
         if bytes > PART_BYTES_MAX {
             return Err(StoreError::PartTooLarge { bytes, maximum: PART_BYTES_MAX });
         }
-        let shared = self.shared_pieces(&opened.found.content, &range)?;
-        let (digests, content, blob) = match shared {
+        let is_plain = sealing.is_none() && opened.found.object.encryption.is_none();
+        let shared = match is_plain {
+            true => self.shared_pieces(&opened.found.content, &range)?,
+            false => None,
+        };
+        let (body, blob) = match shared {
             Some(content) => {
                 let mut digests = DigestSet::new(&algorithms);
                 while let Some(bytes) = opened.reader.next()? {
                     digests.update(&bytes);
                 }
-                (digests.finish(), content, None)
+                (NewBody::plain(digests.finish(), content), None)
             }
             None => {
-                let expected_bytes = Some(bytes);
-                let mut body = self.begin_body(BodyOptions { expected_bytes, algorithms })?;
+                let options = BodyOptions { expected_bytes: Some(bytes), algorithms, sealing };
+                let mut body = self.begin_body(options)?;
                 while let Some(bytes) = opened.reader.next()? {
                     body.write(&bytes)?;
                 }
@@ -174,10 +188,10 @@ impl Store {
             }
             check_source(&conditions, &record.etag, record.modified_ms)?;
             if is_shared {
-                reference::retain(&content, write)?;
+                reference::retain(&body.content, write)?;
             }
-            let checksum = part_checksum(&upload, None, &digests)?;
-            let (part, wake) = target.write(write, shared, &digests, checksum, content.clone())?;
+            let checksum = part_checksum(&upload, None, &body.digests)?;
+            let (part, wake) = target.write(write, shared, &upload, &body, checksum)?;
             let outcome = CopyPartOutcome { part, source_version: record.version_id() };
             Ok(Committed::with_guard(outcome, wake))
         });
@@ -234,15 +248,18 @@ impl Target {
         &self,
         write: &mut Transaction<'_>,
         shared: &Arc<Shared>,
-        digests: &Digests,
+        upload: &UploadRecord,
+        body: &NewBody,
         checksum: Option<ChecksumValue>,
-        content: Content,
     ) -> Result<(Part, WakeReclaimer), StoreError> {
         let modified_ms = shared.config.clock.now_ms();
-        let (bytes, md5) = (digests.bytes, digests.md5);
+        let (bytes, md5) = (body.digests.bytes, body.tag);
+        let is_encrypted = upload.extensions.encryption()?.is_some();
+        let salt = body.part_salt(&self.id, is_encrypted)?;
+        let extensions = Extensions::default().with_part_salt(salt);
         let old = PartRecord::read(write, &self.id, self.number.get())?;
         let facts = PartFacts { start: 0, bytes, md5, modified_ms, checksum };
-        let record = PartRecord { facts, extensions: Extensions::default(), content };
+        let record = PartRecord { facts, extensions, content: body.content.clone() };
         record.write(write, &self.id, self.number.get())?;
         let wake = release(write, shared, old.as_ref().map(|old| &old.content))?;
         Ok((Part::new(self.number, &facts), wake))

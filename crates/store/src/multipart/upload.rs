@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
+use crate::encryption::{Encryption, EncryptionScheme, Identity, ObjectSealing};
 use crate::error::StoreError;
 use crate::kv::Write;
 use crate::meta::bucket::BucketState;
@@ -31,6 +32,8 @@ pub struct Upload {
     pub metadata: ObjectMetadata,
     /// The checksum of the object it makes, if the client asked for one.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
+    /// The encryption of the object it makes.
+    pub encryption: Option<EncryptionScheme>,
 }
 
 /// Options of an upload.
@@ -44,20 +47,22 @@ pub struct UploadOptions {
     pub owner: Owner,
     /// What locks the object. Without a retention it gets the default of the bucket, once it is complete.
     pub lock: ObjectLock,
+    /// The encryption of the object.
+    pub encryption: Option<Encryption>,
 }
 
 impl Store {
     /// Begins an upload.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for a checksum
-    /// that cannot be of that type.
+    /// Fails with [`StoreError::NoSuchBucket`], with [`StoreError::InvalidRequest`] for a checksum
+    /// that cannot be of that type, and as [`Store::seal_object`].
     pub fn create_upload(
         &self,
         bucket: &Arc<Bucket>,
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
-        let UploadOptions { metadata, checksum, owner, lock } = options;
+        let UploadOptions { metadata, checksum, owner, lock, encryption } = options;
         if let Some((algorithm, kind)) = checksum
             && !algorithm.supports(kind)
         {
@@ -65,12 +70,20 @@ impl Store {
             return Pending::ready(Err(StoreError::InvalidRequest { message }));
         }
         let bucket = Arc::clone(bucket);
+        let random = Arc::clone(&self.shared().config.random);
+        let new_key = |it: &Encryption| self.keys().new_key(it, &*random);
+        let sealing = match encryption.as_ref().map(new_key).transpose() {
+            Ok(sealing) => sealing,
+            Err(error) => return Pending::ready(Err(error)),
+        };
         self.update(move |write, shared| {
             let BucketState { id: bucket, object_lock, .. } = bucket.state(write)?;
             if !lock.is_none() && !object_lock {
                 return Err(missing_lock_configuration());
             }
             let id = shared.ids.upload(&shared.config)?;
+            let wrap = |it: &ObjectSealing| it.wrap(Identity::Upload(&id), &*random);
+            let encryption = sealing.as_ref().map(wrap).transpose()?;
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();
             let record = UploadRecord {
@@ -80,7 +93,9 @@ impl Store {
                 owner: owner.clone(),
                 checksum,
                 metadata: metadata.clone(),
-                extensions: Extensions::default().with_lock(lock),
+                extensions: Extensions::default()
+                    .with_lock(lock)
+                    .with_encryption(encryption.as_ref()),
             };
             record.write(write, &id)?;
             Ok(Committed::new(Upload::new(id, key.clone(), record)))
@@ -136,7 +151,9 @@ pub(crate) fn end(
 
 impl Upload {
     pub(super) fn new(id: UploadId, key: ObjectKey, record: UploadRecord) -> Self {
-        let UploadRecord { initiated_ms, owner, checksum, metadata, .. } = record;
-        Self { id, key, initiated_ms, owner, metadata, checksum }
+        let UploadRecord { initiated_ms, owner, checksum, metadata, extensions, .. } = record;
+        // Decoding the record has decoded this before.
+        let encryption = extensions.encryption().ok().flatten().map(|it| it.scheme);
+        Self { id, key, initiated_ms, owner, metadata, checksum, encryption }
     }
 }

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
+use super::body::NewBody;
 use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
-use super::{GetOptions, ObjectId, ObjectVersion};
+use super::seal::{may_share, unlock};
+use super::{BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
 use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
+use crate::encryption::{Encryption, EncryptionKey, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
-use crate::meta::object::Extensions;
+use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
-use crate::process::Bucket;
-use crate::store::Store;
+use crate::process::{Bucket, StagedBlob};
+use crate::store::{Shared, Store};
 
 /// Options of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +42,11 @@ pub struct CopyOptions {
     /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
     /// the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
+    /// The encryption of the copy. If its key differs from the source's, the bytes are written anew, on the
+    /// calling thread.
+    pub encryption: Option<Encryption>,
+    /// The key of the client that the source is encrypted with.
+    pub source_key: Option<EncryptionKey>,
 }
 
 /// The outcome of a copy.
@@ -57,17 +65,37 @@ struct Computed {
     checksum: ObjectChecksum,
 }
 
+/// The content of a copy.
+#[derive(Clone, Debug)]
+enum Prepared {
+    /// That of the source, with a checksum of its own if one was asked for.
+    Shared(Option<Computed>),
+    /// Bytes of one version of the source, written anew.
+    Rewritten { stamp: [u8; 16], body: NewBody, checksum: Option<ObjectChecksum> },
+}
+
+impl Prepared {
+    /// The stamp of the version that it was made from, if it holds for no other.
+    fn stamp(&self) -> Option<[u8; 16]> {
+        match self {
+            Self::Shared(computed) => computed.map(|computed| computed.stamp),
+            Self::Rewritten { stamp, .. } => Some(*stamp),
+        }
+    }
+}
+
 /// Attempts of a copy whose source is replaced while its bytes are read.
 const ATTEMPTS: usize = 4;
 
 impl Store {
-    /// Copies an object without copying its bytes. With [`CopyOptions::checksum_algorithm`] it may
-    /// block, see there.
+    /// Copies an object without copying its bytes. With [`CopyOptions::checksum_algorithm`] and
+    /// [`CopyOptions::encryption`] it may block, see there.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
-    /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
-    /// source is replaced again and again while it is read.
+    /// [`StoreError::PreconditionFailed`], as [`Store::seal_object`], as a read fails for the key of the
+    /// source, and with [`StoreError::ConditionalRequestConflict`] when the source is replaced again and
+    /// again while it is read.
     pub fn copy_object(
         &self,
         source: ObjectId,
@@ -75,17 +103,17 @@ impl Store {
         target_key: ObjectKey,
         options: CopyOptions,
     ) -> Pending<CopyOutcome> {
-        let Some(algorithm) = options.checksum_algorithm else {
-            return self.copy(source, target_bucket, target_key, options, None);
-        };
         for _ in 0..ATTEMPTS {
-            let computed = match self.compute(&source, algorithm) {
-                Ok(computed) => computed,
+            let (prepared, blob) = match self.prepare(&source, &options) {
+                Ok(prepared) => prepared,
                 Err(error) => return Pending::ready(Err(error)),
             };
-            let (from, options) = (source.clone(), options.clone());
-            let copied =
-                self.copy(from, target_bucket, target_key.clone(), options, Some(computed));
+            let holds_for_any = prepared.stamp().is_none();
+            let target = (Arc::clone(target_bucket), target_key.clone());
+            let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
+            if holds_for_any {
+                return copied;
+            }
             match copied.wait() {
                 Err(StoreError::ConditionalRequestConflict) => {}
                 result => return Pending::ready(result),
@@ -94,19 +122,70 @@ impl Store {
         Pending::ready(Err(StoreError::ConditionalRequestConflict))
     }
 
+    /// Computes and writes what the copy cannot take from the source.
+    fn prepare(
+        &self,
+        source: &ObjectId,
+        options: &CopyOptions,
+    ) -> Result<(Prepared, Option<StagedBlob>), StoreError> {
+        let (asked, customer) = (options.encryption.as_ref(), options.source_key.as_ref());
+        let read = GetOptions {
+            version: source.version,
+            customer_key: options.source_key.clone(),
+            ..GetOptions::default()
+        };
+        let found = self.head_object(&source.bucket, &source.key, &read)?;
+        let encryption = found.extensions.encryption()?;
+        if !may_share(self.keys(), encryption.as_ref(), customer, asked) {
+            return self.rewrite(source, options, &read);
+        }
+        let compute = |algorithm| self.compute(source, &found, &read, algorithm);
+        let computed = options.checksum_algorithm.map(compute).transpose()?;
+        Ok((Prepared::Shared(computed), None))
+    }
+
+    /// Writes the bytes of the source with the encryption of the copy.
+    fn rewrite(
+        &self,
+        source: &ObjectId,
+        options: &CopyOptions,
+        read: &GetOptions,
+    ) -> Result<(Prepared, Option<StagedBlob>), StoreError> {
+        let mut opened = self.get_object(&source.bucket, &source.key, read)?;
+        let FoundObject { object, stamp, .. } = &opened.found;
+        let stamp = *stamp;
+        check_source(&options.source_conditions, &object.etag, object.modified_ms)?;
+        let algorithm = options.checksum_algorithm;
+        let algorithm =
+            algorithm.or_else(|| object.checksum.map(|checksum| checksum.value.algorithm));
+        let seal = |encryption: &Encryption| self.seal_object(encryption);
+        let mut body = self.begin_body(BodyOptions {
+            expected_bytes: Some(object.bytes),
+            algorithms: algorithm.into_iter().collect(),
+            sealing: options.encryption.as_ref().map(seal).transpose()?,
+        })?;
+        while let Some(bytes) = opened.reader.next()? {
+            body.write(&bytes)?;
+        }
+        let (body, blob) = body.finish()?.into_parts();
+        let value = algorithm.and_then(|algorithm| body.digests.checksum(algorithm).copied());
+        let checksum = value.map(ObjectChecksum::full_object);
+        Ok((Prepared::Rewritten { stamp, body, checksum }, blob))
+    }
+
     /// The checksum of the source by `algorithm`, from its record or its bytes.
     fn compute(
         &self,
         source: &ObjectId,
+        found: &FoundObject,
+        read: &GetOptions,
         algorithm: ChecksumAlgorithm,
     ) -> Result<Computed, StoreError> {
-        let options = GetOptions { version: source.version, ..GetOptions::default() };
-        let found = self.head_object(&source.bucket, &source.key, &options)?;
         let has_it = |checksum: &ObjectChecksum| checksum.value.algorithm == algorithm;
         if let Some(checksum) = found.object.checksum.filter(has_it) {
             return Ok(Computed { stamp: found.stamp, checksum });
         }
-        let mut opened = self.get_object(&source.bucket, &source.key, &options)?;
+        let mut opened = self.get_object(&source.bucket, &source.key, read)?;
         let stamp = opened.found.stamp;
         let mut set = ChecksumSet::new(&[algorithm]);
         while let Some(bytes) = opened.reader.next()? {
@@ -119,13 +198,12 @@ impl Store {
     fn copy(
         &self,
         source: ObjectId,
-        target_bucket: &Arc<Bucket>,
-        target_key: ObjectKey,
+        (target_bucket, target_key): (Arc<Bucket>, ObjectKey),
         options: CopyOptions,
-        computed: Option<Computed>,
+        prepared: Prepared,
+        blob: Option<StagedBlob>,
     ) -> Pending<CopyOutcome> {
-        let target_bucket = Arc::clone(target_bucket);
-        self.update(move |write, shared| {
+        self.update_with_blob(blob, move |write, shared| {
             source.bucket.require(write)?;
             let slot = Slot::open(write, shared, &target_bucket, &target_key)?;
             let version = source.version.as_ref();
@@ -135,16 +213,18 @@ impl Store {
                 return Err(StoreError::IsDeleteMarker { marker: from.delete_marker() });
             }
             check_source(&options.source_conditions, &from.etag, from.modified_ms)?;
-            if computed.is_some_and(|computed| computed.stamp != from.stamp) {
+            if prepared.stamp().is_some_and(|stamp| stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);
             }
             slot.check(&options.conditions)?;
             let source_version = from.version_id();
+            let made = Made::new(shared, &source, &from, &options, &prepared)?;
+            let is_shared = matches!(prepared, Prepared::Shared(_));
             let new = NewVersion {
                 bytes: from.bytes,
-                etag: from.etag,
+                etag: made.etag,
                 owner: options.owner.clone(),
-                checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
+                checksum: made.checksum,
                 metadata: ObjectMetadata {
                     tags: options.tags.clone().unwrap_or(from.metadata.tags),
                     storage_class: options.storage_class.clone(),
@@ -159,12 +239,62 @@ impl Store {
                 },
                 lock: options.lock,
                 extensions: Extensions::default(),
-                content: share(from.content),
+                sealing: made.sealing,
+                content: made.content,
             };
-            // Retained before the old content is released: an object may be copied onto itself.
-            reference::retain(&new.content, write)?;
+            if is_shared {
+                // Before the old content is released: an object may be copied onto itself.
+                reference::retain(&new.content, write)?;
+            }
             let (object, wake) = slot.publish(write, new)?;
             Ok(Committed::with_guard(CopyOutcome { object, source_version }, wake))
+        })
+    }
+}
+
+/// What a copy has from its source, or instead.
+struct Made {
+    etag: ETag,
+    checksum: Option<ObjectChecksum>,
+    sealing: Option<ObjectSealing>,
+    content: Content,
+}
+
+impl Made {
+    fn new(
+        shared: &Shared,
+        source: &ObjectId,
+        from: &ObjectRecord,
+        options: &CopyOptions,
+        prepared: &Prepared,
+    ) -> Result<Self, StoreError> {
+        let computed = match prepared {
+            Prepared::Shared(computed) => computed,
+            Prepared::Rewritten { body, checksum, .. } => {
+                return Ok(Self {
+                    etag: ETag::Md5(body.tag),
+                    checksum: *checksum,
+                    sealing: body.object_sealing()?.cloned(),
+                    content: body.content.clone(),
+                });
+            }
+        };
+        let keys = &shared.config.keys;
+        let (asked, customer) = (options.encryption.as_ref(), options.source_key.as_ref());
+        // The source may be another version than the one that was looked at.
+        if !may_share(keys, from.extensions.encryption()?.as_ref(), customer, asked) {
+            return Err(StoreError::ConditionalRequestConflict);
+        }
+        let data_key = unlock(shared, source.bucket.id, &source.key, from, customer)?;
+        let sealing = match (data_key, asked) {
+            (Some(data_key), Some(asked)) => Some(keys.sealing(asked, data_key)?),
+            _ => None,
+        };
+        Ok(Self {
+            etag: from.etag,
+            checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
+            sealing,
+            content: share(from.content.clone()),
         })
     }
 }

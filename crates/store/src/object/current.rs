@@ -57,6 +57,7 @@ impl ObjectVersion {
             Content::Parts { count, .. } => Some(*count),
             Content::Inline(_) | Content::Extents(_) => None,
         };
+        let encryption = record.encryption_scheme()?;
         Ok(Self {
             key,
             version_id: record.version_id(),
@@ -67,6 +68,7 @@ impl ObjectVersion {
             checksum: record.checksum,
             metadata: record.metadata,
             part_count,
+            encryption,
             owner: record.owner.unwrap_or_else(|| bucket_owner.clone()),
             lock: record.extensions.lock()?,
         })

@@ -4,17 +4,19 @@ use std::ops::{Bound, Range};
 
 use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
-use super::reader::OpenError;
-use super::{ObjectReader, ObjectVersion, PartInfo, history};
+use super::reader::{Body, OpenError};
+use super::{ObjectReader, ObjectVersion, PartInfo, history, seal};
+use crate::encryption::{EncryptionKey, EncryptionScheme};
 use crate::error::{DeleteMarker, StoreError};
 use crate::kv::{Read, Snapshot};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::content::Content;
+use crate::meta::object::Extensions;
 use crate::meta::space;
 use crate::meta::upload::PartFacts;
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::precondition::{ConditionResult, ReadConditions};
-use crate::process::Bucket;
+use crate::process::{Bucket, Shared};
 use crate::range::ByteRange;
 use crate::store::Store;
 
@@ -33,6 +35,8 @@ pub enum Selection {
 /// Options of [`Store::get_object`] and [`Store::head_object`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
+    /// The key of the client, for an object that is encrypted with one.
+    pub customer_key: Option<EncryptionKey>,
     /// The version; none is the current one.
     pub version: Option<VersionId>,
     /// Conditions on the object, decided before anything is selected.
@@ -53,6 +57,7 @@ pub struct FoundObject {
     pub(crate) content: Content,
     /// Identifies the write that made the version.
     pub(crate) stamp: [u8; 16],
+    pub(crate) extensions: Extensions,
 }
 
 /// An object whose selected bytes can be read.
@@ -103,8 +108,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
-    /// [`StoreError::IsDeleteMarker`]; for the conditions, [`ReadError::NotModified`] and
-    /// [`StoreError::PreconditionFailed`]; [`StoreError::InvalidRange`] or
+    /// [`StoreError::IsDeleteMarker`]; for the key of a client, [`StoreError::CustomerKeyRequired`],
+    /// [`StoreError::CustomerKeyNotApplicable`] and [`StoreError::WrongCustomerKey`]; for the conditions,
+    /// [`ReadError::NotModified`] and [`StoreError::PreconditionFailed`]; [`StoreError::InvalidRange`] or
     /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
     pub fn head_object(
         &self,
@@ -112,13 +118,13 @@ impl Store {
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<FoundObject, ReadError> {
-        FoundObject::find(&self.snapshot()?, bucket, key, options)
+        FoundObject::find(self.shared(), &self.snapshot()?, bucket, key, options)
     }
 
     /// An object with a reader of the selected bytes. Later writes and deletes do not affect it.
     ///
     /// # Errors
-    /// As [`Store::head_object`].
+    /// As [`Store::head_object`]; [`StoreError::KeyMissing`].
     pub fn get_object(
         &self,
         bucket: &Bucket,
@@ -142,8 +148,14 @@ impl Store {
         loop {
             let section = self.shared().pins.section();
             let snapshot = self.snapshot()?;
-            let found = FoundObject::find(&snapshot, bucket, key, options)?;
-            match ObjectReader::open(self, &snapshot, &found.content, found.range.clone()) {
+            let found = FoundObject::find(self.shared(), &snapshot, bucket, key, options)?;
+            let data_key = found.data_key(self, bucket, options.customer_key.as_ref())?;
+            let body = Body {
+                content: &found.content,
+                bytes: found.object.bytes,
+                data_key: data_key.as_ref(),
+            };
+            match ObjectReader::open(self, &snapshot, body, found.range.clone()) {
                 Ok(reader) => {
                     drop(section);
                     return Ok(OpenedObject { found, reader });
@@ -159,7 +171,8 @@ impl Store {
         }
     }
 
-    /// An object with its parts behind `after`, at most `max`.
+    /// An object with its parts behind `after`, at most `max`. Of `options`, the version and the key of the
+    /// client count.
     ///
     /// # Errors
     /// As [`Store::head_object`] without conditions.
@@ -167,12 +180,15 @@ impl Store {
         &self,
         bucket: &Bucket,
         key: &ObjectKey,
-        version: Option<&VersionId>,
+        options: &GetOptions,
         after: Option<PartNumber>,
         max: usize,
     ) -> Result<ObjectPartPage, StoreError> {
         let snapshot = self.snapshot()?;
-        let (object, content, _) = find_readable(&snapshot, bucket, key, version)?;
+        let record = find_readable(self.shared(), &snapshot, bucket, key, options)?;
+        let Found { record, is_current } = record;
+        let content = record.content.clone();
+        let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
         let mut page = ObjectPartPage { object, parts: Vec::new(), is_truncated: false };
         let Content::Parts { list, .. } = content else { return Ok(page) };
         let first = after.map_or(1, |after| after.get() + 1);
@@ -194,13 +210,16 @@ impl Store {
 
 impl FoundObject {
     fn find(
+        shared: &Shared,
         snapshot: &Snapshot,
         bucket: &Bucket,
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<Self, ReadError> {
-        let found = find_readable(snapshot, bucket, key, options.version.as_ref())?;
-        let (object, content, stamp) = found;
+        let Found { record, is_current } = find_readable(shared, snapshot, bucket, key, options)?;
+        let (stamp, content) = (record.stamp, record.content.clone());
+        let extensions = record.extensions.clone();
+        let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
         match options.conditions.check(&object.etag, object.modified_ms) {
             ConditionResult::Proceed => {}
             ConditionResult::NotModified => {
@@ -220,7 +239,19 @@ impl FoundObject {
                 (Some(part), range)
             }
         };
-        Ok(Self { object, part, range, content, stamp })
+        Ok(Self { object, part, range, content, stamp, extensions })
+    }
+
+    /// The key that its bytes are encrypted with, none if they are not.
+    fn data_key(
+        &self,
+        store: &Store,
+        bucket: &Bucket,
+        customer: Option<&EncryptionKey>,
+    ) -> Result<Option<EncryptionKey>, StoreError> {
+        let Some(encryption) = self.extensions.encryption()? else { return Ok(None) };
+        let identity = seal::identity(bucket.id, &self.object.key, &self.stamp, &self.content);
+        store.keys().unlock(&encryption, identity, customer).map(Some)
     }
 }
 
@@ -271,22 +302,25 @@ fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreEr
     }
 }
 
+/// The version that is not a delete marker, if the client has the key that it is encrypted with.
 fn find_readable(
+    shared: &Shared,
     snapshot: &Snapshot,
     bucket: &Bucket,
     key: &ObjectKey,
-    version: Option<&VersionId>,
-) -> Result<(ObjectVersion, Content, [u8; 16]), StoreError> {
-    let found = current::find(snapshot, bucket, key, version);
-    let Found { record, is_current, .. } =
-        found.map_err(|error| not_found(snapshot, bucket, error))?;
-    if record.is_delete_marker {
-        return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
+    options: &GetOptions,
+) -> Result<Found, StoreError> {
+    let found = current::find(snapshot, bucket, key, options.version.as_ref());
+    let found = found.map_err(|error| not_found(snapshot, bucket, error))?;
+    if found.record.is_delete_marker {
+        return Err(StoreError::IsDeleteMarker { marker: found.record.delete_marker() });
     }
-    let stamp = record.stamp;
-    let content = record.content.clone();
-    let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-    Ok((object, content, stamp))
+    let customer = options.customer_key.as_ref();
+    let is_customers = found.record.encryption_scheme()? == Some(EncryptionScheme::Customer);
+    if is_customers || customer.is_some() {
+        seal::unlock(shared, bucket.id, key, &found.record, customer)?;
+    }
+    Ok(found)
 }
 
 /// The pieces of content that make up `range` of an object: at most one of them inline bytes per

@@ -14,10 +14,13 @@ pub(crate) mod publish;
 mod put;
 mod reader;
 pub(crate) mod release;
+pub(crate) mod seal;
+mod sealed;
 
 use std::sync::Arc;
 
 use crate::checksum::{ChecksumValue, ObjectChecksum};
+use crate::encryption::EncryptionScheme;
 use crate::etag::ETag;
 use crate::meta::ObjectLock;
 use crate::name::{ObjectKey, PartNumber, VersionId};
@@ -33,7 +36,8 @@ pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObjec
 pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
 pub use put::PutOptions;
 pub use reader::ObjectReader;
-pub(crate) use reader::OpenError;
+pub(crate) use reader::{OpenError, body_key};
+pub(crate) use seal::identity;
 
 /// One version of an object, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,8 @@ pub struct ObjectVersion {
     pub metadata: ObjectMetadata,
     /// Number of parts, of an object that was uploaded in parts.
     pub part_count: Option<u32>,
+    /// Its encryption, if it is encrypted.
+    pub encryption: Option<EncryptionScheme>,
     /// Its owner.
     pub owner: Owner,
     /// What locks it.

@@ -25,8 +25,9 @@ use bytes::Bytes;
 
 use super::current::Found;
 use super::release::release;
-use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history};
+use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
 use crate::checksum::{DigestSet, ObjectChecksum};
+use crate::encryption::{EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Read, Transaction, Write};
@@ -50,6 +51,8 @@ pub(crate) struct NewVersion {
     /// What locks it; without a retention it gets that of the bucket.
     pub(crate) lock: ObjectLock,
     pub(crate) extensions: Extensions,
+    /// The key of the content, if it is encrypted, to be wrapped for this version.
+    pub(crate) sealing: Option<ObjectSealing>,
     pub(crate) content: Content,
 }
 
@@ -132,7 +135,8 @@ impl<'a> Slot<'a> {
         write: &mut Transaction<'_>,
         new: NewVersion,
     ) -> Result<(ObjectVersion, WakeReclaimer), StoreError> {
-        let NewVersion { bytes, etag, owner, checksum, metadata, lock, extensions, content } = new;
+        let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
+        let NewVersion { lock, extensions, sealing, .. } = new;
         let modified_ms = self.shared.config.clock.now_ms();
         let extensions = match self.lock_of_new(lock, modified_ms)? {
             lock if lock.is_none() => extensions,
@@ -140,6 +144,13 @@ impl<'a> Slot<'a> {
         };
         let stamp = self.next_stamp(write)?;
         let is_null = self.make_room(write)?;
+        let extensions = match &sealing {
+            None => extensions,
+            Some(sealing) => {
+                let encryption = self.wrapped(sealing, &content, &stamp)?;
+                extensions.with_encryption(Some(&encryption))
+            }
+        };
         let record = ObjectRecord {
             bytes,
             etag,
@@ -170,6 +181,16 @@ impl<'a> Slot<'a> {
         let default = self.bucket.settings.default_retention;
         let retention = lock.retention.or(default.map(|default| default.from(now_ms)));
         Ok(ObjectLock { retention, ..lock })
+    }
+
+    /// The key of `content`, wrapped for the version `stamp`.
+    fn wrapped(
+        &self,
+        sealing: &ObjectSealing,
+        content: &Content,
+        stamp: &[u8; 16],
+    ) -> Result<EncryptionRecord, StoreError> {
+        sealing.wrap(identity(self.state.id, self.key, stamp, content), &*self.shared.config.random)
     }
 
     /// Deletes a version, or without one the object, which adds a delete marker in a bucket with

@@ -43,20 +43,21 @@ impl Store {
         body: StagedBody,
         options: PutOptions,
     ) -> Pending<ObjectVersion> {
-        let (digests, content, blob) = body.into_parts();
+        let (body, blob) = body.into_parts();
         let bucket = Arc::clone(bucket);
         self.update_with_blob(blob, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             slot.check(&options.conditions)?;
             let new = NewVersion {
-                bytes: digests.bytes,
-                etag: ETag::Md5(digests.md5),
+                bytes: body.digests.bytes,
+                etag: ETag::Md5(body.tag),
                 owner: options.owner.clone(),
                 checksum: options.checksum,
                 metadata: options.metadata.clone(),
                 lock: options.lock,
                 extensions: Extensions::default(),
-                content: content.clone(),
+                sealing: body.object_sealing()?.cloned(),
+                content: body.content.clone(),
             };
             let (object, wake) = slot.publish(write, new)?;
             Ok(Committed::with_guard(object, wake))
@@ -85,7 +86,7 @@ mod tests {
         let store = Store::open_on(Arc::new(SimulatedDisk::new(1)), config).expect("opens");
         let mut body = store.begin_body(BodyOptions::default()).expect("body");
         body.write(&[1; 100]).expect("write");
-        let (_, _, blob) = body.finish().expect("staged").into_parts();
+        let (_, blob) = body.finish().expect("staged").into_parts();
         let id = blob.as_ref().expect("a blob").id();
         let has_run = AtomicBool::new(false);
         let refused = store.update_with_blob::<(), _>(blob, move |_, _| {

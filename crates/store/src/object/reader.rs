@@ -6,11 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::parts::{find_part, read_part};
+use super::sealed::{Patience, SealedReader};
 use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
+use crate::encryption::{BodyKey, EncryptionKey, object_body_key, part_body_key};
 use crate::error::StoreError;
 use crate::kv::{Read, Snapshot};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::reference;
+use crate::meta::upload::PartRecord;
 use crate::name::UploadId;
 use crate::process::{Pin, Pins, Shared};
 use crate::store::Store;
@@ -36,6 +39,17 @@ pub struct ObjectReader {
 enum Piece {
     Inline(Bytes),
     Extents(ExtentReader),
+    Sealed(Box<SealedReader>),
+}
+
+/// The bytes of an object, as its record describes them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) content: &'a Content,
+    /// Size of the object.
+    pub(crate) bytes: u64,
+    /// The data key of the object, if it is encrypted.
+    pub(crate) data_key: Option<&'a EncryptionKey>,
 }
 
 #[derive(Debug)]
@@ -44,6 +58,8 @@ struct Parts {
     list: UploadId,
     /// The part behind the piece.
     next: u16,
+    /// The data key of the object, if it is encrypted.
+    data_key: Option<EncryptionKey>,
 }
 
 /// The reason why a reader could not be opened.
@@ -69,27 +85,53 @@ impl From<StoreError> for OpenError {
 }
 
 impl ObjectReader {
-    /// Opens `range` of an object with `content`, as `snapshot` shows it. The caller is in a section of
-    /// [`Pins`].
+    /// Opens `range` of the object `body`, as `snapshot` shows it. The caller is in a section of [`Pins`].
     pub(crate) fn open(
         store: &Store,
         snapshot: &Snapshot,
-        content: &Content,
+        body: Body<'_>,
         range: Range<u64>,
     ) -> Result<Self, OpenError> {
         let position = range.start;
+        let Body { content, bytes, data_key } = body;
         let (piece, parts) = match content {
             _ if range.is_empty() => (Piece::Inline(Bytes::new()), None),
             Content::Inline(_) | Content::Extents(_) => {
-                (Piece::open(store, slice(content, &range))?, None)
+                let key = data_key.map(|key| object_body_key(key.clone()));
+                (Piece::open(store, content, bytes, range.clone(), key.as_ref())?, None)
             }
             Content::Parts { list, count, .. } => {
-                let number = find_part(snapshot, list, *count, position)?;
-                let piece = Piece::open_part(store, snapshot, list, number, &range)?;
-                let parts = Parts { store: store.clone(), list: *list, next: number + 1 };
-                (piece, Some(parts))
+                let mut parts = Parts {
+                    store: store.clone(),
+                    list: *list,
+                    next: find_part(snapshot, list, *count, position)?,
+                    data_key: data_key.cloned(),
+                };
+                (parts.open_next(snapshot, &range)?, Some(parts))
             }
         };
+        Ok(Self::new(store, content, range, piece, parts))
+    }
+
+    /// Opens `range` of a body of `bytes` that is in one record, as [`ObjectReader::open`].
+    pub(crate) fn open_body(
+        store: &Store,
+        content: &Content,
+        bytes: u64,
+        range: Range<u64>,
+        key: Option<&BodyKey>,
+    ) -> Result<Self, OpenError> {
+        let piece = Piece::open(store, content, bytes, range.clone(), key)?;
+        Ok(Self::new(store, content, range, piece, None))
+    }
+
+    fn new(
+        store: &Store,
+        content: &Content,
+        range: Range<u64>,
+        piece: Piece,
+        parts: Option<Parts>,
+    ) -> Self {
         // The first extent is open by now; content that is opened later is pinned.
         let is_open = match content {
             Content::Inline(_) => true,
@@ -98,7 +140,8 @@ impl ObjectReader {
         };
         let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
         let shared = Arc::clone(store.shared());
-        Ok(Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin, shared })
+        let position = range.start;
+        Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin, shared }
     }
 
     /// The bytes of the object that it reads, from first to last.
@@ -140,8 +183,14 @@ impl ObjectReader {
                 Some(bytes) => bytes,
                 None => return Ok(None),
             },
+            Piece::Sealed(reader) if reader.remaining() > 0 => {
+                match reader.next(bytes_max, Patience::MemoryOnly)? {
+                    Some(bytes) => Some(bytes),
+                    None => return Ok(None),
+                }
+            }
             // The next part must be opened first.
-            Piece::Inline(_) | Piece::Extents(_) => return Ok(None),
+            Piece::Inline(_) | Piece::Extents(_) | Piece::Sealed(_) => return Ok(None),
         };
         self.advance(bytes).map(Some)
     }
@@ -166,6 +215,7 @@ impl ObjectReader {
         let bytes = match &mut self.piece {
             Piece::Inline(bytes) => Some(std::mem::take(bytes)),
             Piece::Extents(reader) => reader.next(bytes_max)?,
+            Piece::Sealed(reader) => reader.next(bytes_max, Patience::Wait)?,
         };
         self.advance(bytes)
     }
@@ -186,17 +236,52 @@ impl ObjectReader {
         };
         let snapshot = parts.store.snapshot()?;
         let rest = self.position..self.range.end;
-        let opened = Piece::open_part(&parts.store, &snapshot, &parts.list, parts.next, &rest);
         // Pinned content is not deleted, so a missing blob is damage.
-        self.piece = opened.map_err(OpenError::into_inner)?;
-        parts.next += 1;
+        self.piece = parts.open_next(&snapshot, &rest).map_err(OpenError::into_inner)?;
         Ok(())
     }
 }
 
+impl Parts {
+    /// Opens the bytes that the next part has of `range` of the object.
+    fn open_next(&mut self, from: &impl Read, range: &Range<u64>) -> Result<Piece, OpenError> {
+        let part = read_part(from, &self.list, self.next, range.start)?;
+        let (start, end) = (part.facts.start, part.facts.start + part.facts.bytes);
+        let within = range.start - start..range.end.min(end) - start;
+        let key = body_key(&part, self.data_key.as_ref())?;
+        let (content, bytes) = (&part.content, part.facts.bytes);
+        let piece = Piece::open(&self.store, content, bytes, within, key.as_ref())?;
+        self.next += 1;
+        Ok(piece)
+    }
+}
+
+/// The key of a part's body, none if it is not encrypted. `data_key` is that of its object or upload.
+pub(crate) fn body_key(
+    part: &PartRecord,
+    data_key: Option<&EncryptionKey>,
+) -> Result<Option<BodyKey>, StoreError> {
+    match (part.extensions.part_salt()?, data_key) {
+        (None, None) => Ok(None),
+        (Some(salt), Some(data_key)) => Ok(Some(part_body_key(data_key, &salt))),
+        _ => Err(StoreError::corrupt("a part is not encrypted as its object is")),
+    }
+}
+
 impl Piece {
-    fn open(store: &Store, content: Content) -> Result<Self, OpenError> {
-        match content {
+    /// Opens `range` of a body of `bytes`.
+    fn open(
+        store: &Store,
+        content: &Content,
+        bytes: u64,
+        range: Range<u64>,
+        key: Option<&BodyKey>,
+    ) -> Result<Self, OpenError> {
+        if let Some(key) = key {
+            let reader = SealedReader::open(store, content, bytes, range, key)?;
+            return Ok(Self::Sealed(Box::new(reader)));
+        }
+        match slice(content, &range) {
             Content::Inline(bytes) => Ok(Self::Inline(bytes)),
             Content::Extents(extents) => {
                 let extents = extents.iter().map(to_blob_extent).collect();
@@ -215,24 +300,11 @@ impl Piece {
         }
     }
 
-    /// Opens the bytes that part `number` has of `range` of the object.
-    fn open_part(
-        store: &Store,
-        from: &impl Read,
-        list: &UploadId,
-        number: u16,
-        range: &Range<u64>,
-    ) -> Result<Self, OpenError> {
-        let part = read_part(from, list, number, range.start)?;
-        let (start, end) = (part.facts.start, part.facts.start + part.facts.bytes);
-        let within = range.start - start..range.end.min(end) - start;
-        Self::open(store, slice(&part.content, &within))
-    }
-
     fn is_empty(&self) -> bool {
         match self {
             Self::Inline(bytes) => bytes.is_empty(),
             Self::Extents(reader) => reader.remaining() == 0,
+            Self::Sealed(reader) => reader.remaining() == 0,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Verification: every record is compared with the bytes that it references.
 
+mod bodies;
 mod vectors;
 
 use std::collections::HashMap;
@@ -8,20 +9,22 @@ use std::sync::Arc;
 
 use liteio_disk::Disk;
 
+use self::bodies::{DataKey, VerifiedBody};
 use self::vectors::VectorVerifier;
-use crate::checksum::{ChecksumAlgorithm, ChecksumType, DigestSet, Digests};
+use crate::checksum::{ChecksumAlgorithm, ChecksumType, Digests};
 use crate::config::StoreConfig;
+use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{KvError, Read};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::content::Content;
 use crate::meta::key::successor;
-use crate::meta::object::ObjectRecord;
+use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::upload::{PartRecord, UploadRecord};
 use crate::meta::{document, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
-use crate::object::{ObjectReader, OpenError};
+use crate::object::identity;
 use crate::open;
 use crate::store::{Opened, Store};
 
@@ -98,6 +101,9 @@ pub struct VerifyReport {
     pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
+    /// Objects and parts of uploads that are encrypted with keys which are not there: only their cipher
+    /// text was verified.
+    pub sealed: u64,
     /// The damage found.
     pub damaged: Vec<Damage>,
     /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
@@ -272,27 +278,6 @@ impl Store {
         }
         Ok(batch)
     }
-
-    /// The digests of the bytes that a record references, which has no parts.
-    fn read_digests(
-        &self,
-        content: &Content,
-        algorithms: &[ChecksumAlgorithm],
-        pace: &mut Pace<'_>,
-    ) -> Result<Digests, Failure> {
-        let section = self.shared().pins.section();
-        let range = 0..content.bytes().unwrap_or(0);
-        let snapshot = self.snapshot().map_err(Failure::Unknown)?;
-        let opened = ObjectReader::open(self, &snapshot, content, range);
-        drop((section, snapshot));
-        let mut reader = opened.map_err(OpenError::into_inner)?;
-        let mut digests = DigestSet::new(algorithms);
-        while let Some(bytes) = reader.next()? {
-            digests.update(&bytes);
-            pace(bytes.len() as u64)?;
-        }
-        Ok(digests.finish())
-    }
 }
 
 fn verify_opened(
@@ -350,6 +335,9 @@ pub(crate) struct Verifier<'a> {
     vectors: VectorVerifier,
     report: VerifyReport,
 }
+
+/// The key of the parts of an upload, if it can be unwrapped.
+type UploadKey = Result<DataKey, StoreError>;
 
 /// The place of a record, for a [`Damage`].
 #[derive(Clone, Debug, Default)]
@@ -433,9 +421,9 @@ impl Verifier<'_> {
         }
         let result = match space::split_part(place) {
             Some((upload, _)) => match self.upload_location(&upload)? {
-                Some(found) => {
+                Some((found, key)) => {
                     location = found;
-                    self.verify_part(place, value)
+                    key.map_err(Failure::from).and_then(|key| self.verify_part(place, value, &key))
                 }
                 // Of a completed upload: it is checked as a part of its object.
                 None => return Ok(()),
@@ -503,10 +491,21 @@ impl Verifier<'_> {
         if let Content::Parts { list, count, .. } = &record.content {
             return self.verify_parts(&record, list, *count);
         }
+        let key = match &location.key {
+            Some(key) => {
+                let identity = identity(bucket, key, &record.stamp, &record.content);
+                self.data_key(&record.extensions, identity)?
+            }
+            None => DataKey::Unknown,
+        };
         let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
         let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
-        let digests = self.read(&record.content, &algorithms)?;
-        if record.etag != ETag::Md5(digests.md5) {
+        let body = key.body(&record.content, record.bytes);
+        let digests = self.read(&body, &algorithms)?;
+        if !key.is_known() {
+            return Ok(());
+        }
+        if record.etag != ETag::Md5(body.tag(digests.md5)) {
             return Err(StoreError::corrupt("the bytes do not have the MD5 of the object").into());
         }
         match full {
@@ -523,6 +522,7 @@ impl Verifier<'_> {
         list: &UploadId,
         count: u32,
     ) -> Result<(), Failure> {
+        let key = self.data_key(&record.extensions, Identity::Upload(list))?;
         let mut md5s = Vec::new();
         let mut start = 0;
         for number in 1..=count {
@@ -534,7 +534,7 @@ impl Verifier<'_> {
             if part.facts.start != start {
                 return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
             }
-            self.verify_part_bytes(&part)?;
+            self.verify_part_bytes(&part, &key)?;
             start += part.facts.bytes;
             md5s.push(part.facts.md5);
         }
@@ -544,8 +544,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn verify_part(&mut self, place: &[u8], value: &[u8]) -> Result<(), Failure> {
-        self.verify_part_bytes(&PartRecord::decode(place, value)?)
+    fn verify_part(&mut self, place: &[u8], value: &[u8], key: &DataKey) -> Result<(), Failure> {
+        self.verify_part_bytes(&PartRecord::decode(place, value)?, key)
     }
 
     /// Checks that the index has the version `null` of the history.
@@ -583,8 +583,10 @@ impl Verifier<'_> {
         }
     }
 
-    fn verify_part_bytes(&mut self, part: &PartRecord) -> Result<(), Failure> {
-        match self.read(&part.content, &[])?.md5 == part.facts.md5 {
+    fn verify_part_bytes(&mut self, part: &PartRecord, key: &DataKey) -> Result<(), Failure> {
+        let body = key.part(part)?;
+        let md5 = self.read(&body, &[])?.md5;
+        match !key.is_known() || body.tag(md5) == part.facts.md5 {
             true => Ok(()),
             false => Err(StoreError::corrupt("the bytes of a part do not have its MD5").into()),
         }
@@ -592,10 +594,10 @@ impl Verifier<'_> {
 
     fn read(
         &mut self,
-        content: &Content,
+        body: &VerifiedBody<'_>,
         algorithms: &[ChecksumAlgorithm],
     ) -> Result<Digests, Failure> {
-        let digests = self.store.read_digests(content, algorithms, &mut *self.pace)?;
+        let digests = body.digests(self.store, algorithms, &mut *self.pace)?;
         self.report.bytes += digests.bytes;
         Ok(digests)
     }
@@ -606,18 +608,33 @@ impl Verifier<'_> {
         Ok(snapshot.get(place)?.map(|value| value.to_vec()))
     }
 
-    /// The object that an upload in progress is for.
-    fn upload_location(&self, id: &UploadId) -> Result<Option<Location>, StoreError> {
+    /// The key of an object or upload, which is counted if it is not there.
+    fn data_key(
+        &mut self,
+        extensions: &Extensions,
+        identity: Identity<'_>,
+    ) -> Result<DataKey, StoreError> {
+        let key = DataKey::of(self.store, extensions, identity)?;
+        self.report.sealed += u64::from(!key.is_known());
+        Ok(key)
+    }
+
+    /// The object that an upload in progress is for, and the key of its parts.
+    fn upload_location(
+        &mut self,
+        id: &UploadId,
+    ) -> Result<Option<(Location, UploadKey)>, StoreError> {
         let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
             Ok(Some(upload)) => upload,
             Ok(None) => return Ok(None),
             // It is in the report itself.
             Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
-                return Ok(Some(Location::default()));
+                return Ok(Some((Location::default(), Ok(DataKey::Unknown))));
             }
             Err(error) => return Err(error),
         };
+        let data_key = self.data_key(&upload.extensions, Identity::Upload(id));
         let key = ObjectKey::new(upload.key).ok();
-        Ok(Some(Location { bucket: Some(upload.bucket), key, version: None }))
+        Ok(Some((Location { bucket: Some(upload.bucket), key, version: None }, data_key)))
     }
 }

@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod directory;
 mod disk_full;
+mod encryption;
 mod fixtures;
 mod harness;
 mod lifecycle;

@@ -51,8 +51,13 @@ fn parts_become_one_object_that_reads_by_range_and_by_part() {
         assert!(matches!(fifth, Err(StoreError::InvalidPartNumber)), "{fifth:?}");
         let list = |after, max| {
             let after = Some(after).filter(|after| *after > 0).map(number);
-            let parts =
-                store.list_object_parts(&bucket(store, "bucket"), &key("a"), None, after, max);
+            let parts = store.list_object_parts(
+                &bucket(store, "bucket"),
+                &key("a"),
+                &Default::default(),
+                after,
+                max,
+            );
             let page = parts.expect("parts");
             let numbers = page.parts.iter().map(|part| part.number.get()).collect::<Vec<_>>();
             (numbers, page.is_truncated)
@@ -376,7 +381,9 @@ fn one_answer_is_of_one_object_while_it_is_replaced() {
             let part = opened.found.part.expect("one was selected");
             assert_eq!(part.checksum, Some(checksum(ChecksumAlgorithm::Crc32, &read)));
 
-            let page = store.list_object_parts(&target, &key("a"), None, None, 10).expect("list");
+            let page = store
+                .list_object_parts(&target, &key("a"), &Default::default(), None, 10)
+                .expect("list");
             assert_eq!(page.object.part_count, Some(page.parts.len() as u32));
             let values: Vec<_> = page.parts.iter().filter_map(|part| part.checksum).collect();
             assert_eq!(page.object.checksum, ObjectChecksum::composite(&values));

@@ -12,6 +12,7 @@ use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
 use super::{ObjectLock, ObjectMetadata, Owner, record};
 use crate::checksum::ObjectChecksum;
+use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
 use crate::error::{DeleteMarker, StoreError};
 use crate::etag::ETag;
 use crate::kv::{Read, Write};
@@ -67,6 +68,8 @@ pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`], unless there is none.
 const LOCK: u8 = 128;
+/// The encryption: of objects and uploads an [`EncryptionRecord`], of parts the salt of their key.
+const ENCRYPTION: u8 = 129;
 
 impl Extensions {
     /// What locks the version.
@@ -92,12 +95,41 @@ impl Extensions {
 
     /// Refuses extensions that must be known and are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        match self.0.iter().any(|(number, _)| *number >= REQUIRED && *number != LOCK) {
+        let is_known = |number: u8| number < REQUIRED || matches!(number, LOCK | ENCRYPTION);
+        match self.0.iter().any(|(number, _)| !is_known(*number)) {
             true => {
                 let known = u32::from(VERSION);
                 Err(StoreError::FormatTooNew { found: known + 1, known })
             }
             false => Ok(()),
+        }
+    }
+
+    /// The encryption of an object or upload.
+    pub(crate) fn encryption(&self) -> Result<Option<EncryptionRecord>, StoreError> {
+        self.get(ENCRYPTION)
+    }
+
+    /// The same with another encryption.
+    pub(crate) fn with_encryption(self, encryption: Option<&EncryptionRecord>) -> Self {
+        self.with(ENCRYPTION, encryption)
+    }
+
+    /// The salt of an encrypted part's key.
+    pub(crate) fn part_salt(&self) -> Result<Option<PartSalt>, StoreError> {
+        self.get(ENCRYPTION)
+    }
+
+    /// The same with another salt.
+    pub(crate) fn with_part_salt(self, salt: Option<PartSalt>) -> Self {
+        self.with(ENCRYPTION, salt.as_ref())
+    }
+
+    /// Bytes of the content of a body of `bytes`: more if it is encrypted.
+    pub(super) fn content_bytes(&self, bytes: u64) -> Option<u64> {
+        match self.0.iter().any(|(number, _)| *number == ENCRYPTION) {
+            false => Some(bytes),
+            true => stored_bytes(bytes),
         }
     }
 }
@@ -142,7 +174,8 @@ impl ObjectRecord {
 
     /// The content, if it has the size of the object.
     fn checked(&self, content: Content) -> Result<Content, StoreError> {
-        match content.bytes().is_none_or(|bytes| bytes == self.bytes) {
+        let expected = self.extensions.content_bytes(self.bytes);
+        match content.bytes().is_none_or(|bytes| Some(bytes) == expected) {
             true => Ok(content),
             false => Err(StoreError::corrupt("an object's size is not that of its manifest")),
         }
@@ -182,6 +215,14 @@ impl ObjectRecord {
     /// Of a delete marker, what reads say of it.
     pub(crate) fn delete_marker(&self) -> DeleteMarker {
         DeleteMarker { version_id: self.version_id(), modified_ms: self.modified_ms }
+    }
+
+    /// The way in which it is encrypted.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`].
+    pub(crate) fn encryption_scheme(&self) -> Result<Option<EncryptionScheme>, StoreError> {
+        Ok(self.extensions.encryption()?.map(|encryption| encryption.scheme))
     }
 }
 

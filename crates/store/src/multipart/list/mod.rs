@@ -203,9 +203,9 @@ fn start_of_uploads(
 }
 
 fn upload_of(id: UploadId, record: UploadRecord) -> Result<Upload, StoreError> {
-    let UploadRecord { key, initiated_ms, owner, checksum, metadata, .. } = record;
-    let key = ObjectKey::new(key).map_err(|_| StoreError::corrupt("the key of an upload"))?;
-    Ok(Upload { id, key, initiated_ms, owner, metadata, checksum })
+    let key = ObjectKey::new(record.key.clone());
+    let key = key.map_err(|_| StoreError::corrupt("the key of an upload"))?;
+    Ok(Upload::new(id, key, record))
 }
 
 fn behind_prefix(prefix: &[u8]) -> Vec<u8> {

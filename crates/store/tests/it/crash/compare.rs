@@ -134,6 +134,7 @@ fn check_object(store: &Store, bucket: &Bucket, key: &str, wanted: Option<&Model
     same("the entity tag", &found.etag, &wanted.etag)?;
     same("the time", &found.modified_ms, &wanted.modified_ms)?;
     same("the parts", &found.part_count, &wanted.part_count)?;
+    same("the encryption", &found.encryption.is_some(), &wanted.is_encrypted)?;
     let label = [("label".to_owned(), wanted.label.clone())];
     same("the metadata", &found.metadata.user[..], &label[..])?;
     let bytes = read(store, bucket, &key, None, Selection::Whole);

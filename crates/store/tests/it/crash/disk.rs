@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    BodyOptions, Bucket, BucketName, Clock, Durability, GetOptions, ManualClock, ObjectKey, Owner,
-    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError, VersionId,
+    BodyOptions, Bucket, BucketName, Clock, Durability, EncryptionKey, GetOptions, KeyRing,
+    ManualClock, ObjectKey, Owner, Sealing, SeededRandom, Selection, StagedBody, Store,
+    StoreConfig, StoreError, VersionId,
 };
 
 /// Larger bodies get blobs; small, so that blobs need no large bodies.
@@ -29,6 +30,7 @@ pub(super) fn open(
         sync_interval: Duration::from_secs(3_600),
         clock: Arc::clone(clock) as _,
         random: Arc::new(SeededRandom::new(seed)),
+        keys: Arc::new(KeyRing::new(vec![EncryptionKey::new([7; 32])], Vec::new())),
         inline_bytes_max: INLINE_BYTES_MAX,
         // Blobs of some runs are synced at once, those of others left to the log, some of each of others.
         logged_bytes_max: [0, 3_000, usize::MAX][(seed % 3) as usize],
@@ -53,8 +55,12 @@ pub(super) fn owner() -> Owner {
 }
 
 /// Stages `bytes`, in several writes when they are many.
-pub(super) fn stage(store: &Store, bytes: &[u8]) -> Result<StagedBody, StoreError> {
-    let mut body = store.begin_body(BodyOptions::default())?;
+pub(super) fn stage(
+    store: &Store,
+    bytes: &[u8],
+    sealing: Option<Sealing>,
+) -> Result<StagedBody, StoreError> {
+    let mut body = store.begin_body(BodyOptions { sealing, ..BodyOptions::default() })?;
     for piece in bytes.chunks(100_000) {
         body.write(piece)?;
     }

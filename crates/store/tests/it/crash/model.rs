@@ -30,6 +30,15 @@ impl Turn {
         body.into()
     }
 
+    /// What this step writes is encrypted: nothing, everything or every second write of a workload.
+    pub(super) fn is_encrypted(&self) -> bool {
+        match self.seed % 3 {
+            0 => false,
+            1 => true,
+            _ => self.index.is_multiple_of(2),
+        }
+    }
+
     /// The user metadata that this step sends.
     pub(super) fn label(&self) -> String {
         format!("step {}", self.index)
@@ -128,6 +137,7 @@ pub(super) struct ModelObject {
     pub(super) is_held: bool,
     /// The upload that made it.
     pub(super) made_by: Option<u32>,
+    pub(super) is_encrypted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +150,7 @@ pub(super) struct ModelUpload {
     pub(super) label: String,
     pub(super) parts: BTreeMap<u16, ModelPart>,
     pub(super) is_open: bool,
+    pub(super) is_encrypted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,6 +220,7 @@ impl Model {
                         is_null: true,
                         is_held: false,
                         made_by: None,
+                        is_encrypted: turn.is_encrypted(),
                     },
                 )
             }
@@ -276,6 +288,13 @@ impl Model {
                 };
                 let label = if is_relabelled { turn.label() } else { source.label.clone() };
                 let copy = ModelObject { label, made_by: None, is_held: false, ..source };
+                if copy.is_encrypted == turn.is_encrypted() {
+                    return next.insert(to, turn, copy);
+                }
+                // Written anew, in one piece.
+                let etag = ETag::Md5(Md5::digest(&copy.bytes).into());
+                let is_encrypted = turn.is_encrypted();
+                let copy = ModelObject { etag, part_count: None, is_encrypted, ..copy };
                 next.insert(to, turn, copy)
             }
             Step::CreateUpload { slot, place: (bucket, key) } => {
@@ -292,6 +311,7 @@ impl Model {
                         label: turn.label(),
                         parts: BTreeMap::new(),
                         is_open: true,
+                        is_encrypted: turn.is_encrypted(),
                     },
                 );
                 Done(next)
@@ -399,6 +419,7 @@ impl Model {
             is_null: true,
             is_held: false,
             made_by: Some(slot),
+            is_encrypted: upload.is_encrypted,
         };
         bucket.put(&upload.key, object);
         Done(self)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
-    ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store, StoreError,
-    StoreHealth, UploadId, UploadOptions, VersionChange, Versioning,
+    Encryption, ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store,
+    StoreError, StoreHealth, UploadId, UploadOptions, VersionChange, Versioning,
 };
 
 use super::compare::{check, versions};
@@ -165,6 +165,7 @@ impl Run {
                 if let Expected::Done(next) = expected
                     && is_submitted
                     && !matches!(error, StoreError::NoSpace)
+                    && !(self.is_ready() && is_read_first(step))
                     && self.in_flight.is_none()
                     && next != self.acknowledged
                 {
@@ -189,6 +190,10 @@ impl Run {
         }
     }
 
+    fn is_ready(&self) -> bool {
+        self.store.as_ref().is_some_and(|store| store.health() == StoreHealth::Ready)
+    }
+
     fn reopen(&mut self, store: Store) -> Result<Option<UploadId>, Failure> {
         self.store = None;
         store.close();
@@ -207,6 +212,12 @@ impl Run {
     }
 }
 
+/// `true` if the step may fail before its write is submitted, in the call that also submits it. After a failed
+/// commit a store is not ready.
+fn is_read_first(step: &Step) -> bool {
+    matches!(step, Step::Copy { .. } | Step::CopyPart { .. })
+}
+
 /// Only what the fault explains.
 fn check_failure(error: &StoreError, fault: Fault) -> Check {
     let is_explained = match error {
@@ -222,6 +233,10 @@ fn check_failure(error: &StoreError, fault: Fault) -> Check {
 
 fn metadata(turn: &Turn) -> ObjectMetadata {
     ObjectMetadata { user: vec![("label".to_owned(), turn.label())], ..ObjectMetadata::default() }
+}
+
+fn encryption(turn: &Turn) -> Option<Encryption> {
+    turn.is_encrypted().then_some(Encryption::Master)
 }
 
 fn bucket_of(store: &Store, name: &str) -> Result<Arc<Bucket>, Failure> {
@@ -254,7 +269,9 @@ fn perform(
         }
         Step::Put { place, bytes } => {
             let target = object_id(store, place)?;
-            let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
+            let encryption = encryption(turn);
+            let sealing = encryption.map(|it| store.seal_object(&it)).transpose()?;
+            let body = stage(store, &turn.body(bytes), sealing).map_err(before_submission)?;
             let options =
                 PutOptions { metadata: metadata(turn), owner: owner(), ..PutOptions::default() };
             store.put_object(&target.bucket, target.key, body, options).wait()?;
@@ -295,6 +312,7 @@ fn perform(
             let options = CopyOptions {
                 metadata: is_relabelled.then(|| metadata(turn)),
                 owner: owner(),
+                encryption: encryption(turn),
                 ..CopyOptions::default()
             };
             store
@@ -306,6 +324,7 @@ fn perform(
             let options = UploadOptions {
                 metadata: metadata(turn),
                 owner: owner(),
+                encryption: encryption(turn),
                 ..UploadOptions::default()
             };
             let upload = store.create_upload(&target.bucket, target.key, options).wait()?;
@@ -314,9 +333,11 @@ fn perform(
         Step::PutPart { slot, number, bytes } => {
             let upload = upload_of(slot);
             let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
-            let body = stage(store, &turn.body(bytes)).map_err(before_submission)?;
+            let id = id_of(slot);
+            let sealing = store.seal_part(&bucket, &key, &id, None).map_err(before_submission)?;
+            let body = stage(store, &turn.body(bytes), sealing).map_err(before_submission)?;
             let number = PartNumber::new(number).expect("valid");
-            store.put_part(&bucket, &key, &id_of(slot), number, body, None).wait()?;
+            store.put_part(&bucket, &key, &id, number, body, None).wait()?;
         }
         Step::CopyPart { slot, number, from, is_whole } => {
             let upload = upload_of(slot);

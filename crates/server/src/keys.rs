@@ -1,0 +1,282 @@
+//! The keys of encryption, as files and variables hold them, and `liteio key`.
+//!
+//! A file of master keys has one key a line, 32 bytes in base64: the first encrypts, the others are what came
+//! before it. A file of KMS keys is TOML:
+//!
+//! ```toml
+//! [[key]]
+//! name = "reports"
+//! versions = ["…"]
+//! ```
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use liteio_store::{EncryptionKey, KeyRing, NamedKey, Store, StoreConfig, SystemRandom};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
+use crate::config::{DEFAULT_DATA_DIR, KeySources, MasterKeySource, resolve_keys};
+
+/// Longest name of a KMS key.
+const NAME_BYTES_MAX: usize = 256;
+
+/// The KMS keys of a file.
+#[derive(Deserialize, Serialize, Default)]
+#[serde(deny_unknown_fields)]
+struct KmsFile {
+    #[serde(default)]
+    key: Vec<KmsKey>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct KmsKey {
+    name: String,
+    versions: Vec<String>,
+}
+
+/// Reads the keys of a configuration.
+///
+/// # Errors
+/// One line that says what to change, without any key.
+pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
+    let master = match &sources.master {
+        None => Vec::new(),
+        Some(MasterKeySource::Text(text)) => {
+            master_keys(text).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
+        }
+        Some(MasterKeySource::File(path)) => {
+            let keys = master_keys(&read(path)?);
+            keys.map_err(|error| format!("{}: {error}", path.display()))?
+        }
+    };
+    let named = match &sources.kms_file {
+        None => Vec::new(),
+        Some(path) => {
+            let keys = kms_file(&read(path)?).and_then(|file| named_keys(&file));
+            keys.map_err(|error| format!("{}: {error}", path.display()))?
+        }
+    };
+    Ok(KeyRing::new(master, named))
+}
+
+/// Runs `liteio key`, and returns what it prints.
+///
+/// # Errors
+/// The reason in one line.
+pub(crate) fn run(command: &KeyCommand) -> Result<String, String> {
+    match command {
+        KeyCommand::New(arguments) => new_key(arguments),
+        KeyCommand::Rotate(arguments) => rotate(arguments),
+        KeyCommand::Rewrap(arguments) => rewrap(arguments),
+    }
+}
+
+fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
+    let path = &arguments.file;
+    let Some(name) = &arguments.name else {
+        if path.exists() {
+            return Err(format!(
+                "{} exists: `liteio key rotate` puts a new key before those in it",
+                path.display()
+            ));
+        }
+        write(path, &format!("{}\n", generate()?))?;
+        return Ok(format!("{}: a new master key\n", path.display()));
+    };
+    let mut file = match path.exists() {
+        true => kms_file(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))?,
+        false => KmsFile::default(),
+    };
+    if file.key.iter().any(|key| key.name == *name) {
+        return Err(format!(
+            "{} has a key {name:?}: `liteio key rotate --name {name}` gives it a new version",
+            path.display()
+        ));
+    }
+    file.key.push(KmsKey { name: name.clone(), versions: vec![generate()?] });
+    write_kms(path, &file)?;
+    Ok(format!("{}: a new key {name:?}\n", path.display()))
+}
+
+fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
+    let path = &arguments.file;
+    let text = read(path)?;
+    let in_file = |error: String| format!("{}: {error}", path.display());
+    match &arguments.name {
+        None => {
+            master_keys(&text).map_err(in_file)?;
+            write(path, &format!("{}\n{text}", generate()?))?;
+        }
+        Some(name) => {
+            let mut file = kms_file(&text).map_err(in_file)?;
+            named_keys(&file).map_err(in_file)?;
+            let key = file.key.iter_mut().find(|key| key.name == *name);
+            let key = key.ok_or_else(|| in_file(format!("there is no key {name:?}")))?;
+            key.versions.insert(0, generate()?);
+            write_kms(path, &file)?;
+        }
+    }
+    Ok(format!(
+        "{}: a new version encrypts after the next start of the server. The former ones are needed until \
+         `liteio key rewrap` has run.\n",
+        path.display()
+    ))
+}
+
+fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
+    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
+    if !path.is_dir() {
+        return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
+    }
+    let sources = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
+    let keys = open(&sources)?.into();
+    let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
+    let config = StoreConfig { keys, scrub_interval: None, ..StoreConfig::directory(path) };
+    let store = Store::open(config).map_err(named)?;
+    let report = store.rewrap_keys();
+    store.close();
+    let report = report.map_err(named)?;
+    match report.missing {
+        0 => Ok(format!(
+            "{}: {} objects and uploads encrypted by the newest keys, all others are already\n",
+            path.display(),
+            report.rewrapped
+        )),
+        missing => Err(format!(
+            "{}: {missing} objects and uploads are encrypted by keys that are not in the files; {} are \
+             encrypted by the newest keys now",
+            path.display(),
+            report.rewrapped
+        )),
+    }
+}
+
+/// The keys of a text, the first of which encrypts.
+fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let words = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let keys =
+        words.filter(|word| !word.is_empty()).map(parse_key).collect::<Result<Vec<_>, _>>()?;
+    match keys.is_empty() {
+        true => Err("there is no key: `liteio key new FILE` makes one".to_owned()),
+        false => Ok(keys),
+    }
+}
+
+fn parse_key(text: &str) -> Result<EncryptionKey, String> {
+    let bytes = base64_simd::STANDARD.decode_to_vec(text).ok();
+    let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+    bytes.map(EncryptionKey::new).ok_or_else(|| "a key is not 32 bytes in base64".to_owned())
+}
+
+fn kms_file(text: &str) -> Result<KmsFile, String> {
+    // The message of the parser shows what it found, which may be a key.
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        format!("line {line} is not valid: a key is [[key]], name = \"…\" and versions = [\"…\"]")
+    })
+}
+
+fn named_keys(file: &KmsFile) -> Result<Vec<NamedKey>, String> {
+    let mut named: Vec<NamedKey> = Vec::new();
+    for KmsKey { name, versions } in &file.key {
+        check_name(name)?;
+        if named.iter().any(|other| other.name == *name) {
+            return Err(format!("the key {name:?} is there twice"));
+        }
+        if versions.is_empty() {
+            return Err(format!("the key {name:?} has no version"));
+        }
+        let versions = versions.iter().map(|text| parse_key(text)).collect::<Result<_, _>>();
+        let versions = versions.map_err(|error| format!("the key {name:?}: {error}"))?;
+        named.push(NamedKey { name: name.clone(), versions });
+    }
+    Ok(named)
+}
+
+/// A name stands in headers.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_valid = (1..=NAME_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_valid {
+        true => Ok(()),
+        false => Err(format!(
+            "the name {name:?} is not valid: give 1 to {NAME_BYTES_MAX} visible \
+                              ASCII characters"
+        )),
+    }
+}
+
+fn generate() -> Result<String, String> {
+    let key = EncryptionKey::generate(&SystemRandom).map_err(|error| error.to_string())?;
+    Ok(base64_simd::STANDARD.encode_to_string(key.expose()))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn write_kms(path: &Path, file: &KmsFile) -> Result<(), String> {
+    named_keys(file).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut text = String::new();
+    for KmsKey { name, versions } in &file.key {
+        let versions = versions.iter().map(|key| format!("    {key:?},\n")).collect::<String>();
+        text.push_str(&format!("[[key]]\nname = {name:?}\nversions = [\n{versions}]\n\n"));
+    }
+    write(path, &text)
+}
+
+/// Replaces the file at once, readable for its owner alone: what was in it is needed as well.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    let written = (|| {
+        let mut file = private_file(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    })();
+    written.map_err(|error: std::io::Error| format!("cannot write {}: {error}", path.display()))
+}
+
+fn private_file(path: &Path) -> std::io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let _ = fs::remove_file(path);
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_and_no_message_shows_one() {
+        let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+        assert_eq!(master_keys(&format!("# new\n{key}\n\n{key},{key}\n")).expect("keys").len(), 3);
+        for text in ["", "# nothing", "AAAA", "not base64", &key[1..]] {
+            let error = master_keys(text).expect_err(text);
+            assert!(text.is_empty() || !error.contains(text), "{error}");
+        }
+        let named = |text: &str| kms_file(text).and_then(|file| named_keys(&file));
+        let text = format!("[[key]]\nname = \"a\"\nversions = [\"{key}\"]\n");
+        assert_eq!(named(&text).expect("a key")[0].name, "a");
+        for text in [
+            format!("{text}{text}"),
+            "[[key]]\nname = \"a\"\nversions = []".to_owned(),
+            "[[key]]\nname = \"a b\"\nversions = [\"x\"]".to_owned(),
+            "[[key]]\nname = \"a\"\nversions = [\"sesame\"]".to_owned(),
+            "[[key]]\nname = \"a\"\nversions = \"sesame\"".to_owned(),
+            "[[key]]\nname = \"a\"\nsecret = \"sesame\"".to_owned(),
+            "sesame".to_owned(),
+        ] {
+            let error = named(&text).expect_err(&text);
+            assert!(!error.contains("sesame") && !error.contains(key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The blocks of one body: AES-256-GCM, 256 KiB of cipher text each.
+//!
+//! A block of cipher text is as long as a piece of a blob, and begins where one begins: a block is read with
+//! one call, and verified with the checksums of whole blocks of the blob. Its last 16 bytes are the tag. The
+//! last block may be shorter, and has no bytes but the tag in an empty body.
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::hmac;
+
+use super::EncryptionKey;
+use crate::error::StoreError;
+use crate::limits::PIECE_BYTES;
+
+/// Bytes of a tag.
+pub(super) const TAG_BYTES: usize = 16;
+/// Bytes of a block of cipher text.
+pub(crate) const BLOCK_BYTES: u64 = PIECE_BYTES as u64;
+/// Bytes of a body in a block.
+pub(crate) const PLAIN_BLOCK_BYTES: u64 = BLOCK_BYTES - TAG_BYTES as u64;
+
+/// The key of one body, which encrypts nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BodyKey(EncryptionKey);
+
+/// Blocks of a body of so many bytes: at least one, so that a body cannot be cut off down to nothing.
+fn blocks(plain_bytes: u64) -> u64 {
+    plain_bytes.div_ceil(PLAIN_BLOCK_BYTES).max(1)
+}
+
+/// Bytes of the cipher text of a body; `None` for more than there can be.
+pub(crate) fn stored_bytes(plain_bytes: u64) -> Option<u64> {
+    plain_bytes.checked_add(blocks(plain_bytes).checked_mul(TAG_BYTES as u64)?)
+}
+
+fn nonce(number: u64, is_last: bool) -> Nonce {
+    let mut nonce = [0; 12];
+    nonce[0] = u8::from(is_last);
+    nonce[4..].copy_from_slice(&number.to_be_bytes());
+    Nonce::assume_unique_for_key(nonce)
+}
+
+impl BodyKey {
+    pub(super) fn new(key: EncryptionKey) -> Self {
+        Self(key)
+    }
+
+    /// The entity tag of a body whose MD5 must not be known: as good as random without the key.
+    pub(crate) fn hide_md5(&self, md5: &[u8; 16]) -> [u8; 16] {
+        let key = self.0.derive(b"liteio etag", &[]);
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key.expose()), md5);
+        let mut hidden = [0; 16];
+        hidden.copy_from_slice(&tag.as_ref()[..16]);
+        hidden
+    }
+
+    fn cipher(&self) -> LessSafeKey {
+        let key = UnboundKey::new(&AES_256_GCM, self.0.expose()).expect("a key of 32 bytes");
+        LessSafeKey::new(key)
+    }
+
+    /// Decrypts the blocks of a body of `plain_bytes`.
+    pub(crate) fn opener(&self, plain_bytes: u64) -> Opener {
+        Opener { cipher: self.cipher(), blocks: blocks(plain_bytes) }
+    }
+
+    /// Encrypts a body.
+    pub(crate) fn sealer(&self) -> Sealer {
+        Sealer { cipher: self.cipher(), number: 0, block: Vec::new() }
+    }
+}
+
+/// Encrypts a body, block by block.
+#[derive(Debug)]
+pub(crate) struct Sealer {
+    cipher: LessSafeKey,
+    /// The number of the block that is being filled.
+    number: u64,
+    block: Vec<u8>,
+}
+
+impl Sealer {
+    /// Adds to the body. Whole blocks are handed to `out`, but the last, which may be the last of the body.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub(crate) fn append(
+        &mut self,
+        mut bytes: &[u8],
+        mut out: impl FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        while !bytes.is_empty() {
+            if self.block.len() as u64 == PLAIN_BLOCK_BYTES {
+                self.seal(false);
+                out(&self.block)?;
+                self.block.clear();
+                self.number += 1;
+            }
+            if self.block.is_empty() {
+                // All of a long body at once, and no more than there is of a short one.
+                let capacity = (bytes.len() + TAG_BYTES).min(PIECE_BYTES);
+                self.block.reserve_exact(if self.number > 0 { PIECE_BYTES } else { capacity });
+            }
+            let room = PLAIN_BLOCK_BYTES as usize - self.block.len();
+            let (now, rest) = bytes.split_at(bytes.len().min(room));
+            self.block.extend_from_slice(now);
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// The last block.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.seal(true);
+        self.block
+    }
+
+    fn seal(&mut self, is_last: bool) {
+        let nonce = nonce(self.number, is_last);
+        let sealed = self.cipher.seal_in_place_append_tag(nonce, Aad::empty(), &mut self.block);
+        sealed.expect("a block is short, and memory takes its tag");
+    }
+}
+
+/// Decrypts blocks of one body, in any order.
+#[derive(Debug)]
+pub(crate) struct Opener {
+    cipher: LessSafeKey,
+    blocks: u64,
+}
+
+impl Opener {
+    /// The bytes of block `number`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when it is not that block, or was changed.
+    pub(crate) fn open(&self, number: u64, sealed: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let damaged = || StoreError::corrupt("an encrypted block does not have its tag");
+        let length = sealed.len().checked_sub(TAG_BYTES).ok_or_else(damaged)?;
+        let (cipher_text, tag) = sealed.split_at(length);
+        let mut plain = vec![0; length];
+        let nonce = nonce(number, number + 1 == self.blocks);
+        self.cipher
+            .open_separate_gather(nonce, Aad::empty(), cipher_text, tag, &mut plain)
+            .map_err(|_| damaged())?;
+        Ok(plain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> BodyKey {
+        BodyKey::new(EncryptionKey::new([byte; 32]))
+    }
+
+    fn seal(plain: &[u8], pieces: usize) -> Vec<u8> {
+        let mut sealer = key(1).sealer();
+        let mut sealed = Vec::new();
+        for piece in plain.chunks(pieces) {
+            let out = |block: &[u8]| {
+                sealed.extend_from_slice(block);
+                Ok(())
+            };
+            sealer.append(piece, out).expect("memory");
+        }
+        sealed.extend_from_slice(&sealer.finish());
+        sealed
+    }
+
+    fn open(key: &BodyKey, plain_bytes: usize, sealed: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let opener = key.opener(plain_bytes as u64);
+        let mut plain = Vec::new();
+        for (number, block) in sealed.chunks(BLOCK_BYTES as usize).enumerate() {
+            plain.extend_from_slice(&opener.open(number as u64, block)?);
+        }
+        Ok(plain)
+    }
+
+    fn body(length: usize) -> Vec<u8> {
+        (0..length).map(|index| (index / 7 % 251) as u8).collect()
+    }
+
+    #[test]
+    fn bodies_of_any_length_survive_in_any_pieces() {
+        let block = PLAIN_BLOCK_BYTES as usize;
+        for length in
+            [0, 1, 15, 16, 17, 1000, block - 1, block, block + 1, 2 * block, 3 * block - 5]
+        {
+            let plain = body(length);
+            let sealed = seal(&plain, 100_003);
+            assert_eq!(sealed.len() as u64, stored_bytes(length as u64).expect("short"));
+            assert_eq!(sealed, seal(&plain, 1 << 20), "the pieces do not matter");
+            assert!(length < 16 || !sealed.windows(16).any(|window| window == &plain[..16]));
+            assert_eq!(open(&key(1), length, &sealed).expect("own bytes"), plain);
+        }
+        assert_eq!(stored_bytes(u64::MAX), None);
+    }
+
+    #[test]
+    fn changed_exchanged_and_missing_blocks_are_found() {
+        let plain = body(2 * PLAIN_BLOCK_BYTES as usize + 50);
+        let sealed = seal(&plain, 1 << 20);
+        let block = BLOCK_BYTES as usize;
+        let is_found = |what: &str, bytes: usize, sealed: &[u8]| {
+            let error = open(&key(1), bytes, sealed).expect_err(what);
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{what}: {error}");
+        };
+        // Bytes of cipher text and of tags, of the first, of a middle and of the last block.
+        let ends = [0, 1, block - 17, block - 16, block - 1, block, 2 * block - 1, 2 * block];
+        for at in ends.into_iter().chain([sealed.len() - 17, sealed.len() - 1]) {
+            for bit in 0..8 {
+                let mut changed = sealed.clone();
+                changed[at] ^= 1 << bit;
+                is_found("changed", plain.len(), &changed);
+            }
+        }
+        let (first, second, last) =
+            (&sealed[..block], &sealed[block..2 * block], &sealed[2 * block..]);
+        is_found("exchanged", plain.len(), &[second, first, last].concat());
+        is_found("repeated", plain.len(), &[first, first, last].concat());
+        let shorter = 2 * PLAIN_BLOCK_BYTES as usize;
+        is_found("the last block is missing", shorter, &[first, second].concat());
+        is_found("a middle block is missing", plain.len(), &[first, last].concat());
+        is_found("cut", plain.len(), &sealed[..sealed.len() - 1]);
+        is_found("cut into the tag", plain.len(), &sealed[..2 * block + 10]);
+        is_found("empty", 0, &[0; 16]);
+        is_found("nothing", 0, &[0; 15]);
+        open(&key(2), plain.len(), &sealed).expect_err("another key");
+    }
+
+    #[test]
+    fn a_hidden_md5_depends_on_key_and_md5() {
+        let hidden = key(1).hide_md5(&[1; 16]);
+        assert_eq!(hidden, key(1).hide_md5(&[1; 16]));
+        assert_ne!(hidden, key(2).hide_md5(&[1; 16]));
+        assert_ne!(hidden, key(1).hide_md5(&[2; 16]));
+    }
+}

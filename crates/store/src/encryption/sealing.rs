@@ -1,0 +1,108 @@
+//! The keys of bodies that are being received.
+
+use super::{BodyKey, EncryptionKey, EncryptionRecord, EncryptionScheme, Identity};
+use crate::error::StoreError;
+use crate::name::UploadId;
+use crate::random::RandomSource;
+
+/// The encryption of one body that is to be received, see [`Store::seal_object`](crate::Store::seal_object)
+/// and [`Store::seal_part`](crate::Store::seal_part).
+#[derive(Clone, Debug)]
+pub struct Sealing {
+    key: BodyKey,
+    hides_md5: bool,
+    target: SealingTarget,
+}
+
+/// The owner of a body.
+#[derive(Clone, Debug)]
+pub(crate) enum SealingTarget {
+    Object(Box<ObjectSealing>),
+    /// A part: its upload, and the salt of its key.
+    Part {
+        upload: UploadId,
+        salt: PartSalt,
+    },
+}
+
+/// The salt of a part's key: extension 129 of its record.
+pub(crate) type PartSalt = [u8; 16];
+
+/// A data key, and the key that is to wrap it.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectSealing {
+    data: EncryptionKey,
+    pub(crate) scheme: EncryptionScheme,
+    wrapping: EncryptionKey,
+}
+
+impl ObjectSealing {
+    pub(super) fn new(
+        data: EncryptionKey,
+        scheme: EncryptionScheme,
+        wrapping: EncryptionKey,
+    ) -> Self {
+        Self { data, scheme, wrapping }
+    }
+
+    /// The record of it, with the data key wrapped.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when there are no random bytes.
+    pub(crate) fn wrap(
+        &self,
+        identity: Identity<'_>,
+        random: &dyn RandomSource,
+    ) -> Result<EncryptionRecord, StoreError> {
+        let scheme = self.scheme.clone();
+        EncryptionRecord::wrap(&self.data, &self.wrapping, scheme, identity, random)
+    }
+}
+
+impl Sealing {
+    pub(crate) fn object(sealing: ObjectSealing) -> Self {
+        let key = object_body_key(sealing.data.clone());
+        let hides_md5 = sealing.scheme.hides_md5();
+        Self { key, hides_md5, target: SealingTarget::Object(Box::new(sealing)) }
+    }
+
+    /// For a part of `upload`, whose data key is `data`. No other body gets the same key.
+    pub(crate) fn part(
+        upload: UploadId,
+        scheme: &EncryptionScheme,
+        data: &EncryptionKey,
+        random: &dyn RandomSource,
+    ) -> Result<Self, StoreError> {
+        let mut salt = PartSalt::default();
+        random.fill(&mut salt)?;
+        let key = part_body_key(data, &salt);
+        let target = SealingTarget::Part { upload, salt };
+        Ok(Self { key, hides_md5: scheme.hides_md5(), target })
+    }
+
+    pub(crate) fn key(&self) -> &BodyKey {
+        &self.key
+    }
+
+    pub(crate) fn into_target(self) -> SealingTarget {
+        self.target
+    }
+
+    /// The entity tag of a body with this MD5.
+    pub(crate) fn tag(&self, md5: &[u8; 16]) -> [u8; 16] {
+        match self.hides_md5 {
+            true => self.key.hide_md5(md5),
+            false => *md5,
+        }
+    }
+}
+
+/// The key of the body of an object whose data key is `data`.
+pub(crate) fn object_body_key(data: EncryptionKey) -> BodyKey {
+    BodyKey::new(data)
+}
+
+/// The key of the body of a part.
+pub(crate) fn part_body_key(data: &EncryptionKey, salt: &PartSalt) -> BodyKey {
+    BodyKey::new(data.derive(b"liteio part", salt))
+}

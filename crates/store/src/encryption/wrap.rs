@@ -1,0 +1,163 @@
+//! Wrapped data keys, as they stand in records.
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use serde::{Deserialize, Serialize};
+
+use super::cipher::TAG_BYTES;
+use super::key::{Fingerprint, KEY_BYTES};
+use super::{EncryptionKey, EncryptionScheme};
+use crate::error::StoreError;
+use crate::name::{BucketId, UploadId};
+use crate::random::RandomSource;
+
+/// The encryption of an object or of an upload: extension 129 of its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EncryptionRecord {
+    cipher: Cipher,
+    pub(crate) scheme: EncryptionScheme,
+    /// The fingerprint of the key that wraps; zeros for a key of a client.
+    wrapped_by: Fingerprint,
+    salt: [u8; 16],
+    /// The data key, encrypted.
+    key: [u8; KEY_BYTES],
+    tag: [u8; TAG_BYTES],
+}
+
+/// The cipher of the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Cipher {
+    /// AES-256-GCM, blocks of 256 KiB.
+    Aes256Gcm,
+}
+
+/// What a wrapped key belongs to: it cannot be unwrapped as that of anything else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Identity<'a> {
+    /// One version of an object, wherever it stands.
+    Object { bucket: BucketId, key: &'a str, stamp: &'a [u8; 16] },
+    /// An upload, and the list of parts that it leaves.
+    Upload(&'a UploadId),
+}
+
+impl Identity<'_> {
+    /// All that a wrapped key is bound to.
+    fn associated(&self, scheme: &EncryptionScheme) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(64);
+        match self {
+            Self::Object { bucket, key, stamp } => {
+                bytes.push(0);
+                bytes.extend_from_slice(&bucket.0.to_be_bytes());
+                bytes.extend_from_slice(*stamp);
+                bytes.extend_from_slice(&(key.len() as u64).to_be_bytes());
+                bytes.extend_from_slice(key.as_bytes());
+            }
+            Self::Upload(id) => {
+                bytes.push(1);
+                bytes.extend_from_slice(&id.0);
+            }
+        }
+        postcard::to_extend(scheme, bytes).expect("memory takes every field")
+    }
+}
+
+impl EncryptionRecord {
+    /// Wraps `data_key` under `wrapping`.
+    pub(super) fn wrap(
+        data_key: &EncryptionKey,
+        wrapping: &EncryptionKey,
+        scheme: EncryptionScheme,
+        identity: Identity<'_>,
+        random: &dyn RandomSource,
+    ) -> Result<Self, StoreError> {
+        let mut salt = [0; 16];
+        random.fill(&mut salt)?;
+        let wrapped_by = match scheme {
+            EncryptionScheme::Customer => Fingerprint::default(),
+            _ => wrapping.fingerprint(),
+        };
+        let aad = Aad::from(identity.associated(&scheme));
+        let mut key = *data_key.expose();
+        let sealed = cipher(wrapping, &salt).seal_in_place_separate_tag(nonce(), aad, &mut key);
+        let sealed = sealed.expect("a key is short");
+        let mut tag = [0; TAG_BYTES];
+        tag.copy_from_slice(sealed.as_ref());
+        Ok(Self { cipher: Cipher::Aes256Gcm, scheme, wrapped_by, salt, key, tag })
+    }
+
+    /// The data key; `None` if `wrapping` is not the key that wrapped it as that of `identity`.
+    pub(super) fn unwrap(
+        &self,
+        wrapping: &EncryptionKey,
+        identity: Identity<'_>,
+    ) -> Option<EncryptionKey> {
+        let aad = Aad::from(identity.associated(&self.scheme));
+        let mut key = [0; KEY_BYTES];
+        let opened = cipher(wrapping, &self.salt);
+        let opened = opened.open_separate_gather(nonce(), aad, &self.key, &self.tag, &mut key);
+        opened.is_ok().then(|| EncryptionKey::new(key))
+    }
+
+    pub(super) fn wrapped_by(&self) -> &Fingerprint {
+        &self.wrapped_by
+    }
+}
+
+/// The key that wraps one data key.
+fn cipher(wrapping: &EncryptionKey, salt: &[u8; 16]) -> LessSafeKey {
+    let key = wrapping.derive(b"liteio wrap", salt);
+    LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.expose()).expect("a key of 32 bytes"))
+}
+
+/// The only nonce: the key is used once.
+fn nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; 12])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SeededRandom;
+
+    #[test]
+    fn a_key_is_unwrapped_only_with_its_key_as_what_it_belongs_to() {
+        let (data, one, other) =
+            (EncryptionKey::new([1; 32]), EncryptionKey::new([2; 32]), EncryptionKey::new([3; 32]));
+        let random = SeededRandom::new(1);
+        let scheme = EncryptionScheme::Named {
+            key: "name".to_owned(),
+            context: Some("e30=".to_owned()),
+            bucket_key: false,
+        };
+        let stamp = [7; 16];
+        let identity = Identity::Object { bucket: BucketId(1), key: "key", stamp: &stamp };
+        let wrap = || {
+            EncryptionRecord::wrap(&data, &one, scheme.clone(), identity, &random).expect("random")
+        };
+        let record = wrap();
+        assert_ne!((record.salt, record.key), (wrap().salt, wrap().key), "never the same bytes");
+        assert!(record.unwrap(&one, identity) == Some(data.clone()));
+        assert!(record.unwrap(&other, identity).is_none());
+        for identity in [
+            Identity::Object { bucket: BucketId(2), key: "key", stamp: &stamp },
+            Identity::Object { bucket: BucketId(1), key: "other", stamp: &stamp },
+            Identity::Object { bucket: BucketId(1), key: "key", stamp: &[8; 16] },
+            Identity::Upload(&UploadId([7; 16])),
+        ] {
+            assert!(record.unwrap(&one, identity).is_none(), "{identity:?}");
+        }
+        let mut changed = record.clone();
+        changed.scheme = EncryptionScheme::Master;
+        assert!(changed.unwrap(&one, identity).is_none(), "another scheme");
+        for bit in 0..KEY_BYTES * 8 {
+            let mut changed = record.clone();
+            changed.key[bit / 8] ^= 1 << (bit % 8);
+            assert!(changed.unwrap(&one, identity).is_none());
+        }
+        for bit in 0..TAG_BYTES * 8 {
+            let (mut salt, mut tag) = (record.clone(), record.clone());
+            salt.salt[bit / 8] ^= 1 << (bit % 8);
+            tag.tag[bit / 8] ^= 1 << (bit % 8);
+            assert!(salt.unwrap(&one, identity).is_none() && tag.unwrap(&one, identity).is_none());
+        }
+    }
+}

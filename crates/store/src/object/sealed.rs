@@ -1,0 +1,131 @@
+//! Reading an encrypted body.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::OpenError;
+use crate::blob::{BlobError, BlobId, BlobReader};
+use crate::encryption::{BLOCK_BYTES, BodyKey, Opener, PLAIN_BLOCK_BYTES, stored_bytes};
+use crate::error::StoreError;
+use crate::meta::content::Content;
+use crate::store::Store;
+
+/// The decrypted bytes of a range of one body, which is whole in its record or in one blob.
+#[derive(Debug)]
+pub(super) struct SealedReader {
+    source: Source,
+    /// Bytes of cipher text.
+    stored_bytes: u64,
+    opener: Opener,
+    /// What is still to be returned, in bytes of the body.
+    rest: Range<u64>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Inline(Bytes),
+    Blob(Arc<dyn BlobReader>),
+}
+
+/// The two ways to read: waiting for the device, or from memory only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    Wait,
+    MemoryOnly,
+}
+
+impl SealedReader {
+    /// Opens `range` of a body of `plain_bytes` bytes, which must be within it.
+    pub(super) fn open(
+        store: &Store,
+        content: &Content,
+        plain_bytes: u64,
+        range: Range<u64>,
+        key: &BodyKey,
+    ) -> Result<Self, OpenError> {
+        let size = || StoreError::corrupt("the size of an encrypted body");
+        let stored_bytes = stored_bytes(plain_bytes).ok_or_else(size)?;
+        let source = match content {
+            Content::Inline(bytes) if bytes.len() as u64 == stored_bytes => {
+                Source::Inline(bytes.clone())
+            }
+            Content::Extents(extents) => match extents[..] {
+                [extent] if extent.offset == 0 && extent.bytes == stored_bytes => {
+                    match store.shared().blobs.open(&BlobId(extent.blob), extent.blob_bytes) {
+                        Ok(reader) => Source::Blob(reader),
+                        Err(error @ BlobError::NotFound { .. }) => {
+                            return Err(OpenError::Missing(error.into()));
+                        }
+                        Err(error) => return Err(OpenError::Failed(error.into())),
+                    }
+                }
+                _ => return Err(size().into()),
+            },
+            _ => return Err(size().into()),
+        };
+        Ok(Self { source, stored_bytes, opener: key.opener(plain_bytes), rest: range })
+    }
+
+    /// Bytes not yet returned.
+    pub(super) fn remaining(&self) -> u64 {
+        self.rest.end - self.rest.start
+    }
+
+    /// The next bytes of the range, at most `bytes_max`. `None` when they are not in memory, and the read
+    /// must not wait.
+    pub(super) fn next(
+        &mut self,
+        bytes_max: u64,
+        patience: Patience,
+    ) -> Result<Option<Bytes>, StoreError> {
+        let number = self.rest.start / PLAIN_BLOCK_BYTES;
+        let start = number * BLOCK_BYTES;
+        let Some(sealed) =
+            self.read(start..(start + BLOCK_BYTES).min(self.stored_bytes), patience)?
+        else {
+            return Ok(None);
+        };
+        let plain = Bytes::from(self.opener.open(number, &sealed)?);
+        let first = self.rest.start - number * PLAIN_BLOCK_BYTES;
+        let last = self.rest.end.min((number + 1) * PLAIN_BLOCK_BYTES) - number * PLAIN_BLOCK_BYTES;
+        let last = last.min(first.saturating_add(bytes_max));
+        if last > plain.len() as u64 {
+            return Err(StoreError::corrupt("an encrypted block is too short"));
+        }
+        self.rest.start += last - first;
+        let range = first as usize..last as usize;
+        // A short piece does not keep the whole block.
+        Ok(Some(match range.len() * 2 < plain.len() {
+            true => Bytes::copy_from_slice(&plain[range]),
+            false => plain.slice(range),
+        }))
+    }
+
+    fn read(&self, range: Range<u64>, patience: Patience) -> Result<Option<Bytes>, StoreError> {
+        let reader = match &self.source {
+            Source::Inline(bytes) => {
+                return Ok(Some(bytes.slice(range.start as usize..range.end as usize)));
+            }
+            Source::Blob(reader) => reader,
+        };
+        let read = |range: Range<u64>| match patience {
+            Patience::Wait => reader.read(range).map(Some),
+            Patience::MemoryOnly => reader.try_read(range),
+        };
+        let Some(first) = read(range.clone())? else { return Ok(None) };
+        if first.len() as u64 == range.end - range.start {
+            return Ok(Some(first));
+        }
+        // Blobs of another version may have other pieces.
+        let mut block = first.to_vec();
+        while (block.len() as u64) < range.end - range.start {
+            let Some(more) = read(range.start + block.len() as u64..range.end)? else {
+                return Ok(None);
+            };
+            block.extend_from_slice(&more);
+        }
+        Ok(Some(block.into()))
+    }
+}

@@ -1,0 +1,153 @@
+//! Wrapping data keys anew after the key that wraps them was replaced.
+//!
+//! Bodies stay as they are: a data key does not change. Afterwards the former versions of the keys are not
+//! needed any more.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::encryption::{EncryptionRecord, Identity};
+use crate::error::StoreError;
+use crate::kv::{Transaction, Write as _};
+use crate::meta::object::ObjectRecord;
+use crate::meta::space;
+use crate::meta::upload::UploadRecord;
+use crate::name::ObjectKey;
+use crate::object::identity;
+use crate::pending::Committed;
+use crate::store::{Shared, Store};
+
+/// The result of [`Store::rewrap_keys`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewrapReport {
+    /// Objects and uploads whose data key was wrapped anew.
+    pub rewrapped: u64,
+    /// Objects and uploads whose data key is wrapped by a key that is not configured.
+    pub missing: u64,
+}
+
+/// The spaces with records that have a wrapped key.
+const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
+
+/// What became of one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Unchanged,
+    Rewrapped,
+    Missing,
+}
+
+impl Store {
+    /// Wraps every data key anew that is not wrapped by the first version of its key. It may be interrupted
+    /// and begun again.
+    ///
+    /// # Errors
+    /// Those of a write; [`StoreError::Corrupt`] for a record that cannot be read.
+    pub fn rewrap_keys(&self) -> Result<RewrapReport, StoreError> {
+        let mut report = RewrapReport::default();
+        for space in SPACES {
+            let mut position = Bound::Included(space.to_vec());
+            loop {
+                let batch = self.read_batch(space, &position)?;
+                let Some((last, _)) = batch.last() else { break };
+                position = Bound::Excluded(last.clone());
+                let mut places = Vec::new();
+                for (place, value) in batch {
+                    if self.is_outdated(&place, &value)? {
+                        places.push(place);
+                    }
+                }
+                self.rewrap(places, &mut report)?;
+            }
+        }
+        Ok(report)
+    }
+
+    fn is_outdated(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        let encryption = match space::is_upload(place) {
+            true => UploadRecord::decode(place, value)?.extensions.encryption()?,
+            false => ObjectRecord::decode(place, value)?.extensions.encryption()?,
+        };
+        Ok(encryption.is_some_and(|encryption| self.keys().is_outdated(&encryption)))
+    }
+
+    fn rewrap(&self, places: Vec<Vec<u8>>, report: &mut RewrapReport) -> Result<(), StoreError> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let update = self.update(move |write, shared| {
+            let mut outcomes = Vec::with_capacity(places.len());
+            for place in &places {
+                outcomes.push(match space::is_upload(place) {
+                    true => rewrap_upload(write, shared, place)?,
+                    false => rewrap_object(write, shared, place)?,
+                });
+            }
+            Ok(Committed::new(outcomes))
+        });
+        for outcome in update.wait()? {
+            match outcome {
+                Outcome::Unchanged => {}
+                Outcome::Rewrapped => report.rewrapped += 1,
+                Outcome::Missing => report.missing += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn rewrap_object(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    place: &[u8],
+) -> Result<Outcome, StoreError> {
+    let Some(record) = ObjectRecord::read(write, place)? else { return Ok(Outcome::Unchanged) };
+    let Some(encryption) = record.extensions.encryption()? else { return Ok(Outcome::Unchanged) };
+    let split = space::split_current(place).map(|(bucket, key)| (bucket, key.to_vec()));
+    let split = split.or_else(|| space::split_history(place).map(|it| (it.0, it.1)));
+    let key = split.and_then(|(bucket, key)| {
+        let key = ObjectKey::new(String::from_utf8(key).ok()?).ok()?;
+        Some((bucket, key))
+    });
+    let (bucket, key) = key.ok_or_else(|| StoreError::corrupt("the key of a record"))?;
+    let identity = identity(bucket, &key, &record.stamp, &record.content);
+    let (outcome, encryption) = rewrapped(shared, &encryption, identity)?;
+    if let Some(encryption) = encryption {
+        let extensions = record.extensions.clone().with_encryption(Some(&encryption));
+        ObjectRecord { extensions, ..record }.write(write, place)?;
+    }
+    Ok(outcome)
+}
+
+fn rewrap_upload(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    place: &[u8],
+) -> Result<Outcome, StoreError> {
+    let id = space::split_upload(place).ok_or_else(|| StoreError::corrupt("an upload's key"))?;
+    let Some(record) = UploadRecord::read(write, &id)? else { return Ok(Outcome::Unchanged) };
+    let Some(encryption) = record.extensions.encryption()? else { return Ok(Outcome::Unchanged) };
+    let (outcome, encryption) = rewrapped(shared, &encryption, Identity::Upload(&id))?;
+    if let Some(encryption) = encryption {
+        let extensions = record.extensions.clone().with_encryption(Some(&encryption));
+        write.put(place, &UploadRecord { extensions, ..record }.encode(place))?;
+    }
+    Ok(outcome)
+}
+
+/// The record with its data key wrapped anew, if it must be and can be.
+fn rewrapped(
+    shared: &Shared,
+    encryption: &EncryptionRecord,
+    identity: Identity<'_>,
+) -> Result<(Outcome, Option<EncryptionRecord>), StoreError> {
+    let config = &shared.config;
+    if !config.keys.is_outdated(encryption) {
+        return Ok((Outcome::Unchanged, None));
+    }
+    match config.keys.rewrap(encryption, identity, &*config.random) {
+        Ok(encryption) => Ok((Outcome::Rewrapped, Some(encryption))),
+        Err(StoreError::KeyMissing { .. }) => Ok((Outcome::Missing, None)),
+        Err(error) => Err(error),
+    }
+}
