@@ -16,7 +16,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
 
@@ -102,8 +102,10 @@ extern "C" fn handle(
 ) {
     let Some(installed) = INSTALLED.get() else { return };
     // SAFETY: the kernel passes the information of this signal.
-    let address = unsafe { (*information).si_addr() } as usize;
-    if let Some(place) = MAPS.iter().find(|place| place.contains(address)) {
+    let (code, address) = unsafe { ((*information).si_code, (*information).si_addr() as usize) };
+    // Codes of the kernel are positive. A process has sent this one: there is no fault that comes again.
+    let is_fault = code > 0;
+    if is_fault && let Some(place) = MAPS.iter().find(|place| place.contains(address)) {
         place.has_failed.store(true, Ordering::Release);
         let page = address - address % installed.page_bytes;
         // SAFETY: the page is one of the map that the thread reads, which therefore is not unmapped
@@ -122,9 +124,17 @@ extern "C" fn handle(
             return;
         }
     }
-    // SAFETY: the action that was there before. The thread faults again, and that action decides.
+    // SAFETY: the action that was there before: the thread faults again, and it decides. That of Rust's own
+    // handler is to wait for another fault, too, so a signal that was sent gets the action of the system.
     unsafe {
-        libc::sigaction(libc::SIGBUS, &raw const installed.previous, std::ptr::null_mut());
+        let mut action = installed.previous;
+        if !is_fault {
+            action.sa_sigaction = libc::SIG_DFL;
+        }
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+        if !is_fault {
+            libc::raise(libc::SIGBUS);
+        }
     }
 }
 
@@ -154,6 +164,8 @@ impl Guarded {
 
     /// `true` if a page could not be read, so that zeros were read in its place.
     pub(crate) fn has_failed(&self) -> bool {
+        // The reads of the map before this are done before the mark is looked at.
+        fence(Ordering::Acquire);
         MAPS[self.number].has_failed.load(Ordering::Acquire)
     }
 }

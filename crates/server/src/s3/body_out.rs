@@ -132,6 +132,15 @@ impl Pieces {
     }
 }
 
+impl Drop for Pieces {
+    /// The client is gone: a read that waits for a thread is not begun, because its room is given back.
+    fn drop(&mut self) {
+        if let State::Reading(task) = &self.state {
+            task.abort();
+        }
+    }
+}
+
 impl Body for Pieces {
     type Data = Bytes;
     type Error = BoxError;

@@ -195,6 +195,15 @@ fn it_starts_without_settings_says_how_to_use_it_and_stops_on_signals() {
     }
 }
 
+/// The handler of that signal is for faults under a map, and must not swallow one that somebody sends.
+#[test]
+fn a_bus_error_that_a_process_sends_ends_it() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args(["--address", "127.0.0.1:0", "--memory"]));
+    let (code, _) = server.signal("BUS");
+    assert_eq!(code, None, "by the signal, without a code");
+}
+
 #[test]
 fn flags_mix_with_variables_and_a_set_secret_is_never_shown() {
     let directory = directory();
