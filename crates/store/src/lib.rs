@@ -99,7 +99,8 @@
 //! marker (a tombstone).
 //!
 //! ```
-//! # use liteio_store::{BodyOptions, BucketName, Owner, PutOptions, Store, StoreConfig, StoreError};
+//! # use liteio_store::{BodyOptions, BucketName, NewBucket, Owner, PutOptions, Store, StoreConfig};
+//! # use liteio_store::StoreError;
 //! use liteio_store::{ListVersionsQuery, ObjectKey, VersionEntry, Versioning};
 //!
 //! # fn main() -> Result<(), StoreError> {
@@ -164,7 +165,7 @@
 //!
 //! ```
 //! # use liteio_store::{BodyOptions, BucketName, ObjectKey, Owner, PutOptions, Store};
-//! # use liteio_store::{StoreConfig, StoreError};
+//! # use liteio_store::{NewBucket, StoreConfig, StoreError};
 //! use liteio_store::{ListEntry, ListQuery, ListStart};
 //!
 //! # fn main() -> Result<(), StoreError> {
