@@ -269,8 +269,8 @@ impl SlotFile {
 
     /// Makes the slots below `count` readable though no commit that verifies covers them, for an owner
     /// whose records reference them. Their bytes are whatever is left in the file: compare them with their
-    /// [`vector_crc`]. Then call [`SlotFile::ensure_slots`] if all are whole, else [`SlotFile::refuse`]. The
-    /// file is not changed.
+    /// [`vector_crc`](super::vector_crc). Then call [`SlotFile::ensure_slots`] if all are whole, else
+    /// [`SlotFile::refuse`]. The file is not changed.
     pub fn expose(&self, count: u32) {
         let mut writer = self.shared.writer.lock();
         let mut published = self.shared.published.write();
@@ -284,7 +284,7 @@ impl SlotFile {
     }
 
     /// Refuses searches and writes from here on, because the file is damaged. Single vectors can be read, to
-    /// be compared with their [`vector_crc`].
+    /// be compared with their [`vector_crc`](super::vector_crc).
     pub fn refuse(&self, damage: &'static str) {
         self.shared.damage.note(damage);
     }
