@@ -1,13 +1,12 @@
 //! GetBucketAcl and GetObjectAcl: where ACLs do not count, the owner of the bucket has full control, and nobody
 //! else is named.
 
-use liteio_store::GetOptions;
 use s3s::S3Response;
 use s3s::dto::{GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput};
 
-use super::convert::{object_key, version_id, xml_response};
+use super::convert::xml_response;
 use super::xml::XmlWriter;
-use super::{Req, Resp, error};
+use super::{Req, Resp, object_version};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -24,11 +23,7 @@ pub(super) async fn get_object_acl(
     granted: Granted,
     request: Req<GetObjectAclInput>,
 ) -> Resp<GetObjectAclOutput> {
-    let key = object_key(request.input.key)?;
-    let version = version_id(request.input.version_id)?;
-    let options = GetOptions { version, ..GetOptions::default() };
-    let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
-    found.map_err(error::from_store)?;
+    object_version::find(app, &granted, request.input.key, request.input.version_id)?;
     Ok(of_owner(&granted))
 }
 

@@ -37,6 +37,7 @@ mod object_list;
 mod object_lock;
 mod object_put;
 mod object_tagging;
+mod object_version;
 mod page_token;
 mod part;
 mod refusal;

@@ -20,7 +20,7 @@ use super::convert::{
     dto_time, header, insert_text, iso_date, object_key, unix_seconds, version_id,
 };
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
-use super::{Req, Resp, error};
+use super::{Req, Resp, error, object_version};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -186,9 +186,7 @@ pub(super) async fn put_object_retention(
     };
     let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
     let change = VersionChange::Retention { retention, bypasses_governance };
-    let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
-    let changed = app.store.change_object(granted.bucket(), key, version, change).await;
-    changed.map_err(error::from_store)?;
+    object_version::change(app, &granted, input.key, input.version_id, change).await?;
     Ok(S3Response::new(PutObjectRetentionOutput::default()))
 }
 
@@ -204,10 +202,8 @@ pub(super) async fn put_object_legal_hold(
         Some(ObjectLockLegalHoldStatus::OFF) => false,
         _ => return Err(error::malformed_xml()),
     };
-    let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
     let change = VersionChange::LegalHold(is_held);
-    let changed = app.store.change_object(granted.bucket(), key, version, change).await;
-    changed.map_err(error::from_store)?;
+    object_version::change(app, &granted, input.key, input.version_id, change).await?;
     Ok(S3Response::new(PutObjectLegalHoldOutput::default()))
 }
 

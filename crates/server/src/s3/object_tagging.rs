@@ -1,15 +1,14 @@
 //! GetObjectTagging, PutObjectTagging and DeleteObjectTagging.
 
-use liteio_store::{GetOptions, VersionChange};
+use liteio_store::VersionChange;
 use s3s::S3Response;
 use s3s::dto::{
     DeleteObjectTaggingInput, DeleteObjectTaggingOutput, GetObjectTaggingInput,
     GetObjectTaggingOutput, PutObjectTaggingInput, PutObjectTaggingOutput,
 };
 
-use super::convert::{object_key, version_id};
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, error, metadata};
+use super::{Req, Resp, metadata, object_version};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -18,11 +17,8 @@ pub(super) async fn get_object_tagging(
     granted: Granted,
     request: Req<GetObjectTaggingInput>,
 ) -> Resp<GetObjectTaggingOutput> {
-    let key = object_key(request.input.key)?;
-    let version = version_id(request.input.version_id)?;
-    let options = GetOptions { version, ..GetOptions::default() };
-    let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
-    let object = found.map_err(error::from_store)?.object;
+    let GetObjectTaggingInput { key, version_id, .. } = request.input;
+    let object = object_version::find(app, &granted, key, version_id)?;
     Ok(S3Response::new(GetObjectTaggingOutput {
         version_id: metadata::shown_version(granted.bucket(), &object),
         tag_set: tagging::to_document(object.metadata.tags),
@@ -34,12 +30,9 @@ pub(super) async fn put_object_tagging(
     granted: Granted,
     request: Req<PutObjectTaggingInput>,
 ) -> Resp<PutObjectTaggingOutput> {
-    let tags = tagging::of_document(request.input.tagging.tag_set, Tagged::Object)?;
-    let key = object_key(request.input.key)?;
-    let version = version_id(request.input.version_id)?;
-    let change = VersionChange::Tags(tags);
-    let changed = app.store.change_object(granted.bucket(), key, version, change).await;
-    let object = changed.map_err(error::from_store)?;
+    let PutObjectTaggingInput { key, version_id, tagging, .. } = request.input;
+    let tags = VersionChange::Tags(tagging::of_document(tagging.tag_set, Tagged::Object)?);
+    let object = object_version::change(app, &granted, key, version_id, tags).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(PutObjectTaggingOutput { version_id }))
 }
@@ -49,11 +42,9 @@ pub(super) async fn delete_object_tagging(
     granted: Granted,
     request: Req<DeleteObjectTaggingInput>,
 ) -> Resp<DeleteObjectTaggingOutput> {
-    let key = object_key(request.input.key)?;
-    let version = version_id(request.input.version_id)?;
-    let change = VersionChange::Tags(Vec::new());
-    let changed = app.store.change_object(granted.bucket(), key, version, change).await;
-    let object = changed.map_err(error::from_store)?;
+    let DeleteObjectTaggingInput { key, version_id, .. } = request.input;
+    let none = VersionChange::Tags(Vec::new());
+    let object = object_version::change(app, &granted, key, version_id, none).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(DeleteObjectTaggingOutput { version_id }))
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
-use crate::kv::{Transaction, Write};
+use crate::kv::Transaction;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
-use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Versioning, document, space};
+use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Versioning, document};
 use crate::object::history;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket};
@@ -61,13 +61,8 @@ impl Store {
                 record.object_lock = true;
                 Ok(())
             })?;
-            match &default_retention {
-                Some(retention) => {
-                    let document = document::encode_setting(retention);
-                    document::write(write, bucket.id, document::OBJECT_LOCK, &document)?;
-                }
-                None => write.delete(&space::document(bucket.id, document::OBJECT_LOCK))?,
-            }
+            let document = default_retention.as_ref().map(document::encode_setting);
+            document::replace(write, bucket.id, document::OBJECT_LOCK, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
         })
     }
@@ -77,21 +72,8 @@ impl Store {
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
     /// [`DOCUMENT_BYTES_MAX`] bytes.
     pub fn set_lifecycle(&self, bucket: &Arc<Bucket>, lifecycle: Option<Lifecycle>) -> Pending<()> {
-        let document = lifecycle.map(|lifecycle| document::encode_setting(&lifecycle));
-        if document.as_ref().is_some_and(|document| document.len() > DOCUMENT_BYTES_MAX) {
-            return Pending::ready(Err(too_long()));
-        }
-        let bucket = Arc::clone(bucket);
-        self.update(move |write, shared| {
-            let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            match &document {
-                Some(document) => {
-                    document::write(write, bucket.id, document::LIFECYCLE, document)?;
-                }
-                None => write.delete(&space::document(bucket.id, document::LIFECYCLE))?,
-            }
-            Ok(Committed::with_guard((), forget))
-        })
+        let document = lifecycle.as_ref().map(document::encode_setting);
+        self.set_document(bucket, document::LIFECYCLE, document)
     }
 
     /// Sets the encryption of new objects that name none; `None` for no encryption.
@@ -102,18 +84,8 @@ impl Store {
         bucket: &Arc<Bucket>,
         encryption: Option<DefaultEncryption>,
     ) -> Pending<()> {
-        let bucket = Arc::clone(bucket);
-        self.update(move |write, shared| {
-            let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            match &encryption {
-                Some(encryption) => {
-                    let document = document::encode_setting(encryption);
-                    document::write(write, bucket.id, document::ENCRYPTION, &document)?;
-                }
-                None => write.delete(&space::document(bucket.id, document::ENCRYPTION))?,
-            }
-            Ok(Committed::with_guard((), forget))
-        })
+        let document = encryption.as_ref().map(document::encode_setting);
+        self.set_document(bucket, document::ENCRYPTION, document)
     }
 
     /// Puts a document of a bucket, which the caller has checked, in place of the last of its kind.
@@ -126,13 +98,23 @@ impl Store {
         kind: DocumentKind,
         document: Vec<u8>,
     ) -> Pending<()> {
-        if document.len() > DOCUMENT_BYTES_MAX {
-            return Pending::ready(Err(too_long()));
+        self.set_document(bucket, kind as u8, Some(document))
+    }
+
+    /// Puts a document in place of the one of the kind with that number, or deletes that.
+    fn set_document(
+        &self,
+        bucket: &Arc<Bucket>,
+        number: u8,
+        document: Option<Vec<u8>>,
+    ) -> Pending<()> {
+        if let Err(error) = check_length(document.as_deref()) {
+            return Pending::ready(Err(error));
         }
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            document::write(write, bucket.id, kind as u8, &document)?;
+            document::replace(write, bucket.id, number, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
         })
     }
@@ -153,11 +135,9 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            match change_one(document::read(write, bucket.id, kind)?.as_deref())? {
-                Some(document) if document.len() > DOCUMENT_BYTES_MAX => return Err(too_long()),
-                Some(document) => document::write(write, bucket.id, kind as u8, &document)?,
-                None => write.delete(&space::document(bucket.id, kind as u8))?,
-            }
+            let document = change_one(document::read(write, bucket.id, kind)?.as_deref())?;
+            check_length(document.as_deref())?;
+            document::replace(write, bucket.id, kind as u8, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
         })
     }
@@ -181,15 +161,18 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            write.delete(&space::document(bucket.id, kind as u8))?;
+            document::replace(write, bucket.id, kind as u8, None)?;
             Ok(Committed::with_guard((), forget))
         })
     }
 }
 
-fn too_long() -> StoreError {
+fn check_length(document: Option<&[u8]>) -> Result<(), StoreError> {
+    if document.is_none_or(|document| document.len() <= DOCUMENT_BYTES_MAX) {
+        return Ok(());
+    }
     let message = format!("the document has more than {DOCUMENT_BYTES_MAX} bytes");
-    StoreError::InvalidRequest { message }
+    Err(StoreError::InvalidRequest { message })
 }
 
 fn invalid_state(message: &str) -> StoreError {

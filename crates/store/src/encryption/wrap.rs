@@ -30,7 +30,7 @@ enum Cipher {
     Aes256Gcm,
 }
 
-/// What a wrapped key belongs to: it cannot be unwrapped as that of anything else.
+/// The owner of a wrapped key, which cannot be unwrapped as that of anything else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Identity<'a> {
     /// One version of an object, wherever it stands.

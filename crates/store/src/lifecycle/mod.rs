@@ -31,7 +31,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// The rest between steps, in lengths of the step before it.
 const RESTS: u32 = 2;
 
-/// How far the lifecycle is.
+/// The progress of the lifecycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleState {
     /// The day of the walk that is under way, or of the last one, counted from 1970.
@@ -70,7 +70,7 @@ impl Store {
         self.walk_lifecycle(today, &mut |_| Ok(()))
     }
 
-    /// How far the lifecycle is.
+    /// The progress of the lifecycle.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
@@ -162,7 +162,7 @@ impl Store {
             state.looked_at += step.looked_at;
             state.position = step.next.clone();
             if !step.due.is_empty() {
-                state.ended += self.end_due(step, state.clone())?;
+                state = self.end_due(step, state)?;
                 saved = Instant::now();
             } else if saved.elapsed() >= SAVE_EVERY {
                 self.save_lifecycle(&state)?;
@@ -185,7 +185,7 @@ impl Store {
     }
 }
 
-/// Whether the clock can be trusted: it moves as time passes.
+/// Trust in the clock: it is trusted while it moves as time passes.
 #[derive(Debug, Default)]
 struct Trust {
     last: Option<(Instant, u64)>,

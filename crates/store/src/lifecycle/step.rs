@@ -192,35 +192,35 @@ impl Store {
         Ok(Step { bucket, due, looked_at, next })
     }
 
-    /// Ends what is due, and notes the position behind it in the same transaction. Returns how many it ended.
-    pub(super) fn end_due(&self, step: Step, state: LifecycleState) -> Result<u64, StoreError> {
+    /// Ends what is due, and notes the position behind it in the same transaction. Returns the state with what
+    /// it has ended.
+    pub(super) fn end_due(
+        &self,
+        step: Step,
+        state: LifecycleState,
+    ) -> Result<LifecycleState, StoreError> {
         let ended = self.update_freeing(move |write, shared| {
-            let mut guards = Guards::default();
+            let mut wakes = Vec::new();
             let mut state = state.clone();
             for due in &step.due {
-                if end(write, shared, &step.bucket, due, &mut guards)? {
+                if end(write, shared, &step.bucket, due, &mut wakes)? {
                     state.ended += 1;
                 }
             }
-            let ended = guards.0.len() as u64;
             write_state(write, &state)?;
-            Ok(Committed::with_guard(ended, guards))
+            Ok(Committed::with_guard(state, wakes))
         });
         ended.wait()
     }
 }
 
-/// What must live until the commit.
-#[derive(Default)]
-struct Guards(Vec<Option<WakeReclaimer>>);
-
-/// Ends one thing, if its end has come. Returns whether it did.
+/// Ends one thing, if its end has come. Returns whether it did. The wake-up calls must live until the commit.
 fn end(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     bucket: &Bucket,
     due: &Due,
-    guards: &mut Guards,
+    wakes: &mut Vec<Option<WakeReclaimer>>,
 ) -> Result<bool, StoreError> {
     let state = match bucket.state(write) {
         Err(StoreError::NoSuchBucket { .. }) => return Ok(false),
@@ -231,7 +231,7 @@ fn end(
             let record = UploadRecord::require(write, id, state.id, key.as_str());
             let Ok(record) = record else { return Ok(false) };
             upload::end(write, id, &record)?;
-            guards.0.push(Some(WakeReclaimer::new(shared)));
+            wakes.push(Some(WakeReclaimer::new(shared)));
             return Ok(true);
         }
         Due::Current { key, version }
@@ -259,7 +259,7 @@ fn end(
     }
     let version = (!matches!(due, Due::Current { .. })).then_some(*version);
     match slot.delete(write, &DeleteTarget::new(key.clone(), version)) {
-        Ok((_, wake)) => guards.0.push(wake),
+        Ok((_, wake)) => wakes.push(wake),
         // It ends when the lock does.
         Err(StoreError::ObjectLocked) => return Ok(false),
         Err(error) => return Err(error),
@@ -320,7 +320,7 @@ impl Seen {
     }
 }
 
-/// What no name of a bucket ends with: marks the position behind one.
+/// A character that no name of a bucket has: it marks the position behind one.
 const BEHIND: char = '!';
 
 fn behind(bucket: String) -> Position {

@@ -95,6 +95,19 @@ pub(crate) fn write(
     Ok(to.put(&place, &record::seal(1, &place, &(), document))?)
 }
 
+/// Puts a document in place of the one of the kind with that number, or deletes that.
+pub(crate) fn replace(
+    to: &mut impl Write,
+    bucket: BucketId,
+    number: u8,
+    document: Option<&[u8]>,
+) -> Result<(), StoreError> {
+    match document {
+        Some(document) => write(to, bucket, number, document),
+        None => Ok(to.delete(&space::document(bucket, number))?),
+    }
+}
+
 /// The document of a setting that the store reads itself.
 pub(crate) fn encode_setting(setting: &impl Serialize) -> Vec<u8> {
     record::encode(1, setting)

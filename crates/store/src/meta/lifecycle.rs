@@ -46,7 +46,7 @@ pub struct LifecycleFilter {
 /// The end of current versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expiration {
-    /// So many days after the write.
+    /// Days after the write.
     Days(u32),
     /// At this time, in milliseconds since 1970, whatever their age.
     At(u64),
@@ -55,13 +55,13 @@ pub enum Expiration {
 /// The end of noncurrent versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoncurrentExpiration {
-    /// So many days after they became noncurrent.
+    /// Days after they became noncurrent.
     pub days: u32,
-    /// So many of the newest ones stay.
+    /// The number of newest ones that stay.
     pub keep_newest: u32,
 }
 
-/// What a filter asks of a version. Delete markers have no size and no tags.
+/// The facts of a version that filters ask for. Delete markers have no size and no tags.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The key.

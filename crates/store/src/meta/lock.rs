@@ -7,7 +7,7 @@ use crate::error::StoreError;
 /// The mode of a retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RetentionMode {
-    /// Who may bypass it can delete the version all the same.
+    /// A request that may bypass it deletes the version all the same.
     Governance,
     /// Nobody can, and it is never shortened.
     Compliance,
@@ -40,7 +40,7 @@ pub enum RetentionPeriod {
     Years(u32),
 }
 
-/// What locks a version.
+/// The lock of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectLock {
     /// Its retention.

@@ -45,7 +45,7 @@ pub struct UploadOptions {
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     /// The owner of the object.
     pub owner: Owner,
-    /// What locks the object. Without a retention it gets the default of the bucket, once it is complete.
+    /// The lock of the object. Without a retention it gets the default of the bucket, once it is complete.
     pub lock: ObjectLock,
     /// The encryption of the object.
     pub encryption: Option<Encryption>,

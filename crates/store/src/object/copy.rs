@@ -37,7 +37,7 @@ pub struct CopyOptions {
     pub conditions: WriteConditions,
     /// The owner of the copy.
     pub owner: Owner,
-    /// What locks the copy. That of the source is not copied.
+    /// The lock of the copy. That of the source is not copied.
     pub lock: ObjectLock,
     /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
     /// the calling thread.
@@ -252,7 +252,7 @@ impl Store {
     }
 }
 
-/// What a copy has from its source, or instead.
+/// The parts of a copy that are its source's, or made instead.
 struct Made {
     etag: ETag,
     checksum: Option<ObjectChecksum>,

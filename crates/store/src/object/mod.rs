@@ -64,7 +64,7 @@ pub struct ObjectVersion {
     pub encryption: Option<EncryptionScheme>,
     /// Its owner.
     pub owner: Owner,
-    /// What locks it.
+    /// Its lock.
     pub lock: ObjectLock,
 }
 

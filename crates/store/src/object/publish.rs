@@ -48,7 +48,7 @@ pub(crate) struct NewVersion {
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
-    /// What locks it; without a retention it gets that of the bucket.
+    /// Its lock; without a retention it gets that of the bucket.
     pub(crate) lock: ObjectLock,
     pub(crate) extensions: Extensions,
     /// The key of the content, if it is encrypted, to be wrapped for this version.
@@ -170,7 +170,7 @@ impl<'a> Slot<'a> {
         Ok((object, wake))
     }
 
-    /// What locks a new version.
+    /// The lock of a new version.
     fn lock_of_new(&self, lock: ObjectLock, now_ms: u64) -> Result<ObjectLock, StoreError> {
         if !self.state.object_lock {
             return match lock.is_none() {

@@ -25,7 +25,7 @@ pub struct PutOptions {
     pub conditions: WriteConditions,
     /// The owner of the object.
     pub owner: Owner,
-    /// What locks it. Without a retention it gets the default of the bucket.
+    /// Its lock. Without a retention it gets the default of the bucket.
     pub lock: ObjectLock,
 }
 

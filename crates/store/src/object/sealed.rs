@@ -19,7 +19,7 @@ pub(super) struct SealedReader {
     /// Bytes of cipher text.
     stored_bytes: u64,
     opener: Opener,
-    /// What is still to be returned, in bytes of the body.
+    /// The range that is still to be returned, in bytes of the body.
     rest: Range<u64>,
 }
 

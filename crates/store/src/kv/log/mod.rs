@@ -36,7 +36,7 @@ const SHRINK_BYTES: u64 = 64 << 20;
 /// A log that is too short for a record grows by this at most.
 const EXTEND_STEP_MAX: u64 = 1 << 20;
 const EXTEND_PIECE: usize = 1 << 18;
-/// What a device, or the page cache in front of it, reads as a whole or not at all.
+/// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
 const SECTOR_BYTES: u64 = 4096;
 
 /// The records between two checkpoints.

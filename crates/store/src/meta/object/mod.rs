@@ -72,7 +72,7 @@ const LOCK: u8 = 128;
 const ENCRYPTION: u8 = 129;
 
 impl Extensions {
-    /// What locks the version.
+    /// The lock of the version.
     pub(crate) fn lock(&self) -> Result<ObjectLock, StoreError> {
         Ok(self.get(LOCK)?.unwrap_or_default())
     }
