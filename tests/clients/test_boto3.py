@@ -1,5 +1,6 @@
 """What users do with boto3, in the ways that its defaults exercise: checksums, paging, transfers."""
 
+import base64
 import hashlib
 import io
 import os
@@ -68,9 +69,10 @@ def test_transfer_manager_uploads_in_parts_and_downloads_in_ranges(s3, bucket):
     assert part["PartsCount"] == 5 and part["Body"].read() == data[8 * MIB:16 * MIB]
 
 
-@pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
+@pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256", "SHA512",
+                                       "XXHASH64", "XXHASH3", "XXHASH128"])
 def test_checksums_are_verified_and_returned(s3, bucket, algorithm):
-    if algorithm in ("CRC32C", "CRC64NVME"):
+    if algorithm in ("CRC32C", "CRC64NVME") or algorithm.startswith("XXHASH"):
         pytest.importorskip("awscrt")
     put = s3.put_object(Bucket=bucket, Key="k", Body=io.BytesIO(b"checked"),
                         ChecksumAlgorithm=algorithm)
@@ -82,6 +84,39 @@ def test_checksums_are_verified_and_returned(s3, bucket, algorithm):
     with pytest.raises(ClientError) as refused:
         s3.head_object(Bucket=bucket, Key="bad")
     assert status(refused) == 404
+
+
+@pytest.mark.parametrize("algorithm", ["SHA512", "XXHASH64", "XXHASH3", "XXHASH128"])
+def test_parts_with_the_checksums_of_2026(s3, bucket, algorithm):
+    if algorithm.startswith("XXHASH"):
+        pytest.importorskip("awscrt")
+    name = f"Checksum{algorithm}"
+    upload = s3.create_multipart_upload(Bucket=bucket, Key="k", ChecksumAlgorithm=algorithm)
+    assert (upload["ChecksumAlgorithm"], upload["ChecksumType"]) == (algorithm, "COMPOSITE")
+    parts = []
+    for number, body in ((1, bytes(5 * MIB)), (2, b"end")):
+        part = s3.upload_part(Bucket=bucket, Key="k", UploadId=upload["UploadId"],
+                              PartNumber=number, Body=body, ChecksumAlgorithm=algorithm)
+        parts.append({"PartNumber": number, "ETag": part["ETag"], name: part[name]})
+    done = s3.complete_multipart_upload(Bucket=bucket, Key="k", UploadId=upload["UploadId"],
+                                        MultipartUpload={"Parts": parts})
+    assert done[name].endswith("-2")
+    got = s3.get_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+    assert got[name] == done[name] and got["Body"].read() == bytes(5 * MIB) + b"end"
+    about = s3.get_object_attributes(Bucket=bucket, Key="k",
+                                     ObjectAttributes=["Checksum", "ObjectParts"])
+    assert about["Checksum"][name] == done[name]
+    assert [part[name] for part in about["ObjectParts"]["Parts"]] == [part[name] for part in parts]
+
+
+def test_md5_as_a_checksum_is_sent_as_it_is(s3, bucket):
+    digest = base64.b64encode(hashlib.md5(b"checked").digest()).decode()
+    put = s3.put_object(Bucket=bucket, Key="k", Body=b"checked", ChecksumMD5=digest)
+    assert put["ChecksumMD5"] == digest
+    assert s3.head_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")["ChecksumMD5"] == digest
+    with pytest.raises(ClientError) as refused:
+        s3.put_object(Bucket=bucket, Key="k", Body=b"other", ChecksumMD5=digest)
+    assert code(refused) == "BadDigest"
 
 
 def test_paging_meets_every_key_once(s3, bucket):

@@ -25,6 +25,13 @@ const fn spelling(algorithm: ChecksumAlgorithm) -> (&'static str, &'static str, 
         }
         ChecksumAlgorithm::Sha1 => ("SHA1", "x-amz-checksum-sha1", "ChecksumSHA1"),
         ChecksumAlgorithm::Sha256 => ("SHA256", "x-amz-checksum-sha256", "ChecksumSHA256"),
+        ChecksumAlgorithm::Md5 => ("MD5", "x-amz-checksum-md5", "ChecksumMD5"),
+        ChecksumAlgorithm::Sha512 => ("SHA512", "x-amz-checksum-sha512", "ChecksumSHA512"),
+        ChecksumAlgorithm::Xxhash64 => ("XXHASH64", "x-amz-checksum-xxhash64", "ChecksumXXHASH64"),
+        ChecksumAlgorithm::Xxhash3 => ("XXHASH3", "x-amz-checksum-xxhash3", "ChecksumXXHASH3"),
+        ChecksumAlgorithm::Xxhash128 => {
+            ("XXHASH128", "x-amz-checksum-xxhash128", "ChecksumXXHASH128")
+        }
     }
 }
 
@@ -46,7 +53,7 @@ pub(super) fn parse_algorithm(text: &str) -> S3Result<ChecksumAlgorithm> {
         s3_error!(
             InvalidRequest,
             "Checksum algorithm provided is unsupported. Please try again with any of the valid \
-             types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]"
+             types: [CRC32, CRC32C, CRC64NVME, MD5, SHA1, SHA256, SHA512, XXHASH128, XXHASH3, XXHASH64]"
         )
     })
 }
@@ -191,6 +198,11 @@ fn content_md5(headers: &HeaderMap) -> S3Result<Option<[u8; 16]>> {
 fn parse_value(algorithm: ChecksumAlgorithm, text: &str) -> Option<ChecksumValue> {
     let bytes = base64_simd::STANDARD.decode_to_vec(text).ok()?;
     ChecksumValue::new(algorithm, &bytes)
+}
+
+/// The algorithm whose value an element of a document carries.
+pub(super) fn algorithm_of_element(name: &[u8]) -> Option<ChecksumAlgorithm> {
+    ChecksumAlgorithm::ALL.into_iter().find(|it| spelling(*it).2.as_bytes() == name)
 }
 
 /// The value of a part in the XML of Complete.

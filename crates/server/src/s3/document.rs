@@ -12,6 +12,7 @@ use s3s::xml::{DeError, Deserializer};
 use s3s::{Body, S3Result, s3_error};
 
 use super::checksum::BodyChecks;
+use super::completed_parts::CompletedParts;
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
@@ -50,7 +51,11 @@ impl Document {
             checks.verify(&digests.finish())?;
         }
         check_shape(&bytes, self.0.elements)?;
-        let text = plain_text(bytes)?;
+        let mut text = plain_text(bytes)?;
+        if self.0.operation == CompletedParts::OPERATION {
+            parts.extensions.insert(CompletedParts::of(&text)?);
+            text = CompletedParts::EMPTY;
+        }
         if let Some(tags) = new_bucket_tags(&text)? {
             parts.extensions.insert(NewBucketTags(tags));
         }

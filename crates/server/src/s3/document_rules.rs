@@ -3,7 +3,7 @@
 /// The rules for the document of one operation.
 #[derive(Debug)]
 pub(super) struct Rules {
-    operation: &'static str,
+    pub(super) operation: &'static str,
     pub(super) digest: Digest,
     pub(super) elements: Elements,
 }
@@ -54,7 +54,8 @@ const RULES: &[Rules] = &[
             (
                 "Part",
                 "PartNumber ETag ChecksumCRC32 ChecksumCRC32C ChecksumCRC64NVME ChecksumSHA1 \
-                 ChecksumSHA256",
+                 ChecksumSHA256 ChecksumMD5 ChecksumSHA512 ChecksumXXHASH64 ChecksumXXHASH3 \
+                 ChecksumXXHASH128",
             ),
         ],
     },

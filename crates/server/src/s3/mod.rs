@@ -17,6 +17,7 @@ mod bucket_lifecycle;
 mod bucket_settings;
 mod bucket_versioning;
 mod checksum;
+mod completed_parts;
 mod condition;
 mod convert;
 mod dispatch;

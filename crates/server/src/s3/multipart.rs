@@ -7,10 +7,15 @@ use liteio_store::{
     Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
     EncryptionScheme, ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
 };
-use s3s::dto::*;
+use s3s::dto::{
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
+    CompleteMultipartUploadOutput, CreateMultipartUploadInput, CreateMultipartUploadOutput,
+    ListMultipartUploadsInput, ListMultipartUploadsOutput,
+};
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::checksum::{self, DEFAULT_ALGORITHM};
+use super::completed_parts::{CompletedPart, CompletedParts};
 use super::convert::{
     header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
     xml_response,
@@ -102,7 +107,7 @@ pub(super) async fn complete_multipart_upload(
     granted: Granted,
     request: Req<CompleteMultipartUploadInput>,
 ) -> Resp<CompleteMultipartUploadOutput> {
-    let Req { input, headers, extensions, .. } = request;
+    let Req { input, headers, mut extensions, .. } = request;
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
@@ -114,7 +119,7 @@ pub(super) async fn complete_multipart_upload(
     }
     // Unknown once it is completed: repeating a Complete must work then, too.
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
-    let parts = input.multipart_upload.and_then(|it| it.parts).unwrap_or_default();
+    let CompletedParts(parts) = extensions.remove().unwrap_or_default();
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
     let options = CompleteOptions {
@@ -161,7 +166,7 @@ fn complete_parts(
 }
 
 fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<CompletePart> {
-    let number = part_number(part.part_number.ok_or_else(error::malformed_xml)?)?;
+    let number = part_number(part.number.ok_or_else(error::malformed_xml)?)?;
     let checksum = checksum_of_part(&part)?.filter(|value| {
         // An upload without an algorithm of its client accepts parts with any, and computes its own.
         let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
@@ -179,25 +184,15 @@ fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<Compl
             ),
         ));
     }
-    let etag = part.e_tag.ok_or_else(error::malformed_xml)?;
+    let etag = part.etag.ok_or_else(error::malformed_xml)?;
     Ok(CompletePart { number, etag: Some(etag.into_value()), checksum })
 }
 
 fn checksum_of_part(part: &CompletedPart) -> S3Result<Option<ChecksumValue>> {
-    let values = [
-        (ChecksumAlgorithm::Crc32, &part.checksum_crc32),
-        (ChecksumAlgorithm::Crc32c, &part.checksum_crc32c),
-        (ChecksumAlgorithm::Crc64Nvme, &part.checksum_crc64nvme),
-        (ChecksumAlgorithm::Sha1, &part.checksum_sha1),
-        (ChecksumAlgorithm::Sha256, &part.checksum_sha256),
-    ];
-    let mut given = values.into_iter().filter_map(|(algorithm, text)| {
-        text.as_deref().map(|text| checksum::parse_element(algorithm, text))
-    });
-    let first = given.next().transpose()?;
-    match given.next() {
-        None => Ok(first),
-        Some(_) => Err(s3_error!(
+    match &part.checksums[..] {
+        [] => Ok(None),
+        [(algorithm, text)] => checksum::parse_element(*algorithm, text).map(Some),
+        _ => Err(s3_error!(
             InvalidRequest,
             "Expecting a single checksum for each part. Multiple checksum Types are not allowed."
         )),

@@ -3,14 +3,15 @@
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode};
 use sha1::Sha1;
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, Sha512};
+use twox_hash::{XxHash3_64, XxHash3_128, XxHash64};
 
 use crate::harness::{self, Headers, base64, md5};
 
 const BODY: &[u8] = b"The quick brown fox jumps over the lazy dog";
 
 /// Header and value for the body, for every algorithm.
-pub(crate) fn checksums(body: &[u8]) -> [(&'static str, String); 5] {
+pub(crate) fn checksums(body: &[u8]) -> [(&'static str, String); 10] {
     let crc = |algorithm, bytes: usize| {
         let crc = crc_fast::checksum(algorithm, body).to_be_bytes();
         base64(&crc[8 - bytes..])
@@ -21,6 +22,11 @@ pub(crate) fn checksums(body: &[u8]) -> [(&'static str, String); 5] {
         ("x-amz-checksum-crc64nvme", crc(crc_fast::CrcAlgorithm::Crc64Nvme, 8)),
         ("x-amz-checksum-sha1", base64(&Sha1::digest(body))),
         ("x-amz-checksum-sha256", base64(&Sha256::digest(body))),
+        ("x-amz-checksum-md5", base64(&md5(body))),
+        ("x-amz-checksum-sha512", base64(&Sha512::digest(body))),
+        ("x-amz-checksum-xxhash64", base64(&XxHash64::oneshot(0, body).to_be_bytes())),
+        ("x-amz-checksum-xxhash3", base64(&XxHash3_64::oneshot(body).to_be_bytes())),
+        ("x-amz-checksum-xxhash128", base64(&XxHash3_128::oneshot(body).to_be_bytes())),
     ]
 }
 
@@ -153,7 +159,9 @@ async fn the_framing_is_never_stored_and_every_checksum_may_follow_it() {
     ];
     for server in harness::both().await {
         server.bucket("mine").await;
-        for ((name, value), (encoding, kept)) in checksums(BODY).into_iter().zip(encodings) {
+        for ((name, value), (encoding, kept)) in
+            checksums(BODY).into_iter().zip(encodings.into_iter().cycle())
+        {
             let put = |value: &str| {
                 let end = format!("\r\n0\r\n{name}:{value}\r\n\r\n");
                 let start = format!("{:x}\r\n", BODY.len());
@@ -197,19 +205,95 @@ async fn the_framing_is_never_stored_and_every_checksum_may_follow_it() {
 async fn a_copy_keeps_the_checksum_or_gets_another() {
     for server in harness::both().await {
         server.bucket("mine").await;
-        let [(crc32, crc32_value), .., (sha256, sha256_value)] = checksums(BODY);
+        let [(crc32, crc32_value), ..] = checksums(BODY);
         let put = server.request("PUT", "/mine/source").header(crc32, &crc32_value).body(BODY);
         put.send().await.expect_status(200);
         let copy = server.request("PUT", "/mine/copy").header("x-amz-copy-source", "/mine/source");
         let copy = copy.send().await.expect_status(200);
         assert_eq!(copy.element("ChecksumCRC32"), crc32_value);
-        let copy = server.request("PUT", "/mine/copy").headers(&[
-            ("x-amz-copy-source", "/mine/source"),
-            ("x-amz-checksum-algorithm", "SHA256"),
-        ]);
-        let copy = copy.send().await.expect_status(200);
-        assert_eq!(copy.element("ChecksumSHA256"), sha256_value);
-        let head = server.request("HEAD", "/mine/copy").header("x-amz-checksum-mode", "ENABLED");
-        assert_eq!(head.send().await.header(sha256), Some(sha256_value.as_str()));
+        for (name, value) in checksums(BODY) {
+            let algorithm = algorithm_of(name);
+            let copy = server.request("PUT", "/mine/copy").headers(&[
+                ("x-amz-copy-source", "/mine/source"),
+                ("x-amz-checksum-algorithm", &algorithm),
+            ]);
+            let copy = copy.send().await.expect_status(200);
+            assert_eq!(copy.element(&format!("Checksum{algorithm}")), value);
+            let head = server.request("HEAD", "/mine/copy");
+            let head = head.header("x-amz-checksum-mode", "ENABLED").send().await;
+            assert_eq!(head.header(name), Some(value.as_str()));
+        }
     }
+}
+
+/// The name of an algorithm, from its header.
+fn algorithm_of(header: &str) -> String {
+    header.trim_start_matches("x-amz-checksum-").to_uppercase()
+}
+
+#[tokio::test]
+async fn every_algorithm_is_told_in_listings_and_attributes_and_may_be_announced() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for (name, value) in checksums(BODY) {
+            let algorithm = algorithm_of(name);
+            let put = |announced: &str| {
+                let put = server.request("PUT", "/mine/key").body(BODY);
+                put.headers(&[(name, &value), ("x-amz-sdk-checksum-algorithm", announced)]).send()
+            };
+            put("SHA224").await.expect_error(400, "InvalidRequest");
+            put(&algorithm).await.expect_status(200);
+            for listing in ["/mine", "/mine?list-type=2", "/mine?versions"] {
+                let listed = server.get(listing).await;
+                assert_eq!(listed.element("ChecksumAlgorithm"), algorithm, "{listing}");
+                assert_eq!(listed.element("ChecksumType"), "FULL_OBJECT");
+            }
+            let about = server.request("GET", "/mine/key?attributes");
+            let about = about.header("x-amz-object-attributes", "Checksum").send().await;
+            assert_eq!(about.element(&format!("Checksum{algorithm}")), value);
+        }
+    }
+}
+
+/// The digest of a document may be by any algorithm, for each operation that carries one.
+#[tokio::test]
+async fn a_document_may_come_with_any_checksum() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let delete = "<Delete><Object><Key>key</Key></Object></Delete>";
+    let tags = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
+    for (method, path, document) in
+        [("POST", "/mine?delete", delete), ("PUT", "/mine?tagging", tags)]
+    {
+        let wrong = checksums(b"another document");
+        for ((name, right), (_, wrong)) in checksums(document.as_bytes()).into_iter().zip(wrong) {
+            let ask = |value: &str| {
+                server.request(method, path).header(name, value).body(document).send()
+            };
+            ask(&wrong).await.expect_error(400, "BadDigest");
+            ask("AAAA").await.expect_error(400, "InvalidRequest");
+            let done = ask(&right).await;
+            assert!(done.status < 300, "{name}: {}", done.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_old_md5_and_the_new_one_are_apart() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let (right, wrong) = (base64(&md5(BODY)), base64(&md5(b"other bytes")));
+    let put = |content_md5: &str, checksum: &str| {
+        let put = server.request("PUT", "/mine/key").body(BODY);
+        put.headers(&[("content-md5", content_md5), ("x-amz-checksum-md5", checksum)]).send()
+    };
+    put(&right, &wrong).await.expect_error(400, "BadDigest");
+    put(&wrong, &right).await.expect_error(400, "BadDigest");
+    server.get("/mine/key").await.expect_error(404, "NoSuchKey");
+    put(&right, &right).await.expect_status(200);
+    let head = server.request("HEAD", "/mine/key").header("x-amz-checksum-mode", "ENABLED");
+    assert_eq!(head.send().await.header("x-amz-checksum-md5"), Some(right.as_str()));
+    // `Content-MD5` alone is compared, and another checksum kept.
+    let put = server.request("PUT", "/mine/key").header("content-md5", &right).body(BODY);
+    assert_eq!(put.send().await.expect_status(200).header("x-amz-checksum-md5"), None);
 }

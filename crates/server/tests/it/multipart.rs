@@ -260,6 +260,11 @@ async fn checksums_of_parts_make_that_of_the_object() {
         (1, "CRC32C", Some("COMPOSITE"), "COMPOSITE"),
         (3, "SHA1", None, "COMPOSITE"),
         (4, "SHA256", None, "COMPOSITE"),
+        (5, "MD5", None, "COMPOSITE"),
+        (6, "SHA512", Some("COMPOSITE"), "COMPOSITE"),
+        (7, "XXHASH64", None, "COMPOSITE"),
+        (8, "XXHASH3", None, "COMPOSITE"),
+        (9, "XXHASH128", Some("COMPOSITE"), "COMPOSITE"),
         (0, "CRC32", Some("FULL_OBJECT"), "FULL_OBJECT"),
         (1, "CRC32C", Some("FULL_OBJECT"), "FULL_OBJECT"),
         (2, "CRC64NVME", None, "FULL_OBJECT"),
@@ -373,9 +378,16 @@ async fn an_answer_about_a_part_is_of_one_object_while_it_is_replaced() {
 async fn wrong_checksums_of_uploads_are_refused() {
     let server = harness::memory().await;
     server.bucket("mine").await;
-    for (algorithm, kind) in
-        [("SHA256", "FULL_OBJECT"), ("CRC64NVME", "COMPOSITE"), ("MD4", "COMPOSITE")]
-    {
+    for (algorithm, kind) in [
+        ("SHA256", "FULL_OBJECT"),
+        ("SHA512", "FULL_OBJECT"),
+        ("MD5", "FULL_OBJECT"),
+        ("XXHASH64", "FULL_OBJECT"),
+        ("XXHASH3", "FULL_OBJECT"),
+        ("XXHASH128", "FULL_OBJECT"),
+        ("CRC64NVME", "COMPOSITE"),
+        ("MD4", "COMPOSITE"),
+    ] {
         let refused = server
             .request("POST", "/mine/key?uploads")
             .headers(&[("x-amz-checksum-algorithm", algorithm), ("x-amz-checksum-type", kind)]);
@@ -386,7 +398,7 @@ async fn wrong_checksums_of_uploads_are_refused() {
     refused.send().await.expect_error(400, "InvalidRequest");
 
     let upload = create(&server, &[("x-amz-checksum-algorithm", "SHA256")]).await;
-    let [(crc32, crc32_value), .., (sha256, sha256_value)] = checksums(b"part");
+    let [(crc32, crc32_value), _, _, _, (sha256, sha256_value), ..] = checksums(b"part");
     let put = |name: &str, value: &str| {
         server.request("PUT", &part_path(&upload, 1)).header(name, value).body("part").send()
     };

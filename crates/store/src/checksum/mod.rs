@@ -1,12 +1,12 @@
-//! Checksums of bodies: the five algorithms of S3, and MD5 for the ETag.
+//! Checksums of bodies: the ten algorithms of S3, and MD5 for the ETag.
 
 mod crc_combine;
+mod hasher;
 mod md5;
 
+use hasher::ChecksumHasher;
 pub(crate) use md5::Md5;
 use serde::{Deserialize, Serialize};
-use sha1::Sha1;
-use sha2::{Digest as _, Sha256};
 
 /// An algorithm for additional checksums, as `x-amz-checksum-algorithm` names them.
 // The order is part of the record format: add at the end.
@@ -22,21 +22,43 @@ pub enum ChecksumAlgorithm {
     Sha1,
     /// SHA-256.
     Sha256,
+    /// MD5, which is not `Content-MD5`: it is kept, and told where the others are.
+    Md5,
+    /// SHA-512.
+    Sha512,
+    /// XXH64 with the seed 0.
+    Xxhash64,
+    /// The variant of XXH3 with 64 bits, with the seed 0.
+    Xxhash3,
+    /// The variant of XXH3 with 128 bits, with the seed 0.
+    Xxhash128,
 }
 
 impl ChecksumAlgorithm {
     /// Every algorithm.
-    pub const ALL: [Self; 5] =
-        [Self::Crc32, Self::Crc32c, Self::Crc64Nvme, Self::Sha1, Self::Sha256];
+    pub const ALL: [Self; 10] = [
+        Self::Crc32,
+        Self::Crc32c,
+        Self::Crc64Nvme,
+        Self::Sha1,
+        Self::Sha256,
+        Self::Md5,
+        Self::Sha512,
+        Self::Xxhash64,
+        Self::Xxhash3,
+        Self::Xxhash128,
+    ];
 
     /// Length of a value, in bytes.
     #[must_use]
     pub fn value_bytes(self) -> usize {
         match self {
             Self::Crc32 | Self::Crc32c => 4,
-            Self::Crc64Nvme => 8,
+            Self::Crc64Nvme | Self::Xxhash64 | Self::Xxhash3 => 8,
+            Self::Md5 | Self::Xxhash128 => 16,
             Self::Sha1 => 20,
             Self::Sha256 => 32,
+            Self::Sha512 => VALUE_BYTES_MAX,
         }
     }
 
@@ -45,30 +67,24 @@ impl ChecksumAlgorithm {
     pub fn default_type(self) -> ChecksumType {
         match self {
             Self::Crc64Nvme => ChecksumType::FullObject,
-            Self::Crc32 | Self::Crc32c | Self::Sha1 | Self::Sha256 => ChecksumType::Composite,
+            _ => ChecksumType::Composite,
         }
     }
 
-    /// `true` when a multipart object can have a checksum of this type: the SHAs cannot be combined from
+    /// `true` when a multipart object can have a checksum of this type: only CRCs can be combined from
     /// those of the parts, and S3 knows no composite CRC-64.
     #[must_use]
     pub fn supports(self, kind: ChecksumType) -> bool {
         match self {
             Self::Crc32 | Self::Crc32c => true,
             Self::Crc64Nvme => kind == ChecksumType::FullObject,
-            Self::Sha1 | Self::Sha256 => kind == ChecksumType::Composite,
-        }
-    }
-
-    fn crc(self) -> Option<crc_fast::CrcAlgorithm> {
-        match self {
-            Self::Crc32 => Some(crc_fast::CrcAlgorithm::Crc32IsoHdlc),
-            Self::Crc32c => Some(crc_fast::CrcAlgorithm::Crc32Iscsi),
-            Self::Crc64Nvme => Some(crc_fast::CrcAlgorithm::Crc64Nvme),
-            Self::Sha1 | Self::Sha256 => None,
+            _ => kind == ChecksumType::Composite,
         }
     }
 }
+
+/// Length of the longest value, that of SHA-512.
+const VALUE_BYTES_MAX: usize = 64;
 
 /// The type of the checksum of a multipart object: over its bytes, or over the checksums of its parts.
 // The order is part of the record format: add at the end.
@@ -87,17 +103,19 @@ pub struct ChecksumValue {
     /// Its algorithm.
     pub algorithm: ChecksumAlgorithm,
     /// As many as the algorithm has, then zeros.
-    bytes: [u8; 32],
+    bytes: [u8; VALUE_BYTES_MAX],
 }
 
 impl ChecksumValue {
-    /// The value `bytes` (the number big-endian, for a CRC); `None` when the length does not fit.
+    /// The value `bytes`; `None` when the length does not fit. CRCs and XXHs are numbers, and big-endian here
+    /// as on the wire: AWS's SDKs send XXHs so (`aws_xxhash_finalize` in aws-checksums, which botocore calls:
+    /// "written out in big-endian, i.e. network order"), in the canonical form of the xxHash specification.
     #[must_use]
     pub fn new(algorithm: ChecksumAlgorithm, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != algorithm.value_bytes() {
             return None;
         }
-        let mut padded = [0; 32];
+        let mut padded = [0; VALUE_BYTES_MAX];
         padded[..bytes.len()].copy_from_slice(bytes);
         Some(Self { algorithm, bytes: padded })
     }
@@ -108,13 +126,15 @@ impl ChecksumValue {
         &self.bytes[..self.algorithm.value_bytes()]
     }
 
-    /// `number` as the value of a CRC.
-    fn from_crc(algorithm: ChecksumAlgorithm, number: u64) -> Self {
+    /// `number`, which fits, as the value of an algorithm whose values are numbers.
+    fn from_number(algorithm: ChecksumAlgorithm, number: u128) -> Self {
         let number = number.to_be_bytes();
-        let length = algorithm.value_bytes();
-        let mut bytes = [0; 32];
-        bytes[..length].copy_from_slice(&number[number.len() - length..]);
-        Self { algorithm, bytes }
+        Self::of(algorithm, &number[number.len() - algorithm.value_bytes()..])
+    }
+
+    /// `value`, which has the length of the algorithm.
+    fn of(algorithm: ChecksumAlgorithm, value: &[u8]) -> Self {
+        Self::new(algorithm, value).expect("the hasher of an algorithm gives values of its length")
     }
 
     fn to_number(self) -> u64 {
@@ -211,7 +231,7 @@ impl CrcCombiner {
     /// The CRC of all parts.
     #[must_use]
     pub fn finish(&self) -> ChecksumValue {
-        ChecksumValue::from_crc(self.algorithm, self.combined)
+        ChecksumValue::from_number(self.algorithm, self.combined.into())
     }
 }
 
@@ -238,6 +258,8 @@ impl Digests {
 #[derive(Clone, Debug)]
 pub struct DigestSet {
     md5: Md5,
+    /// The place of MD5 among the checksums, if it is asked for. It is not computed twice.
+    md5_place: Option<usize>,
     checksums: ChecksumSet,
 }
 
@@ -245,7 +267,9 @@ impl DigestSet {
     /// MD5 and `algorithms`, each once.
     #[must_use]
     pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
-        Self { md5: Md5::new(), checksums: ChecksumSet::new(algorithms) }
+        let mut checksums = ChecksumSet::new(algorithms);
+        let md5_place = checksums.take_md5();
+        Self { md5: Md5::new(), md5_place, checksums }
     }
 
     /// Takes the next bytes of the body.
@@ -264,7 +288,12 @@ impl DigestSet {
     #[must_use]
     pub fn finish(self) -> Digests {
         let bytes = self.checksums.bytes;
-        Digests { md5: self.md5.finish(), checksums: self.checksums.finish(), bytes }
+        let md5 = self.md5.finish();
+        let mut checksums = self.checksums.finish();
+        if let Some(place) = self.md5_place {
+            checksums.insert(place, ChecksumValue::of(ChecksumAlgorithm::Md5, &md5));
+        }
+        Digests { md5, checksums, bytes }
     }
 }
 
@@ -293,49 +322,17 @@ impl ChecksumSet {
         self.bytes += bytes.len() as u64;
     }
 
+    /// Leaves out MD5, and returns its place.
+    fn take_md5(&mut self) -> Option<usize> {
+        let place = self.hashers.iter().position(ChecksumHasher::is_md5)?;
+        self.hashers.remove(place);
+        Some(place)
+    }
+
     /// The checksums of everything taken, in the order they were asked for.
     #[must_use]
     pub fn finish(self) -> Vec<ChecksumValue> {
         self.hashers.into_iter().map(ChecksumHasher::finish).collect()
-    }
-}
-
-#[derive(Clone, Debug)]
-enum ChecksumHasher {
-    /// Boxed: its constants make it several times as large as the others.
-    Crc(ChecksumAlgorithm, Box<crc_fast::Digest>),
-    Sha1(Sha1),
-    Sha256(Sha256),
-}
-
-impl ChecksumHasher {
-    fn new(algorithm: ChecksumAlgorithm) -> Self {
-        match (algorithm.crc(), algorithm) {
-            (Some(crc), _) => Self::Crc(algorithm, Box::new(crc_fast::Digest::new(crc))),
-            (None, ChecksumAlgorithm::Sha1) => Self::Sha1(Sha1::new()),
-            (None, _) => Self::Sha256(Sha256::new()),
-        }
-    }
-
-    fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Self::Crc(_, digest) => digest.update(bytes),
-            Self::Sha1(digest) => digest.update(bytes),
-            Self::Sha256(digest) => digest.update(bytes),
-        }
-    }
-
-    fn finish(self) -> ChecksumValue {
-        let (algorithm, value) = match self {
-            Self::Crc(algorithm, digest) => {
-                return ChecksumValue::from_crc(algorithm, digest.finalize());
-            }
-            Self::Sha1(digest) => (ChecksumAlgorithm::Sha1, digest.finalize().to_vec()),
-            Self::Sha256(digest) => (ChecksumAlgorithm::Sha256, digest.finalize().to_vec()),
-        };
-        let mut bytes = [0; 32];
-        bytes[..value.len()].copy_from_slice(&value);
-        ChecksumValue { algorithm, bytes }
     }
 }
 

@@ -14,7 +14,7 @@ fn body(length: usize) -> Vec<u8> {
     (0..length).map(|position| (position * 31 + position / 251) as u8).collect()
 }
 
-/// The check values of the CRC catalogue and of the standards.
+/// The check values of the CRC catalogue and of the standards, and for XXH those of `awscrt` 0.38.
 #[test]
 fn every_algorithm_gives_its_published_value() {
     let mut set = DigestSet::new(&ChecksumAlgorithm::ALL);
@@ -34,6 +34,15 @@ fn every_algorithm_gives_its_published_value() {
             ChecksumAlgorithm::Sha256,
             "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
         ),
+        (ChecksumAlgorithm::Md5, "25f9e794323b453885f5181f1b624d0b"),
+        (
+            ChecksumAlgorithm::Sha512,
+            "d9e6762dd1c8eaf6d61b3c6192fc408d4d6d5f1176d0c29169bc24e71c3f274a\
+             d27fcd5811b313d681f7e55ec02d73d499c95455b6b5bb503acf574fba8ffe85",
+        ),
+        (ChecksumAlgorithm::Xxhash64, "8cb841db40e6ae83"),
+        (ChecksumAlgorithm::Xxhash3, "72dcb18b67a17dff"),
+        (ChecksumAlgorithm::Xxhash128, "33119477ede5dcd5e9716427681d5860"),
     ];
     assert_eq!(digests.checksums.len(), expected.len());
     for (algorithm, text) in expected {
@@ -41,6 +50,61 @@ fn every_algorithm_gives_its_published_value() {
         assert_eq!(hex(value.bytes()), text, "{algorithm:?}");
         assert_eq!(value.bytes().len(), algorithm.value_bytes());
     }
+}
+
+/// Values of the tests of aws-checksums (`tests/xxhash_test.c`), whose hashes AWS's SDKs send.
+#[test]
+fn xxhs_are_those_of_aws_checksums() {
+    let rows = [
+        (ChecksumAlgorithm::Xxhash64, "Hello world", "c500b0c912b376d8"),
+        (ChecksumAlgorithm::Xxhash64, "abcdefghijklmnopqrstuvwxyz", "cfe1f278fa89835c"),
+        (ChecksumAlgorithm::Xxhash3, "Hello world", "b6acb9d84a38ff74"),
+        (ChecksumAlgorithm::Xxhash3, "abcdefghijklmnopqrstuvwxyz", "810f9ca067fbb90c"),
+        (ChecksumAlgorithm::Xxhash64, "", "ef46db3751d8e999"),
+        (ChecksumAlgorithm::Xxhash3, "", "2d06800538d394c2"),
+        (ChecksumAlgorithm::Xxhash128, "", "99aa06d3014798d86001c324468d497f"),
+    ];
+    for (algorithm, text, expected) in rows {
+        assert_eq!(hex(value_of(algorithm, text.as_bytes()).bytes()), expected, "{text:?}");
+    }
+}
+
+/// Every length has a formula of its own up to 240, and blocks of 1,024 bytes from then on.
+#[test]
+fn xxhs_of_every_length_agree_with_awscrt_in_any_pieces() {
+    let rows = [
+        (1, "e934a84adb052768", "c44bdff4074eecdb", "a6cd5e9392000f6ac44bdff4074eecdb"),
+        (17, "d9a4e9e8ef334438", "c56f339d36cc73d7", "340f6f9202ad1131a378e80882221151"),
+        (129, "75911b69fc5da9a0", "c72af4c6ac4dea94", "4f3f783d604d0184c83022477e6bf25a"),
+        (241, "93f9ecda8aa61e97", "18773c512b008a63", "8e7e1f2fe4156df918773c512b008a63"),
+        (256, "c0f77a6a3fd69f28", "7ec3de3415e4eb12", "08407c40ef94f0ee7ec3de3415e4eb12"),
+        (1025, "13fd97e7e29fcfd2", "9e49547ac2266535", "0126d21fc878deda9e49547ac2266535"),
+        (65_536, "16f27af7f056bf5e", "aca0a4b0a6855cea", "8be91e802e4c6d7eaca0a4b0a6855cea"),
+        (100_000, "c43fcc044320e3e1", "6472d1b70e882fab", "71e94dda9c9832346472d1b70e882fab"),
+    ];
+    let algorithms =
+        [ChecksumAlgorithm::Xxhash64, ChecksumAlgorithm::Xxhash3, ChecksumAlgorithm::Xxhash128];
+    for (length, xxh64, xxh3, xxh128) in rows {
+        for piece in [1, 7, 64, 1000, length] {
+            let mut set = ChecksumSet::new(&algorithms);
+            body(length).chunks(piece).for_each(|piece| set.update(piece));
+            let found: Vec<_> = set.finish().iter().map(|value| hex(value.bytes())).collect();
+            assert_eq!(found, [xxh64, xxh3, xxh128], "{length} bytes in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn md5_is_computed_once_and_in_its_place() {
+    let asked = [ChecksumAlgorithm::Sha1, ChecksumAlgorithm::Md5, ChecksumAlgorithm::Crc32];
+    let mut digests = DigestSet::new(&asked);
+    assert_eq!(digests.checksums.hashers.len(), 2);
+    digests.update(b"body");
+    let digests = digests.finish();
+    let algorithms: Vec<_> = digests.checksums.iter().map(|value| value.algorithm).collect();
+    assert_eq!(algorithms, asked);
+    let md5 = digests.checksum(ChecksumAlgorithm::Md5).expect("asked for");
+    assert_eq!((md5.bytes(), *md5), (&digests.md5[..], value_of(ChecksumAlgorithm::Md5, b"body")));
 }
 
 #[test]
@@ -61,7 +125,7 @@ fn only_what_was_asked_for_is_computed_and_each_once() {
 #[test]
 fn a_value_of_the_wrong_length_is_refused() {
     for algorithm in ChecksumAlgorithm::ALL {
-        for length in 0..40 {
+        for length in 0..80 {
             let value = ChecksumValue::new(algorithm, &body(length));
             assert_eq!(
                 value.is_some(),
@@ -148,7 +212,10 @@ fn types_follow_the_rules_of_s3() {
         assert_eq!(algorithm.supports(ChecksumType::FullObject), combines, "{algorithm:?}");
     }
     assert!(!ChecksumAlgorithm::Crc64Nvme.supports(ChecksumType::Composite));
-    assert_eq!(ChecksumAlgorithm::Crc32.default_type(), ChecksumType::Composite);
+    for algorithm in [ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Md5, ChecksumAlgorithm::Xxhash3]
+    {
+        assert_eq!(algorithm.default_type(), ChecksumType::Composite);
+    }
 }
 
 #[test]
@@ -160,4 +227,13 @@ fn values_survive_a_record_and_one_of_the_wrong_length_does_not() {
         let wrong = postcard::to_stdvec(&(algorithm, vec![0_u8; 5])).expect("encoded");
         postcard::from_bytes::<ChecksumValue>(&wrong).expect_err("five bytes fit no algorithm");
     }
+}
+
+/// Records hold the number of the algorithm: it never changes. A program that knows fewer refuses it.
+#[test]
+fn algorithms_keep_their_numbers() {
+    for (number, algorithm) in ChecksumAlgorithm::ALL.into_iter().enumerate() {
+        assert_eq!(postcard::to_stdvec(&algorithm).expect("encoded"), [number as u8]);
+    }
+    postcard::from_bytes::<ChecksumAlgorithm>(&[10]).expect_err("of a later version");
 }

@@ -1,0 +1,102 @@
+//! The parts in the document of CompleteMultipartUpload.
+//!
+//! The typed layer knows the first five checksum algorithms only, so the document is read here.
+
+use bytes::Bytes;
+use liteio_store::ChecksumAlgorithm;
+use s3s::S3Result;
+use s3s::dto::ETag;
+use s3s::xml::{DeError, DeResult, Deserializer};
+
+use super::{checksum, error};
+
+/// The parts of a document, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CompletedParts(pub(super) Vec<CompletedPart>);
+
+/// One part, as the client names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CompletedPart {
+    pub(super) number: Option<i32>,
+    pub(super) etag: Option<ETag>,
+    /// The values are in base64.
+    pub(super) checksums: Vec<(ChecksumAlgorithm, String)>,
+}
+
+impl CompletedParts {
+    pub(super) const OPERATION: &'static str = "CompleteMultipartUpload";
+    /// What the typed layer gets instead of the document.
+    pub(super) const EMPTY: Bytes =
+        Bytes::from_static(b"<CompleteMultipartUpload></CompleteMultipartUpload>");
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// `MalformedXML`.
+    pub(super) fn of(document: &[u8]) -> S3Result<CompletedParts> {
+        let mut parts = Vec::new();
+        let mut parser = Deserializer::new(document);
+        let parsed = parser.named_element(Self::OPERATION, |parser| {
+            parser.for_each_element(|parser, name| match name {
+                b"Part" => {
+                    parts.push(part(parser)?);
+                    Ok(())
+                }
+                _ => Err(DeError::UnexpectedTagName),
+            })
+        });
+        match parsed.and_then(|()| parser.expect_eof()) {
+            Ok(()) => Ok(CompletedParts(parts)),
+            Err(_) => Err(error::malformed_xml()),
+        }
+    }
+}
+
+fn part(parser: &mut Deserializer<'_>) -> DeResult<CompletedPart> {
+    let mut part = CompletedPart::default();
+    parser.for_each_element(|parser, name| {
+        let is_repeated = match name {
+            b"PartNumber" => part.number.replace(parser.content()?).is_some(),
+            b"ETag" => part.etag.replace(parser.content()?).is_some(),
+            name => {
+                let algorithm = checksum::algorithm_of_element(name);
+                let algorithm = algorithm.ok_or(DeError::UnexpectedTagName)?;
+                let is_repeated = part.checksums.iter().any(|(other, _)| *other == algorithm);
+                part.checksums.push((algorithm, parser.content()?));
+                is_repeated
+            }
+        };
+        if is_repeated { Err(DeError::DuplicateField) } else { Ok(()) }
+    })?;
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(inner: &str) -> Option<CompletedParts> {
+        let document = format!("<CompleteMultipartUpload>{inner}</CompleteMultipartUpload>");
+        CompletedParts::of(document.as_bytes()).ok()
+    }
+
+    #[test]
+    fn parts_are_read_with_any_checksum_and_what_is_twice_is_refused() {
+        let found = of("<Part><PartNumber>1</PartNumber><ETag>\"ab\"</ETag>\
+                        <ChecksumXXHASH3>AA==</ChecksumXXHASH3></Part><Part><ETag>cd</ETag></Part>");
+        let CompletedParts(parts) = found.expect("well-formed");
+        assert_eq!((parts.len(), parts[0].number), (2, Some(1)));
+        assert_eq!(parts[0].checksums, [(ChecksumAlgorithm::Xxhash3, "AA==".to_owned())]);
+        assert_eq!((parts[1].number, parts[1].checksums.len()), (None, 0));
+        assert_eq!(of(""), Some(CompletedParts::default()));
+        for wrong in [
+            "<Part><PartNumber>1</PartNumber><PartNumber>2</PartNumber></Part>",
+            "<Part><ChecksumMD5>a</ChecksumMD5><ChecksumMD5>a</ChecksumMD5></Part>",
+            "<Part><PartNumber>one</PartNumber></Part>",
+            "<Part><ChecksumMD4>a</ChecksumMD4></Part>",
+            "<Other></Other>",
+        ] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+}
