@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
-    DefaultRetention, GetOptions, ObjectLock, ObjectVersion, Retention, RetentionMode,
+    DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode,
     RetentionPeriod, Store, VersionChange,
 };
 use s3s::dto::{
@@ -16,9 +16,7 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
-use super::convert::{
-    dto_time, header, insert_text, iso_date, object_key, unix_seconds, version_id,
-};
+use super::convert::{dto_time, header, insert_text, iso_date, unix_seconds};
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
 use super::{Req, Resp, error, object_version};
 use crate::access::Granted;
@@ -245,13 +243,10 @@ fn lockable(
     key: String,
     version: Option<String>,
 ) -> S3Result<ObjectVersion> {
-    let key = object_key(key)?;
-    let options = GetOptions { version: version_id(version)?, ..GetOptions::default() };
     if !granted.bucket().object_lock {
         return Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration"));
     }
-    let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
-    Ok(found.map_err(error::from_store)?.object)
+    object_version::find(app, granted, key, version)
 }
 
 fn not_locked() -> S3Error {

@@ -1,6 +1,6 @@
 //! One version of an object, as operations on its metadata name it.
 
-use liteio_store::{GetOptions, ObjectVersion, VersionChange};
+use liteio_store::{ObjectVersion, VersionChange};
 use s3s::S3Result;
 
 use super::convert::{object_key, version_id};
@@ -8,17 +8,17 @@ use super::error;
 use crate::access::Granted;
 use crate::state::App;
 
-/// The version of that id, or the current one.
+/// The version of that id, or the current one. The key of an object that is encrypted with one of the client is
+/// not needed for what is asked of it.
 pub(super) fn find(
     app: &App,
     granted: &Granted,
     key: String,
     version: Option<String>,
 ) -> S3Result<ObjectVersion> {
-    let key = object_key(key)?;
-    let options = GetOptions { version: version_id(version)?, ..GetOptions::default() };
-    let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
-    Ok(found.map_err(error::from_store)?.object)
+    let (key, version) = (object_key(key)?, version_id(version)?);
+    let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
+    found.map_err(error::from_store)
 }
 
 /// Changes the version of that id, or the current one.

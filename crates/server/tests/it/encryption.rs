@@ -280,6 +280,32 @@ async fn a_key_of_a_client_is_checked_before_anything_is_stored() {
 }
 
 #[tokio::test]
+async fn tags_locks_and_owners_are_read_without_the_key_of_the_client() {
+    let [server, _] = harness::with_keys().await;
+    let lock = server.request("PUT", "/mine").header("x-amz-bucket-object-lock-enabled", "true");
+    lock.send().await.expect_status(200);
+    let mut write = customer(9).to_vec();
+    write.push(("x-amz-tagging", "a=b".to_owned()));
+    write.push(("x-amz-object-lock-legal-hold", "ON".to_owned()));
+    write.push(("x-amz-object-lock-mode", "GOVERNANCE".to_owned()));
+    write.push(("x-amz-object-lock-retain-until-date", "2999-01-01T00:00:00Z".to_owned()));
+    let put = put(&server, "/mine/key", &write, "body").await.expect_status(200);
+    let version = put.header("x-amz-version-id").expect("a version").to_owned();
+    for id in [String::new(), format!("&versionId={version}")] {
+        let rows = [
+            ("tagging", "Value", "b"),
+            ("legal-hold", "Status", "ON"),
+            ("retention", "Mode", "GOVERNANCE"),
+            ("acl", "Permission", "FULL_CONTROL"),
+        ];
+        for (asked, element, value) in rows {
+            let found = server.get(&format!("/mine/key?{asked}{id}")).await.expect_status(200);
+            assert_eq!(found.element(element), value, "{asked}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn other_encryption_headers_are_checked_before_anything_is_stored() {
     let [server, _] = harness::with_keys().await;
     server.bucket("mine").await;

@@ -121,6 +121,22 @@ impl Store {
         FoundObject::find(self.shared(), &self.snapshot()?, bucket, key, options)
     }
 
+    /// A version, or without one the current object, for what is known of it without its bytes: tags, lock,
+    /// owner. It needs no key of the client.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
+    /// [`StoreError::IsDeleteMarker`].
+    pub fn find_object(
+        &self,
+        bucket: &Bucket,
+        key: &ObjectKey,
+        version: Option<&VersionId>,
+    ) -> Result<ObjectVersion, StoreError> {
+        let Found { record, is_current } = find_object(&self.snapshot()?, bucket, key, version)?;
+        ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)
+    }
+
     /// An object with a reader of the selected bytes. Later writes and deletes do not affect it.
     ///
     /// # Errors
@@ -302,6 +318,21 @@ fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreEr
     }
 }
 
+/// The version that is not a delete marker.
+fn find_object(
+    snapshot: &Snapshot,
+    bucket: &Bucket,
+    key: &ObjectKey,
+    version: Option<&VersionId>,
+) -> Result<Found, StoreError> {
+    let found = current::find(snapshot, bucket, key, version);
+    let found = found.map_err(|error| not_found(snapshot, bucket, error))?;
+    match found.record.is_delete_marker {
+        true => Err(StoreError::IsDeleteMarker { marker: found.record.delete_marker() }),
+        false => Ok(found),
+    }
+}
+
 /// The version that is not a delete marker, if the client has the key that it is encrypted with.
 fn find_readable(
     shared: &Shared,
@@ -310,11 +341,7 @@ fn find_readable(
     key: &ObjectKey,
     options: &GetOptions,
 ) -> Result<Found, StoreError> {
-    let found = current::find(snapshot, bucket, key, options.version.as_ref());
-    let found = found.map_err(|error| not_found(snapshot, bucket, error))?;
-    if found.record.is_delete_marker {
-        return Err(StoreError::IsDeleteMarker { marker: found.record.delete_marker() });
-    }
+    let found = find_object(snapshot, bucket, key, options.version.as_ref())?;
     let customer = options.customer_key.as_ref();
     let is_customers = found.record.encryption_scheme()? == Some(EncryptionScheme::Customer);
     if is_customers || customer.is_some() {
