@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
-use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, EncryptionKey, GetOptions, ObjectId, ObjectVersion,
-    StoreError, VersionId,
-};
+use liteio_store::{Bucket, CopyOptions, CopyOutcome, ObjectId, StoreError, VersionId};
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
 };
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::encryption::{self, Asked};
@@ -53,19 +50,14 @@ pub(super) async fn copy_object(
              encryption attributes."
         ));
     }
-    let found = find_source(app, &source, source_key.clone())?;
-    let new_metadata = match (replaces_metadata, metadata::redirect(&headers)?) {
-        (true, _) => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
-        (false, Some(redirect)) => {
-            let mut metadata = found.metadata;
-            metadata.headers.website_redirect_location = Some(redirect);
-            Some(metadata)
-        }
-        (false, None) => None,
+    let new_metadata = match replaces_metadata {
+        true => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
+        false => None,
     };
     let algorithm = header(&headers, "x-amz-checksum-algorithm");
     let options = CopyOptions {
         metadata: new_metadata,
+        redirect_location: metadata::redirect(&headers)?,
         tags,
         storage_class: metadata::storage_class(&headers)?,
         source_conditions: condition::of_copy_source(&extensions),
@@ -113,28 +105,6 @@ pub(super) fn source(
     let granted = access::copy_source(app, target, headers, &bucket)?;
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     Ok(ObjectId { bucket, key, version: version_id(version.map(String::from))? })
-}
-
-/// The source as it is now, if it is small enough to be copied in one piece.
-fn find_source(
-    app: &App,
-    source: &ObjectId,
-    customer_key: Option<EncryptionKey>,
-) -> S3Result<ObjectVersion> {
-    let options = GetOptions { version: source.version, customer_key, ..GetOptions::default() };
-    let found = app.look(|store| store.head_object(&source.bucket, &source.key, &options));
-    let found = found.map_err(|error| from_copy(error.into()))?.object;
-    let bytes_max = liteio_store::limits::PART_BYTES_MAX;
-    if found.bytes > bytes_max {
-        return Err(S3Error::with_message(
-            S3ErrorCode::InvalidRequest,
-            format!(
-                "The specified copy source is larger than the maximum allowable size for a copy \
-                 source: {bytes_max}"
-            ),
-        ));
-    }
-    Ok(found)
 }
 
 /// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.

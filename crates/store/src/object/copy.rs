@@ -11,6 +11,7 @@ use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::encryption::{Encryption, EncryptionKey, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
+use crate::limits::PART_BYTES_MAX;
 use crate::meta::content::Content;
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
@@ -26,6 +27,8 @@ pub struct CopyOptions {
     /// New metadata; none keeps the source's. The tags and the storage class in it are ignored, see the
     /// next two fields.
     pub metadata: Option<ObjectMetadata>,
+    /// The place that requests for the copy as a page are sent to; none keeps that of the metadata.
+    pub redirect_location: Option<String>,
     /// New tags; none keeps the source's.
     pub tags: Option<Vec<(String, String)>>,
     /// The storage class of the copy.
@@ -88,12 +91,13 @@ impl Prepared {
 const ATTEMPTS: usize = 4;
 
 impl Store {
-    /// Copies an object without copying its bytes. With [`CopyOptions::checksum_algorithm`] and
+    /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes. With [`CopyOptions::checksum_algorithm`] and
     /// [`CopyOptions::encryption`] it may block, see there.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
-    /// [`StoreError::PreconditionFailed`], as [`Store::seal_object`], as a read fails for the key of the
+    /// [`StoreError::PreconditionFailed`], [`StoreError::InvalidRequest`] for a longer source, as
+    /// [`Store::seal_object`], as a read fails for the key of the
     /// source, and with [`StoreError::ConditionalRequestConflict`] when the source is replaced again and
     /// again while it is read.
     pub fn copy_object(
@@ -135,6 +139,7 @@ impl Store {
             ..GetOptions::default()
         };
         let found = self.head_object(&source.bucket, &source.key, &read)?;
+        check_size(found.object.bytes)?;
         let encryption = found.extensions.encryption()?;
         if !may_share(self.keys(), encryption.as_ref(), customer, asked) {
             return self.rewrite(source, options, &read);
@@ -217,6 +222,7 @@ impl Store {
                 return Err(StoreError::ConditionalRequestConflict);
             }
             slot.check(&options.conditions)?;
+            check_size(from.bytes)?;
             let source_version = from.version_id();
             let made = Made::new(shared, &source, &from, &options, &prepared)?;
             let is_shared = matches!(prepared, Prepared::Shared(_));
@@ -225,18 +231,7 @@ impl Store {
                 etag: made.etag,
                 owner: options.owner.clone(),
                 checksum: made.checksum,
-                metadata: ObjectMetadata {
-                    tags: options.tags.clone().unwrap_or(from.metadata.tags),
-                    storage_class: options.storage_class.clone(),
-                    ..match &options.metadata {
-                        Some(metadata) => metadata.clone(),
-                        None => ObjectMetadata {
-                            headers: from.metadata.headers,
-                            user: from.metadata.user,
-                            ..ObjectMetadata::default()
-                        },
-                    }
-                },
+                metadata: options.metadata_of(from.metadata),
                 lock: options.lock,
                 extensions: Extensions::default(),
                 sealing: made.sealing,
@@ -297,6 +292,32 @@ impl Made {
             content: share(from.content.clone()),
         })
     }
+}
+
+impl CopyOptions {
+    /// The metadata of the copy of a source with the metadata `from`.
+    fn metadata_of(&self, from: ObjectMetadata) -> ObjectMetadata {
+        let tags = self.tags.clone().unwrap_or(from.tags);
+        let (mut headers, user) = match self.metadata.clone() {
+            Some(metadata) => (metadata.headers, metadata.user),
+            None => (from.headers, from.user),
+        };
+        if self.redirect_location.is_some() {
+            headers.website_redirect_location.clone_from(&self.redirect_location);
+        }
+        ObjectMetadata { headers, user, tags, storage_class: self.storage_class.clone() }
+    }
+}
+
+fn check_size(bytes: u64) -> Result<(), StoreError> {
+    if bytes <= PART_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "The specified copy source is larger than the maximum allowable size for a copy source: \
+         {PART_BYTES_MAX}"
+    );
+    Err(StoreError::InvalidRequest { message })
 }
 
 /// Checks conditions on a source. They fail with 412 only, even where a GET would answer 304.
