@@ -101,7 +101,8 @@ impl Store {
         self.set_document(bucket, kind as u8, Some(document))
     }
 
-    /// Puts a document in place of the one of the kind with that number, or deletes that.
+    /// Puts a document in place of the one of the kind with that number, or deletes that, which works also
+    /// when the disk is full.
     fn set_document(
         &self,
         bucket: &Arc<Bucket>,
@@ -112,11 +113,16 @@ impl Store {
             return Pending::ready(Err(error));
         }
         let bucket = Arc::clone(bucket);
-        self.update(move |write, shared| {
+        let frees = document.is_none();
+        let set = move |write: &mut Transaction<'_>, shared: &Arc<Shared>| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
             document::replace(write, bucket.id, number, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
-        })
+        };
+        match frees {
+            true => self.update_freeing(set),
+            false => self.update(set),
+        }
     }
 
     /// Changes the document of that kind: `change` makes the new one of the old, or nothing of it. It may
@@ -158,12 +164,7 @@ impl Store {
     ///
     /// Fails with [`StoreError::NoSuchBucket`].
     pub fn delete_document(&self, bucket: &Arc<Bucket>, kind: DocumentKind) -> Pending<()> {
-        let bucket = Arc::clone(bucket);
-        self.update_freeing(move |write, shared| {
-            let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            document::replace(write, bucket.id, kind as u8, None)?;
-            Ok(Committed::with_guard((), forget))
-        })
+        self.set_document(bucket, kind as u8, None)
     }
 }
 

@@ -36,6 +36,9 @@ fn a_full_disk_refuses_writes_keeps_the_rest_and_returns_by_itself() {
     assert_eq!(store.health(), StoreHealth::Full);
     assert_eq!(get(&store, "a"), bytes(1, 100_000));
     delete(&store, "small");
+    let settings = bucket(&store, "bucket");
+    store.set_lifecycle(&settings, None).wait().expect("deleted");
+    store.set_default_encryption(&settings, None).wait().expect("deleted");
 
     disk.set_capacity(1 << 40);
     for length in [10, 100_000] {
