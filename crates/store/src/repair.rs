@@ -38,11 +38,11 @@ pub struct RepairReport {
     pub passed_over: Vec<RangeInclusive<u64>>,
     /// The place where the log ended and the reason, if it did not end in order.
     pub log_end: Option<String>,
-    /// What was damaged, and has been removed.
+    /// Damaged records and indexes that have been removed.
     pub removed: Vec<Damage>,
-    /// What was damaged, and has been written again from what is whole.
+    /// Damaged rows that have been written again from what is whole.
     pub mended: Vec<Damage>,
-    /// What is damaged, and has to be restored or deleted by its owner; or could not be read this time, and
+    /// Damage that is left, and has to be restored or deleted by its owner; or could not be read this time, and
     /// may be whole.
     pub left: Vec<Damage>,
     /// Blobs moved to `blobs/lost/`.
@@ -136,7 +136,7 @@ fn repair_opened(
     result.map(|()| report)
 }
 
-/// What repair did about one damage.
+/// The outcome for one damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mended {
     Nothing,

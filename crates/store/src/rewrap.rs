@@ -29,7 +29,7 @@ pub struct RewrapReport {
 /// The spaces with records that have a wrapped key.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
-/// What became of one record.
+/// The outcome for one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Unchanged,

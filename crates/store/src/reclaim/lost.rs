@@ -15,7 +15,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Monotonic time between two days that one run counts. Less than a day, because of days with a change of time.
 const COUNT_EVERY_MS: u64 = 20 * 60 * 60 * 1000;
 
-/// What becomes of an orphan on a disk without the space to move it.
+/// The fate of an orphan on a disk without the space to move it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WithoutSpace {
     Delete,
