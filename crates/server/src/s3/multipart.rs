@@ -20,7 +20,7 @@ use super::convert::{
     header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
     xml_response,
 };
-use super::encryption::{self, Asked};
+use super::encryption::{self, Asked, CustomerKey};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
@@ -111,14 +111,11 @@ pub(super) async fn complete_multipart_upload(
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
-    // The parts were encrypted with it: here it is only compared.
-    if let Some(customer) = customer {
-        let key =
-            app.look(|store| store.seal_part(granted.bucket(), &key, &id, Some(&customer.key)));
-        key.map_err(encryption::from_part)?;
-    }
     // Unknown once it is completed: repeating a Complete must work then, too.
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
+    if let Some(upload) = &upload {
+        check_key(app, &granted, upload, customer.as_ref())?;
+    }
     let CompletedParts(parts) = extensions.remove().unwrap_or_default();
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
@@ -131,6 +128,25 @@ pub(super) async fn complete_multipart_upload(
     let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;
     let object = object.map_err(error::from_store)?;
     completed(app, granted.bucket(), &object, &extensions)
+}
+
+/// Compares the key of a Complete with the one that the parts were encrypted with. It must be sent, as AWS has it,
+/// if the client has asked for a checksum: for another one than uploads get that ask for none.
+fn check_key(
+    app: &App,
+    granted: &Granted,
+    upload: &Upload,
+    customer: Option<&CustomerKey>,
+) -> S3Result<()> {
+    let is_customers = upload.encryption == Some(EncryptionScheme::Customer);
+    let has_asked = upload.checksum.is_some_and(|(asked, _)| asked != DEFAULT_ALGORITHM);
+    if customer.is_none() && !(is_customers && has_asked) {
+        return Ok(());
+    }
+    let customer = customer.map(|customer| &customer.key);
+    let sealing =
+        app.look(|store| store.seal_part(granted.bucket(), &upload.key, &upload.id, customer));
+    sealing.map(drop).map_err(encryption::from_part)
 }
 
 fn object_bytes(size: i64) -> S3Result<u64> {

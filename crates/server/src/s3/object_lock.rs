@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
-    DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode,
-    RetentionPeriod, Store, VersionChange,
+    DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode, RetentionPeriod, Store,
+    VersionChange,
 };
 use s3s::dto::{
     DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,

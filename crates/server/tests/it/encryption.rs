@@ -180,6 +180,32 @@ async fn a_part_of_an_upload_with_a_key_of_a_client_needs_the_same_key() {
 }
 
 #[tokio::test]
+async fn a_complete_with_a_checksum_needs_the_key_of_the_client_and_can_be_repeated() {
+    let [server, _] = harness::with_keys().await;
+    server.bucket("mine").await;
+    let begun = server
+        .request("POST", "/mine/key?uploads")
+        .header("x-amz-checksum-algorithm", "CRC32")
+        .header("x-amz-checksum-type", "FULL_OBJECT");
+    let id = send(begun, &customer(9)).await.expect_status(200).element("UploadId");
+    let path = format!("/mine/key?partNumber=1&uploadId={id}");
+    let part = put(&server, &path, &customer(9), "body").await.expect_status(200);
+    let tag = part.header("etag").expect("a tag");
+    let document = format!(
+        "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{tag}</ETag></Part>\
+         </CompleteMultipartUpload>"
+    );
+    let path = format!("/mine/key?uploadId={id}");
+    let complete = || server.request("POST", &path).body(&document);
+    complete().send().await.expect_error(400, "InvalidRequest");
+    send(complete(), &customer(8)).await.expect_error(400, "InvalidRequest");
+    for _ in 0..2 {
+        send(complete(), &customer(9)).await.expect_status(200);
+    }
+    assert!(get(&server, "/mine/key", &customer(9)).await.expect_status(200).body == b"body");
+}
+
+#[tokio::test]
 async fn copies_change_the_encryption() {
     let [_, server] = harness::with_keys().await;
     server.bucket("mine").await;
