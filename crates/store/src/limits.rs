@@ -50,6 +50,10 @@ pub const PIECE_BYTES: usize = 256 << 10;
 /// A body of 10 MiB takes 13.3 ms in pieces of 256 KiB, 10.4 in these, 9.8 in pieces of 2 MiB.
 pub const UNCACHED_PIECE_BYTES: usize = 2 * PIECE_BYTES;
 
+/// Decrypted blocks of encrypted bodies that readers of short pieces keep until they are read: 16 MiB in all.
+/// Every other such reader decrypts a block anew for each piece.
+pub const BLOCKS_KEPT_MAX: usize = 64;
+
 /// Entries of the deletion queue that one step of the reclaimer works off: one transaction, and the
 /// bytes it keeps in memory.
 pub const RECLAIM_BATCH: usize = 256;

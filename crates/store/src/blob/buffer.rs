@@ -52,7 +52,7 @@ impl BufferPool {
 
 /// A buffer, which returns to its pool when dropped.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     bytes: Box<[u8]>,
     start: usize,
     pool: BufferPool,

@@ -80,7 +80,7 @@ impl ExtentReader {
         let (Some(reader), Some(extent)) = (&self.reader, self.rest.front()) else {
             return Ok(None);
         };
-        let piece = reader.read(extent.first(bytes_max))?;
+        let piece = reader.read(extent.first(bytes_max))?.freeze();
         self.advance(piece.len() as u64);
         Ok(Some(piece))
     }
@@ -96,6 +96,7 @@ impl ExtentReader {
         let Some(piece) = reader.try_read(extent.first(bytes_max))? else {
             return Ok(None);
         };
+        let piece = piece.freeze();
         self.advance(piece.len() as u64);
         Ok(Some(Some(piece)))
     }

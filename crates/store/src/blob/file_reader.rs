@@ -8,7 +8,7 @@ use liteio_disk::DiskFile;
 
 use super::buffer::{BUFFER_BYTES, Buffer, BufferPool, PIECE_BYTES};
 use super::footer::{self, BLOCK_BYTES, Footer, TAIL_BYTES, footer_bytes};
-use super::{BlobError, BlobId, BlobReader};
+use super::{BlobError, BlobId, BlobPiece, BlobReader};
 
 #[derive(Debug)]
 pub(super) struct FileReader {
@@ -41,7 +41,7 @@ impl From<BlobError> for Refusal {
 }
 
 impl BlobReader for FileReader {
-    fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError> {
+    fn read(&self, range: Range<u64>) -> Result<BlobPiece, BlobError> {
         match self.piece(&range, Patience::Wait) {
             Ok(piece) => Ok(piece),
             Err(Refusal::Failed(error)) => Err(error),
@@ -49,7 +49,7 @@ impl BlobReader for FileReader {
         }
     }
 
-    fn try_read(&self, range: Range<u64>) -> Result<Option<Bytes>, BlobError> {
+    fn try_read(&self, range: Range<u64>) -> Result<Option<BlobPiece>, BlobError> {
         match self.piece(&range, Patience::MemoryOnly) {
             Ok(piece) => Ok(Some(piece)),
             Err(Refusal::Failed(error)) => Err(error),
@@ -68,17 +68,17 @@ impl FileReader {
         Self { id, body_bytes, file, buffers, footer: OnceLock::new() }
     }
 
-    fn piece(&self, range: &Range<u64>, patience: Patience) -> Result<Bytes, Refusal> {
+    fn piece(&self, range: &Range<u64>, patience: Patience) -> Result<BlobPiece, Refusal> {
         assert!(range.end <= self.body_bytes, "{range:?} is not within {} bytes", self.body_bytes);
         if range.is_empty() {
-            return Ok(Bytes::new());
+            return Ok(BlobPiece::Shared(Bytes::new()));
         }
         let mut buffer = self.buffers.take();
         let footer = match self.footer.get() {
             Some(footer) => footer,
             None => {
                 if let Some(start) = self.read_with_footer(range, &mut buffer, patience)? {
-                    return Ok(freeze(buffer, start, range.clone()));
+                    return Ok(within(buffer, start, range.clone()));
                 }
                 self.read_footer(patience)?
             }
@@ -90,7 +90,7 @@ impl FileReader {
         let blocks = &mut buffer[..(end - start) as usize];
         self.fill(blocks, start, patience)?;
         self.verify(footer, start, blocks)?;
-        Ok(freeze(buffer, start, range.start..range.end.min(end)))
+        Ok(within(buffer, start, range.start..range.end.min(end)))
     }
 
     /// The first read of a range that reaches the last block takes blocks and footer with one call, if
@@ -189,6 +189,7 @@ impl FileReader {
 }
 
 /// The bytes `range` of the body out of a buffer that begins at `start` of the body.
-fn freeze(buffer: Buffer, start: u64, range: Range<u64>) -> Bytes {
-    buffer.freeze((range.start - start) as usize..(range.end - start) as usize)
+fn within(buffer: Buffer, start: u64, range: Range<u64>) -> BlobPiece {
+    let range = (range.start - start) as usize..(range.end - start) as usize;
+    BlobPiece::Buffered { buffer, range }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use parking_lot::RwLock;
 
-use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, Sealed, SealedBlob};
+use super::{BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, Sealed, SealedBlob};
 
 /// Bytes of a body that lie in one piece. A longer body grows piece by piece, so that nothing is
 /// ever moved to grow.
@@ -135,20 +135,20 @@ impl BlobWriter for MemoryWriter {
 }
 
 impl BlobReader for MemoryBlob {
-    fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError> {
+    fn read(&self, range: Range<u64>) -> Result<BlobPiece, BlobError> {
         assert!(range.end <= self.bytes, "{range:?} is not within {} bytes", self.bytes);
         if range.is_empty() {
-            return Ok(Bytes::new());
+            return Ok(BlobPiece::Shared(Bytes::new()));
         }
         let segment_bytes = SEGMENT_BYTES as u64;
         let index = (range.start / segment_bytes) as usize;
         let segment_start = range.start - range.start % segment_bytes;
         let end = range.end.min(segment_start + segment_bytes);
         let within = (range.start - segment_start) as usize..(end - segment_start) as usize;
-        Ok(self.segments[index].slice(within))
+        Ok(BlobPiece::Shared(self.segments[index].slice(within)))
     }
 
-    fn try_read(&self, range: Range<u64>) -> Result<Option<Bytes>, BlobError> {
+    fn try_read(&self, range: Range<u64>) -> Result<Option<BlobPiece>, BlobError> {
         self.read(range).map(Some)
     }
 }

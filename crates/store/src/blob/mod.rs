@@ -31,6 +31,7 @@ mod footer;
 pub(crate) mod fuzzing;
 pub(crate) mod lost;
 mod memory;
+mod piece;
 mod unsynced;
 
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub(crate) use error::BlobError;
 pub(crate) use extents::{BlobExtent, ExtentReader};
 pub(crate) use file::FileBlobStore;
 pub(crate) use memory::MemoryBlobStore;
+pub(crate) use piece::BlobPiece;
 
 /// The name of a blob: 16 bytes, never used twice. The first byte is the directory it lives in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,7 +170,7 @@ pub(crate) trait BlobReader: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].
-    fn read(&self, range: Range<u64>) -> Result<Bytes, BlobError>;
+    fn read(&self, range: Range<u64>) -> Result<BlobPiece, BlobError>;
 
     /// Like [`BlobReader::read`], but `None` if the piece is not in memory, so that it never waits for the
     /// device.
@@ -178,5 +180,5 @@ pub(crate) trait BlobReader: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].
-    fn try_read(&self, range: Range<u64>) -> Result<Option<Bytes>, BlobError>;
+    fn try_read(&self, range: Range<u64>) -> Result<Option<BlobPiece>, BlobError>;
 }

@@ -17,6 +17,7 @@
 //! the last.
 
 mod cipher;
+mod kept;
 mod key;
 mod ring;
 mod scheme;
@@ -24,6 +25,7 @@ mod sealing;
 mod wrap;
 
 pub(crate) use cipher::{BLOCK_BYTES, BodyKey, Opener, PLAIN_BLOCK_BYTES, Sealer, stored_bytes};
+pub(crate) use kept::{KeptBlock, KeptBlocks};
 pub use key::EncryptionKey;
 pub use ring::{KeyRing, NamedKey};
 pub use scheme::{DefaultEncryption, DefaultMethod, Encryption, EncryptionScheme};

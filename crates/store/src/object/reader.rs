@@ -84,6 +84,15 @@ impl From<StoreError> for OpenError {
     }
 }
 
+impl From<BlobError> for OpenError {
+    fn from(error: BlobError) -> Self {
+        match error {
+            BlobError::NotFound { .. } => Self::Missing(error.into()),
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
 impl ObjectReader {
     /// Opens `range` of the object `body`, as `snapshot` shows it. The caller is in a section of [`Pins`].
     pub(crate) fn open(
@@ -286,13 +295,7 @@ impl Piece {
             Content::Extents(extents) => {
                 let extents = extents.iter().map(to_blob_extent).collect();
                 let blobs = std::sync::Arc::clone(&store.shared().blobs);
-                match ExtentReader::open(blobs, extents) {
-                    Ok(reader) => Ok(Self::Extents(reader)),
-                    Err(error @ BlobError::NotFound { .. }) => {
-                        Err(OpenError::Missing(error.into()))
-                    }
-                    Err(error) => Err(OpenError::Failed(error.into())),
-                }
+                Ok(Self::Extents(ExtentReader::open(blobs, extents)?))
             }
             Content::Parts { .. } => {
                 Err(OpenError::Failed(StoreError::corrupt("a part consists of parts")))

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::OpenError;
-use crate::blob::{BlobError, BlobId, BlobReader};
-use crate::encryption::{BLOCK_BYTES, BodyKey, Opener, PLAIN_BLOCK_BYTES, stored_bytes};
+use crate::blob::{BlobId, BlobPiece, BlobReader};
+use crate::encryption::{
+    BLOCK_BYTES, BodyKey, KeptBlock, KeptBlocks, Opener, PLAIN_BLOCK_BYTES, stored_bytes,
+};
 use crate::error::StoreError;
 use crate::meta::content::Content;
 use crate::store::Store;
@@ -21,6 +23,9 @@ pub(super) struct SealedReader {
     opener: Opener,
     /// The range that is still to be returned, in bytes of the body.
     rest: Range<u64>,
+    kept_blocks: KeptBlocks,
+    /// The block that the rest begins in, while short pieces are taken of it.
+    kept: Option<(Bytes, KeptBlock)>,
 }
 
 #[derive(Debug)]
@@ -53,19 +58,16 @@ impl SealedReader {
             }
             Content::Extents(extents) => match extents[..] {
                 [extent] if extent.offset == 0 && extent.bytes == stored_bytes => {
-                    match store.shared().blobs.open(&BlobId(extent.blob), extent.blob_bytes) {
-                        Ok(reader) => Source::Blob(reader),
-                        Err(error @ BlobError::NotFound { .. }) => {
-                            return Err(OpenError::Missing(error.into()));
-                        }
-                        Err(error) => return Err(OpenError::Failed(error.into())),
-                    }
+                    let blobs = &store.shared().blobs;
+                    Source::Blob(blobs.open(&BlobId(extent.blob), extent.blob_bytes)?)
                 }
                 _ => return Err(size().into()),
             },
             _ => return Err(size().into()),
         };
-        Ok(Self { source, stored_bytes, opener: key.opener(plain_bytes), rest: range })
+        let opener = key.opener(plain_bytes);
+        let kept_blocks = store.shared().kept_blocks.clone();
+        Ok(Self { source, stored_bytes, opener, rest: range, kept_blocks, kept: None })
     }
 
     /// Bytes not yet returned.
@@ -81,32 +83,46 @@ impl SealedReader {
         patience: Patience,
     ) -> Result<Option<Bytes>, StoreError> {
         let number = self.rest.start / PLAIN_BLOCK_BYTES;
-        let start = number * BLOCK_BYTES;
-        let Some(sealed) =
-            self.read(start..(start + BLOCK_BYTES).min(self.stored_bytes), patience)?
-        else {
-            return Ok(None);
+        let (plain, leave) = match self.kept.take() {
+            Some((plain, leave)) => (plain, Some(leave)),
+            None => match self.open_block(number, patience)? {
+                Some(plain) => (plain, None),
+                None => return Ok(None),
+            },
         };
-        let plain = Bytes::from(self.opener.open(number, &sealed)?);
         let first = self.rest.start - number * PLAIN_BLOCK_BYTES;
         let last = self.rest.end.min((number + 1) * PLAIN_BLOCK_BYTES) - number * PLAIN_BLOCK_BYTES;
-        let last = last.min(first.saturating_add(bytes_max));
+        let end = last.min(first.saturating_add(bytes_max));
         if last > plain.len() as u64 {
             return Err(StoreError::corrupt("an encrypted block is too short"));
         }
-        self.rest.start += last - first;
-        let range = first as usize..last as usize;
-        // A short piece does not keep the whole block.
-        Ok(Some(match range.len() * 2 < plain.len() {
+        self.rest.start += end - first;
+        let range = first as usize..end as usize;
+        // A short piece does not hold the whole block.
+        let piece = match range.len() * 2 < plain.len() {
             true => Bytes::copy_from_slice(&plain[range]),
             false => plain.slice(range),
-        }))
+        };
+        if end < last {
+            let leave = leave.or_else(|| self.kept_blocks.take());
+            self.kept = leave.map(|leave| (plain, leave));
+        }
+        Ok(Some(piece))
     }
 
-    fn read(&self, range: Range<u64>, patience: Patience) -> Result<Option<Bytes>, StoreError> {
+    /// The decrypted bytes of a block. `None` when they are not in memory, and the read must not wait.
+    fn open_block(&self, number: u64, patience: Patience) -> Result<Option<Bytes>, StoreError> {
+        let start = number * BLOCK_BYTES;
+        let range = start..(start + BLOCK_BYTES).min(self.stored_bytes);
+        let Some(sealed) = self.read(range, patience)? else { return Ok(None) };
+        sealed.change(|block| self.opener.open(number, block)).map(Some)
+    }
+
+    fn read(&self, range: Range<u64>, patience: Patience) -> Result<Option<BlobPiece>, StoreError> {
         let reader = match &self.source {
             Source::Inline(bytes) => {
-                return Ok(Some(bytes.slice(range.start as usize..range.end as usize)));
+                let bytes = bytes.slice(range.start as usize..range.end as usize);
+                return Ok(Some(BlobPiece::Shared(bytes)));
             }
             Source::Blob(reader) => reader,
         };
@@ -119,13 +135,13 @@ impl SealedReader {
             return Ok(Some(first));
         }
         // Blobs of another version may have other pieces.
-        let mut block = first.to_vec();
+        let mut block = first.freeze().to_vec();
         while (block.len() as u64) < range.end - range.start {
             let Some(more) = read(range.start + block.len() as u64..range.end)? else {
                 return Ok(None);
             };
-            block.extend_from_slice(&more);
+            block.extend_from_slice(&more.freeze());
         }
-        Ok(Some(block.into()))
+        Ok(Some(BlobPiece::Shared(block.into())))
     }
 }

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use crate::blob::BlobStore;
 use crate::config::StoreConfig;
+use crate::encryption::KeptBlocks;
 use crate::stats::Counters;
 
 pub(crate) use background::{Background, Calls};
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) pins: Pins,
     pub(crate) work: Work,
     pub(crate) counters: Counters,
+    pub(crate) kept_blocks: KeptBlocks,
 }
 
 impl Shared {
@@ -67,6 +69,7 @@ impl Shared {
             pins: Pins::default(),
             work: Work::default(),
             counters: Counters::default(),
+            kept_blocks: KeptBlocks::default(),
         }
     }
 
