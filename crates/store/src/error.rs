@@ -91,6 +91,9 @@ pub enum StoreError {
         /// The reason, and what to do.
         message: String,
     },
+    /// The token of a rename belongs to one that was already done with another source.
+    #[error("the client token was used before with another source")]
+    TokenMismatch,
     /// There is no such upload, or no longer.
     #[error("the upload {upload:?} does not exist; it may have been completed or aborted")]
     NoSuchUpload {

@@ -298,7 +298,8 @@ pub use object::{
     DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,
     ListStart, ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata,
     ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions,
-    ReadError, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
+    ReadError, RenameOptions, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry,
+    VersionPage,
 };
 pub use pending::Pending;
 pub use process::Bucket;

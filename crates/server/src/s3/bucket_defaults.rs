@@ -2,11 +2,13 @@
 //! given any, which clients read before they do anything else.
 
 use s3s::dto::*;
-use s3s::{S3Response, s3_error};
+use s3s::{S3Error, S3Response, s3_error};
 
 use super::error;
+use super::plain::{PlainRequest, PlainResponse};
 use super::{Req, Resp};
 use crate::access::Granted;
+use crate::reply::ReplyBody;
 use crate::state::App;
 
 /// Handlers that answer with an error: there is no such setting.
@@ -56,10 +58,39 @@ missing! {
             http::StatusCode::NOT_FOUND,
             "The public access block configuration was not found",
         );
+    get_bucket_metadata_table_configuration(GetBucketMetadataTableConfigurationInput)
+        -> GetBucketMetadataTableConfigurationOutput = no_metadata_configuration();
+}
+
+/// The tables of S3 Metadata. AWS's code is not in its documentation; Terraform and CloudFormation have it.
+fn no_metadata_configuration() -> S3Error {
+    error::custom(
+        "MetadataConfigurationNotFound",
+        http::StatusCode::NOT_FOUND,
+        "The metadata configuration was not found",
+    )
+}
+
+pub(super) async fn get_bucket_metadata_configuration(
+    _app: &App,
+    _request: PlainRequest,
+) -> PlainResponse {
+    Err(no_metadata_configuration())
+}
+
+pub(super) async fn delete_bucket_metadata_configuration(
+    _app: &App,
+    _request: PlainRequest,
+) -> PlainResponse {
+    let mut response = http::Response::new(ReplyBody::empty());
+    *response.status_mut() = http::StatusCode::NO_CONTENT;
+    Ok(response)
 }
 
 deleted! {
     delete_bucket_cors(DeleteBucketCorsInput) -> DeleteBucketCorsOutput;
+    delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
+        -> DeleteBucketMetadataTableConfigurationOutput;
     delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput;
     delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
     delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;

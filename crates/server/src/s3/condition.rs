@@ -1,11 +1,14 @@
 //! Conditions and ranges of a request, from the headers that [`lenient`](super::lenient) has parsed.
 
-use http::header::{IF_MATCH, IF_NONE_MATCH};
-use http::{Extensions, HeaderMap};
+use http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
+use http::{Extensions, HeaderMap, HeaderName};
 use liteio_store::{ReadConditions, WriteConditions};
 use s3s::{S3Result, s3_error};
 
-use super::lenient::LenientHeaders;
+use super::lenient::{
+    LenientHeaders, RENAME_IF_MATCH, RENAME_IF_MODIFIED_SINCE, RENAME_IF_NONE_MATCH,
+    RENAME_IF_UNMODIFIED_SINCE,
+};
 
 /// The conditions on an object that is read.
 pub(super) fn of_object(extensions: &Extensions) -> ReadConditions {
@@ -25,14 +28,56 @@ pub(super) fn of_write(extensions: &Extensions) -> WriteConditions {
     WriteConditions { if_match, if_none_match, ..WriteConditions::default() }
 }
 
-/// Takes the conditional headers off a request. A condition without an ETag is ignored on a read and
-/// refused on a write, which must not go ahead as if there were none.
+/// The conditions of a rename on the object whose key it takes.
+pub(super) fn of_rename(extensions: &Extensions) -> WriteConditions {
+    let ReadConditions { if_modified_since_s, if_unmodified_since_s, .. } = of_object(extensions);
+    WriteConditions { if_modified_since_s, if_unmodified_since_s, ..of_write(extensions) }
+}
+
+/// The conditions of a rename on its object.
+pub(super) fn of_rename_source(extensions: &Extensions) -> ReadConditions {
+    let headers = extensions.get::<LenientHeaders>();
+    headers.map(|headers| headers.rename_source.clone()).unwrap_or_default()
+}
+
+/// The conditions that count for a write. Dates count for a rename only.
+const GUARDS: [HeaderName; 8] = [
+    IF_MATCH,
+    IF_NONE_MATCH,
+    RENAME_IF_MATCH,
+    RENAME_IF_NONE_MATCH,
+    RENAME_IF_MODIFIED_SINCE,
+    RENAME_IF_UNMODIFIED_SINCE,
+    IF_MODIFIED_SINCE,
+    IF_UNMODIFIED_SINCE,
+];
+
+/// Takes the conditional headers off a request. A condition without an ETag or a date is ignored on a read
+/// and refused on a write, which must not go ahead as if there were none.
 pub(super) fn take(headers: &mut HeaderMap, is_write: bool) -> S3Result<LenientHeaders> {
-    let guards = [IF_MATCH, IF_NONE_MATCH].map(|name| headers.contains_key(name));
+    let guards = match (is_write, headers.contains_key("x-amz-rename-source")) {
+        (false, _) => 0,
+        (true, false) => 2,
+        (true, true) => GUARDS.len(),
+    };
+    let sent: Vec<bool> = GUARDS[..guards].iter().map(|name| headers.contains_key(name)).collect();
     let lenient = LenientHeaders::take(headers);
-    let parsed = [lenient.object.if_match.is_some(), lenient.object.if_none_match.is_some()];
-    if is_write && guards != parsed {
-        return Err(s3_error!(InvalidArgument, "A conditional header names no ETag"));
+    let LenientHeaders { object, rename_source: source, .. } = &lenient;
+    let parsed = [
+        object.if_match.is_some(),
+        object.if_none_match.is_some(),
+        source.if_match.is_some(),
+        source.if_none_match.is_some(),
+        source.if_modified_since_s.is_some(),
+        source.if_unmodified_since_s.is_some(),
+        object.if_modified_since_s.is_some(),
+        object.if_unmodified_since_s.is_some(),
+    ];
+    match sent == parsed[..guards] {
+        true => Ok(lenient),
+        false if guards == 2 => {
+            Err(s3_error!(InvalidArgument, "A conditional header names no ETag"))
+        }
+        false => Err(s3_error!(InvalidArgument, "A conditional header names no ETag or no date")),
     }
-    Ok(lenient)
 }

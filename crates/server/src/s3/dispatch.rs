@@ -5,14 +5,17 @@ use s3s::S3;
 use s3s::dto::*;
 
 use super::access::granted;
+use super::plain::{PlainRequest, PlainResponse};
 use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
-    Req, Resp, S3Api, acl, bucket, bucket_configurations, bucket_defaults, bucket_encryption,
-    bucket_lifecycle, bucket_settings, bucket_versioning, multipart, object_attributes,
-    object_copy, object_delete, object_list, object_lock, object_put, object_tagging, part,
+    Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_defaults,
+    bucket_encryption, bucket_lifecycle, bucket_settings, bucket_versioning, multipart,
+    object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
+    object_rename, object_tagging, part,
 };
 use crate::access::Action;
+use crate::state::App;
 
 /// Turns the table into [`S3Api::ROUTES`] and `impl S3`. A line is
 ///
@@ -25,13 +28,14 @@ use crate::access::Action;
 /// - `: function(Input) -> Output = module::handler`: s3s parses the request, and calls the handler with what
 ///   [`granted`] has for it;
 /// - `=> module`: a way of its own, past s3s;
+/// - `=> module::handler`: s3s has no types for it; the handler gets the [`PlainRequest`];
 /// - `as Other`: `auth` has made another operation of it before it gets here;
 /// - nothing: 501 with the name of the operation.
 macro_rules! operations {
     ($($name:ident [s3:$action:ident] $method:ident $level:ident
         $({$($required:literal)*} $({$($known:literal)*})?)?
         $(: $function:ident($input:ty) -> $output:ty = $module:ident::$handler:ident)?
-        $(=> $own:ident)? $(as $other:ident)?;)*) => {
+        $(=> $own:ident $(:: $plain:ident)?)? $(as $other:ident)?;)*) => {
         impl S3Api {
             /// Every operation of the model of S3 (botocore 1.44).
             pub(super) const ROUTES: &'static [Route] = &[$(Route {
@@ -41,8 +45,20 @@ macro_rules! operations {
             level: operations!(@level $level),
             required: &[$($($required),*)?],
             known: &[$($($($known),*)?)?],
-            answerer: operations!(@answerer $($function)? $(=> $own)? $(as $other)?),
+            answerer: operations!(@answerer $($function)? $(=> $own $(:: $plain)?)? $(as $other)?),
             },)*];
+
+            /// Answers a request for an operation with a plain handler.
+            pub(super) async fn answer_plain(
+                app: &App,
+                route: &Route,
+                request: PlainRequest,
+            ) -> PlainResponse {
+                $($($(if route.operation == stringify!($name) {
+                    return $own::$plain(app, request).await;
+                })?)?)*
+                Err(route.not_implemented())
+            }
         }
 
         #[async_trait::async_trait]
@@ -63,6 +79,7 @@ macro_rules! operations {
     (@level key) => { Level::Key };
     (@answerer $function:ident) => { Answerer::Typed };
     (@answerer => $own:ident) => { Answerer::Own };
+    (@answerer => $own:ident :: $plain:ident) => { Answerer::Plain };
     (@answerer as $other:ident) => { Answerer::Other(stringify!($other)) };
     (@answerer) => { Answerer::Nobody };
 }
@@ -110,9 +127,11 @@ operations! {
         delete_bucket_lifecycle(DeleteBucketLifecycleInput)
             -> DeleteBucketLifecycleOutput = bucket_lifecycle::delete_bucket_lifecycle;
     DeleteBucketMetadataConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
-        {"metadataConfiguration"};
+        {"metadataConfiguration"} => bucket_defaults::delete_bucket_metadata_configuration;
     DeleteBucketMetadataTableConfiguration [s3:DeleteBucketMetadataTableConfiguration] DELETE bucket
-        {"metadataTable"};
+        {"metadataTable"}:
+        delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
+            -> DeleteBucketMetadataTableConfigurationOutput = bucket_defaults::delete_bucket_metadata_table_configuration;
     DeleteBucketMetricsConfiguration [s3:PutMetricsConfiguration] DELETE bucket {"metrics"} {"id"}:
         delete_bucket_metrics_configuration(DeleteBucketMetricsConfigurationInput)
             -> DeleteBucketMetricsConfigurationOutput = bucket_configurations::delete_bucket_metrics_configuration;
@@ -140,7 +159,7 @@ operations! {
     DeletePublicAccessBlock [s3:PutBucketPublicAccessBlock] DELETE bucket {"publicAccessBlock"}:
         delete_public_access_block(DeletePublicAccessBlockInput)
             -> DeletePublicAccessBlockOutput = bucket_defaults::delete_public_access_block;
-    GetBucketAbac [s3:GetBucketAbac] GET bucket {"abac"};
+    GetBucketAbac [s3:GetBucketAbac] GET bucket {"abac"} => bucket_abac::get_bucket_abac;
     GetBucketAccelerateConfiguration [s3:GetAccelerateConfiguration] GET bucket {"accelerate"}:
         get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput)
             -> GetBucketAccelerateConfigurationOutput = bucket_settings::get_bucket_accelerate_configuration;
@@ -173,9 +192,11 @@ operations! {
         get_bucket_logging(GetBucketLoggingInput)
             -> GetBucketLoggingOutput = bucket_settings::get_bucket_logging;
     GetBucketMetadataConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
-        {"metadataConfiguration"};
+        {"metadataConfiguration"} => bucket_defaults::get_bucket_metadata_configuration;
     GetBucketMetadataTableConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
-        {"metadataTable"};
+        {"metadataTable"}:
+        get_bucket_metadata_table_configuration(GetBucketMetadataTableConfigurationInput)
+            -> GetBucketMetadataTableConfigurationOutput = bucket_defaults::get_bucket_metadata_table_configuration;
     GetBucketMetricsConfiguration [s3:GetMetricsConfiguration] GET bucket {"metrics" "id"}:
         get_bucket_metrics_configuration(GetBucketMetricsConfigurationInput)
             -> GetBucketMetricsConfigurationOutput = bucket_configurations::get_bucket_metrics_configuration;
@@ -270,7 +291,7 @@ operations! {
         {"uploadId"} {"max-parts" "part-number-marker" "encoding-type"}:
         list_parts(ListPartsInput) -> ListPartsOutput = part::list_parts;
     PostObject [s3:PutObject] POST bucket as PutObject;
-    PutBucketAbac [s3:PutBucketAbac] PUT bucket {"abac"};
+    PutBucketAbac [s3:PutBucketAbac] PUT bucket {"abac"} => bucket_abac::put_bucket_abac;
     PutBucketAccelerateConfiguration [s3:PutAccelerateConfiguration] PUT bucket {"accelerate"}:
         put_bucket_accelerate_configuration(PutBucketAccelerateConfigurationInput)
             -> PutBucketAccelerateConfigurationOutput = bucket_settings::put_bucket_accelerate_configuration;
@@ -324,7 +345,7 @@ operations! {
     PutObjectTagging [s3:PutObjectTagging] PUT key {"tagging"} {"versionId"}:
         put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput = object_tagging::put_object_tagging;
     PutPublicAccessBlock [s3:PutBucketPublicAccessBlock] PUT bucket {"publicAccessBlock"};
-    RenameObject [s3:RenameObject] PUT key {"renameObject"};
+    RenameObject [s3:RenameObject] PUT key {"renameObject"} => object_rename::rename_object;
     RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};
     SelectObjectContent [s3:GetObject] POST key {"select"} {"select-type"};
     UpdateBucketMetadataAnnotationTableConfiguration [s3:UpdateBucketMetadataAnnotationTableConfiguration] PUT bucket

@@ -70,6 +70,7 @@ const RULES: &[Rules] = &[
             TAG,
         ],
     ),
+    rules("PutBucketAbac", &[("", "AbacStatus"), ("AbacStatus", "Status")]),
     rules(
         "PutBucketVersioning",
         &[("", "VersioningConfiguration"), ("VersioningConfiguration", "Status MfaDelete")],

@@ -62,6 +62,12 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::InvalidBucketState { message } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
         }
+        StoreError::TokenMismatch => custom(
+            "IdempotencyParameterMismatch",
+            StatusCode::BAD_REQUEST,
+            "Parameters on this idempotent request are inconsistent with parameters used in previous \
+             request(s): the client token was used with another source.",
+        ),
         StoreError::NoSuchUpload { .. } => s3_error!(
             NoSuchUpload,
             "The specified upload does not exist. The upload ID may be invalid, or the upload may \

@@ -18,6 +18,14 @@ const COPY_IF_MODIFIED_SINCE: HeaderName =
     HeaderName::from_static("x-amz-copy-source-if-modified-since");
 const COPY_IF_UNMODIFIED_SINCE: HeaderName =
     HeaderName::from_static("x-amz-copy-source-if-unmodified-since");
+pub(super) const RENAME_IF_MATCH: HeaderName =
+    HeaderName::from_static("x-amz-rename-source-if-match");
+pub(super) const RENAME_IF_NONE_MATCH: HeaderName =
+    HeaderName::from_static("x-amz-rename-source-if-none-match");
+pub(super) const RENAME_IF_MODIFIED_SINCE: HeaderName =
+    HeaderName::from_static("x-amz-rename-source-if-modified-since");
+pub(super) const RENAME_IF_UNMODIFIED_SINCE: HeaderName =
+    HeaderName::from_static("x-amz-rename-source-if-unmodified-since");
 
 /// The headers that [`LenientHeaders::take`] took off a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,12 +36,14 @@ pub(super) struct LenientHeaders {
     pub(super) object: ReadConditions,
     /// `x-amz-copy-source-if-match` and its like: conditions on the source of a copy.
     pub(super) copy_source: ReadConditions,
+    /// `x-amz-rename-source-if-match` and its like: conditions on the object that is renamed.
+    pub(super) rename_source: ReadConditions,
 }
 
 impl LenientHeaders {
     /// Takes the headers off the request. Call it after the signature has been checked.
     pub(super) fn take(headers: &mut HeaderMap) -> LenientHeaders {
-        // Most requests carry none of them. One pass over the names is cheaper than nine look-ups.
+        // Most requests carry none of them. One pass over the names is cheaper than many look-ups.
         if !headers.keys().any(is_lenient) {
             return LenientHeaders::default();
         }
@@ -51,6 +61,12 @@ impl LenientHeaders {
                 if_modified_since_s: take_date(headers, &COPY_IF_MODIFIED_SINCE),
                 if_unmodified_since_s: take_date(headers, &COPY_IF_UNMODIFIED_SINCE),
             },
+            rename_source: ReadConditions {
+                if_match: take_etags(headers, &RENAME_IF_MATCH),
+                if_none_match: take_etags(headers, &RENAME_IF_NONE_MATCH),
+                if_modified_since_s: take_date(headers, &RENAME_IF_MODIFIED_SINCE),
+                if_unmodified_since_s: take_date(headers, &RENAME_IF_UNMODIFIED_SINCE),
+            },
         }
     }
 }
@@ -58,7 +74,10 @@ impl LenientHeaders {
 /// True for the names that [`LenientHeaders::take`] takes, and perhaps for a few others.
 fn is_lenient(name: &HeaderName) -> bool {
     let name = name.as_str();
-    name == "range" || name.starts_with("if-") || name.starts_with("x-amz-copy-source-if-")
+    name == "range"
+        || name.starts_with("if-")
+        || name.starts_with("x-amz-copy-source-if-")
+        || name.starts_with("x-amz-rename-source-if-")
 }
 
 /// The values of a header, joined as one list.

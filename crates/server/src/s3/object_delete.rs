@@ -6,9 +6,9 @@ use liteio_store::{
 };
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
-    ObjectIdentifier,
+    ObjectIdentifier, Timestamp,
 };
-use s3s::{S3Error, S3Response, S3Result};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
 use super::xml::XmlWriter;
@@ -24,8 +24,8 @@ pub(super) async fn delete_object(
     let Req { input, extensions, .. } = request;
     let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
     let conditions = WriteConditions {
-        if_match_size: input.if_match_size.and_then(|bytes| u64::try_from(bytes).ok()),
-        if_match_modified_s: input.if_match_last_modified_time.and_then(unix_seconds),
+        if_match_size: input.if_match_size.map(size).transpose()?,
+        if_match_modified_s: input.if_match_last_modified_time.map(time).transpose()?,
         ..condition::of_write(&extensions)
     };
     let key = object_key(input.key)?;
@@ -45,6 +45,18 @@ fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<
     let version = outcome.version_id.as_ref().map(VersionId::to_string);
     let name = http::HeaderName::from_static("x-amz-version-id");
     insert_text(headers, name, version.as_deref())
+}
+
+/// The size of a condition. One that no object can have is refused: without it the delete would go ahead.
+fn size(bytes: i64) -> S3Result<u64> {
+    u64::try_from(bytes)
+        .map_err(|_| s3_error!(InvalidArgument, "The size of a condition must not be negative."))
+}
+
+/// The time of a condition, in seconds since 1970.
+fn time(time: Timestamp) -> S3Result<i64> {
+    unix_seconds(time)
+        .ok_or_else(|| s3_error!(InvalidArgument, "The time of a condition cannot be read."))
 }
 
 /// An object to delete, as the request names it.
@@ -107,8 +119,8 @@ fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget>
     });
     let conditions = WriteConditions {
         if_match: etag,
-        if_match_size: object.size.and_then(|bytes| u64::try_from(bytes).ok()),
-        if_match_modified_s: object.last_modified_time.and_then(unix_seconds),
+        if_match_size: object.size.map(size).transpose()?,
+        if_match_modified_s: object.last_modified_time.map(time).transpose()?,
         ..WriteConditions::default()
     };
     // An empty element is no version, unlike an empty value in a query.

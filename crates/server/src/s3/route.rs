@@ -41,6 +41,8 @@ pub(super) enum Answerer {
     Typed,
     /// A way of its own.
     Own,
+    /// A handler of ours, for an operation that s3s has no types for.
+    Plain,
     /// The handler of another operation, which a request for this one arrives as.
     Other(&'static str),
     /// Nothing yet.

@@ -18,6 +18,7 @@ use super::document::Document;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
+use super::plain::PlainRequest;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{condition, error};
@@ -83,6 +84,10 @@ impl S3Service {
                 let read = ReadRequest { head: &mut head, target, allowance };
                 return read.answer(&self.app).await.map_err(refusal::of_error);
             }
+            Some((route, Answerer::Plain)) => {
+                let request = Request::from_parts(head, body);
+                return Box::pin(self.call_plain(request, route, target)).await;
+            }
             Some((route, Answerer::Nobody | Answerer::Other(_))) => {
                 let granted = access::of_request(&self.app, &head, route.action, &target.bucket);
                 let refused = granted.err().unwrap_or_else(|| route.not_implemented());
@@ -95,6 +100,29 @@ impl S3Service {
         }
         // Boxed, so that reads do not carry its state about.
         Box::pin(self.call_typed(Request::from_parts(head, body))).await
+    }
+
+    /// Answers a request by a handler that needs no typed input.
+    async fn call_plain(
+        &self,
+        request: Request<AuthBody>,
+        route: &'static Route,
+        target: Target,
+    ) -> Reply {
+        let (mut head, body) = request.into_parts();
+        let granted = access::of_bucket(&self.app, &head, route.action, &target.bucket);
+        let granted = granted.map_err(refusal::of_error)?;
+        head.extensions.insert(route);
+        let prepared = prepare(Request::from_parts(head, Body::http_body(body))).await;
+        let (head, body) = prepared.map_err(refusal::of_error)?.into_parts();
+        let request = PlainRequest {
+            granted,
+            key: target.key,
+            headers: head.headers,
+            extensions: head.extensions,
+            document: body.bytes().unwrap_or_default(),
+        };
+        S3Api::answer_plain(&self.app, route, request).await.map_err(refusal::of_error)
     }
 
     /// Answers a request through s3s.

@@ -2,13 +2,14 @@
 
 use aws_sdk_s3::types::{MetricsConfiguration, MetricsFilter};
 
-use crate::harness;
+use crate::harness::{self, BOB};
 
 #[tokio::test]
 async fn a_new_bucket_answers_every_question_of_its_settings() {
     let server = harness::memory().await;
     server.bucket("mine").await;
     for (name, status, code) in [
+        ("abac", 200, ""),
         ("accelerate", 200, ""),
         ("acl", 200, ""),
         ("analytics", 200, ""),
@@ -16,6 +17,8 @@ async fn a_new_bucket_answers_every_question_of_its_settings() {
         ("intelligent-tiering", 200, ""),
         ("inventory", 200, ""),
         ("logging", 200, ""),
+        ("metadataConfiguration", 404, "MetadataConfigurationNotFound"),
+        ("metadataTable", 404, "MetadataConfigurationNotFound"),
         ("metrics", 200, ""),
         ("metrics&id=a", 404, "NoSuchConfiguration"),
         ("notification", 200, ""),
@@ -35,8 +38,59 @@ async fn a_new_bucket_answers_every_question_of_its_settings() {
         assert_eq!(answer.element("Code"), code, "{name}");
     }
     assert_eq!(server.get("/mine?requestPayment").await.element("Payer"), "BucketOwner");
-    for name in ["cors", "policy", "publicAccessBlock", "replication", "tagging", "website"] {
+    for name in [
+        "cors",
+        "metadataConfiguration",
+        "metadataTable",
+        "policy",
+        "publicAccessBlock",
+        "replication",
+        "tagging",
+        "website",
+    ] {
         server.delete(&format!("/mine?{name}")).await.expect_status(204);
+        server.delete(&format!("/none?{name}")).await.expect_error(404, "NoSuchBucket");
+        let refused = server.request("DELETE", &format!("/mine?{name}")).by(BOB).send().await;
+        refused.expect_error(403, "AccessDenied");
+    }
+    for name in ["metadataConfiguration", "metadataTable"] {
+        let created = server.post(&format!("/mine?{name}"), "<MetadataConfiguration/>").await;
+        let created = created.expect_error(501, "NotImplemented");
+        assert!(
+            created.element("Message").starts_with("CreateBucketMetadata"),
+            "{}",
+            created.text()
+        );
+    }
+}
+
+/// What would keep nobody out is not accepted.
+#[tokio::test]
+async fn access_by_tags_is_disabled_and_cannot_be_enabled() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    let document = |status: &str| format!("<AbacStatus><Status>{status}</Status></AbacStatus>");
+    server.put("/mine?abac", document("Disabled")).await.expect_status(200);
+    let enabled = server.put("/mine?abac", document("Enabled")).await;
+    enabled.expect_error(501, "NotImplemented");
+    for wrong in [
+        document("Perhaps"),
+        "<AbacStatus></AbacStatus>".to_owned(),
+        "<AbacStatus><Status>Disabled</Status><Status>Enabled</Status></AbacStatus>".to_owned(),
+        "<AbacStatus><Other>Disabled</Other></AbacStatus>".to_owned(),
+        "<Status>Disabled</Status>".to_owned(),
+        String::new(),
+    ] {
+        server.put("/mine?abac", wrong).await.expect_error(400, "MalformedXML");
+    }
+    let digest = server.request("PUT", "/mine?abac").header("x-amz-checksum-crc32", "AAAAAA==");
+    digest.body(document("Disabled")).send().await.expect_error(400, "BadDigest");
+    assert_eq!(server.get("/mine?abac").await.element("Status"), "Disabled");
+    for method in ["GET", "PUT"] {
+        let request = server.request(method, "/mine?abac").body(document("Disabled"));
+        request.by(BOB).send().await.expect_error(403, "AccessDenied");
+        let request = server.request(method, "/none?abac").body(document("Disabled"));
+        request.send().await.expect_error(404, "NoSuchBucket");
     }
 }
 

@@ -83,9 +83,9 @@ async fn what_is_not_implemented_says_so_by_name() {
         ("PUT", "/mine?replication", "PutBucketReplication"),
         ("PUT", "/mine?website", "PutBucketWebsite"),
         ("PUT", "/mine/key?acl", "PutObjectAcl"),
-        ("PUT", "/mine/key?renameObject", "RenameObject"),
         ("POST", "/mine/key?restore", "RestoreObject"),
         ("GET", "/mine/key?torrent", "GetObjectTorrent"),
+        ("POST", "/mine/key?select", "SelectObjectContent"),
     ];
     for (method, path, name) in rows {
         let body = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";

@@ -105,6 +105,66 @@ async fn deletes_are_conditional() {
     server.delete("/mine/key").await.expect_status(204);
 }
 
+/// The conditions that AWS has for directory buckets, on one object and on each of several.
+#[tokio::test]
+async fn deletes_compare_size_and_time() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        let (size, time) = ("x-amz-if-match-size", "x-amz-if-match-last-modified-time");
+        server.put("/mine/key", "seven b").await.expect_status(200);
+        let modified = server.head("/mine/key").await;
+        let modified = modified.header("last-modified").expect("a date").to_owned();
+        let one = |name: &str, value: &str| {
+            server.request("DELETE", "/mine/key").header(name, value).send()
+        };
+        for (name, value, code) in [
+            (size, "8", "PreconditionFailed"),
+            (size, "0", "PreconditionFailed"),
+            (time, PAST, "PreconditionFailed"),
+            (time, FUTURE, "PreconditionFailed"),
+            // Ignored, they would let the object go.
+            (size, "-7", "InvalidArgument"),
+        ] {
+            let status = if code == "PreconditionFailed" { 412 } else { 400 };
+            one(name, value).await.expect_error(status, code);
+        }
+        for (name, value) in [(size, "seven"), (time, "yesterday")] {
+            assert_eq!(one(name, value).await.status, 400, "{name}: {value}");
+        }
+        let several = |inner: &str| {
+            let document = format!("<Delete><Object><Key>key</Key>{inner}</Object></Delete>");
+            let digest = harness::base64(&harness::md5(document.as_bytes()));
+            server
+                .request("POST", "/mine?delete")
+                .header("content-md5", digest)
+                .body(document)
+                .send()
+        };
+        for (inner, code) in [
+            ("<Size>8</Size>".to_owned(), "PreconditionFailed"),
+            ("<Size>-7</Size>".to_owned(), "InvalidArgument"),
+            (format!("<LastModifiedTime>{PAST}</LastModifiedTime>"), "PreconditionFailed"),
+            (
+                format!("<Size>7</Size><LastModifiedTime>{PAST}</LastModifiedTime>"),
+                "PreconditionFailed",
+            ),
+        ] {
+            assert_eq!(several(&inner).await.expect_status(200).element("Code"), code, "{inner}");
+        }
+        assert_eq!(server.get("/mine/key").await.body, b"seven b");
+        let fitting = format!("<Size>7</Size><LastModifiedTime>{modified}</LastModifiedTime>");
+        assert_eq!(several(&fitting).await.expect_status(200).elements("Key"), ["key"]);
+        server.get("/mine/key").await.expect_error(404, "NoSuchKey");
+        server.put("/mine/key", "seven b").await.expect_status(200);
+        let modified = server.head("/mine/key").await;
+        let modified = modified.header("last-modified").expect("a date").to_owned();
+        let request =
+            server.request("DELETE", "/mine/key").headers(&[(size, "7"), (time, &modified)]);
+        request.send().await.expect_status(204);
+        server.get("/mine/key").await.expect_error(404, "NoSuchKey");
+    }
+}
+
 #[tokio::test]
 async fn copies_are_conditional() {
     let tag = etag(b"source");

@@ -160,6 +160,7 @@ const RULES: [Rule; 32] = [
                 "put_document",
                 "put_object",
                 "put_part",
+                "rename_object",
                 "set_default_encryption",
                 "set_lifecycle",
                 "set_object_lock",

@@ -457,3 +457,22 @@ async fn a_default_that_cannot_work_is_refused() {
         server.get("/mine?encryption").await.expect_error(404, none);
     }
 }
+
+#[tokio::test]
+async fn a_renamed_object_is_decrypted_under_its_new_key() {
+    for server in harness::with_keys().await {
+        server.bucket("mine").await;
+        for (write, read, answered) in ways() {
+            let put = server.request("PUT", "/mine/old").body("secret");
+            send(put, &write).await.expect_status(200);
+            let rename = server.request("PUT", "/mine/new?renameObject");
+            let rename = rename.header("x-amz-rename-source", "old");
+            send(rename, &read).await.expect_status(200);
+            let got = send(server.request("GET", "/mine/new"), &read).await.expect_status(200);
+            assert_eq!(got.body, b"secret");
+            for (name, value) in answered {
+                assert_eq!(got.header(name), Some(value.as_str()), "{name}");
+            }
+        }
+    }
+}

@@ -22,6 +22,7 @@ mod object_lock;
 mod object_store;
 mod range;
 mod raw;
+mod rename;
 mod repair;
 mod reply;
 mod scrub;

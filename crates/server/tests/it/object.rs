@@ -471,11 +471,11 @@ async fn a_parameter_that_an_operation_does_not_know_destroys_nothing() {
     server.put("/mine/key", "bytes").await.expect_status(200);
     let not_there = [
         ("PUT", "/mine/key?encryption", 501, "NotImplemented"),
-        ("PUT", "/mine/key?renameObject", 501, "NotImplemented"),
+        ("PUT", "/mine/key?renameObject", 400, "InvalidArgument"),
         ("PUT", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
         ("DELETE", "/mine/key?annotation&annotationName=a", 501, "NotImplemented"),
         ("DELETE", "/mine?abac", 405, "MethodNotAllowed"),
-        ("DELETE", "/mine?metadataConfiguration", 501, "NotImplemented"),
+        ("DELETE", "/mine?metadataAnnotationTable", 405, "MethodNotAllowed"),
         ("DELETE", "/mine/key?acl", 405, "MethodNotAllowed"),
         ("DELETE", "/mine/key?retention", 405, "MethodNotAllowed"),
         ("DELETE", "/mine/key?legal-hold", 405, "MethodNotAllowed"),

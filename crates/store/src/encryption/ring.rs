@@ -124,6 +124,25 @@ impl KeyRing {
         record.unwrap(wrapping, identity).ok_or(error)
     }
 
+    /// The data key `data` of a record, to be wrapped anew as it is in the record. `customer` is the key of
+    /// its client.
+    ///
+    /// # Errors
+    /// [`StoreError::CustomerKeyRequired`], [`StoreError::NoMasterKey`].
+    pub(crate) fn resealing(
+        &self,
+        record: &EncryptionRecord,
+        data: EncryptionKey,
+        customer: Option<&EncryptionKey>,
+    ) -> Result<ObjectSealing, StoreError> {
+        let scheme = record.scheme.clone();
+        let wrapping = match &scheme {
+            EncryptionScheme::Customer => customer.ok_or(StoreError::CustomerKeyRequired)?,
+            scheme => self.first(scheme).ok_or(StoreError::NoMasterKey)?,
+        };
+        Ok(ObjectSealing::new(data, scheme, wrapping.clone()))
+    }
+
     /// The record with its data key wrapped by the first version of its key.
     ///
     /// # Errors

@@ -85,6 +85,7 @@ impl Store {
             let new = NewVersion {
                 bytes,
                 etag: ETag::multipart(chosen.iter().map(|facts| &facts.md5)),
+                modified_ms: None,
                 owner: upload.owner,
                 checksum,
                 metadata: upload.metadata,

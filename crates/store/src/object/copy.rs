@@ -229,6 +229,7 @@ impl Store {
             let new = NewVersion {
                 bytes: from.bytes,
                 etag: made.etag,
+                modified_ms: None,
                 owner: options.owner.clone(),
                 checksum: made.checksum,
                 metadata: options.metadata_of(from.metadata),

@@ -14,6 +14,7 @@ pub(crate) mod publish;
 mod put;
 mod reader;
 pub(crate) mod release;
+mod rename;
 pub(crate) mod seal;
 mod sealed;
 
@@ -37,6 +38,7 @@ pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
 pub use put::PutOptions;
 pub use reader::ObjectReader;
 pub(crate) use reader::{OpenError, body_key};
+pub use rename::RenameOptions;
 pub(crate) use seal::identity;
 
 /// One version of an object, without its bytes.

@@ -2,7 +2,7 @@
 //! is removed.
 //!
 //! ```text
-//!                 put, copy, complete                         delete without a version
+//!                 put, copy, complete, rename                 delete without a version
 //!  never          replaces the current object                 removes the current object
 //!  enabled        archives the current object                 archives it, adds a delete marker
 //!  suspended      replaces `null`, archives any other         removes `null`, archives any other,
@@ -16,7 +16,8 @@
 //! One transaction does all of it, in this order: the bucket and the current object are read
 //! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is assigned, the history
 //! changes, the record is written, and the content of removed versions is released. Every removed version
-//! passes [`Slot::check_removal`], where object lock refuses. Events will be written at the end of
+//! passes [`Slot::check_removal`], where object lock refuses. A rename withdraws the current object of one
+//! key ([`Slot::withdraw`]), with its content, and publishes it under another. Events will be written at the end of
 //! [`Slot::publish`] and [`Slot::delete`].
 
 use std::sync::Arc;
@@ -25,9 +26,10 @@ use bytes::Bytes;
 
 use super::current::Found;
 use super::release::release;
+use super::seal::unlock;
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
 use crate::checksum::{DigestSet, ObjectChecksum};
-use crate::encryption::{EncryptionRecord, ObjectSealing};
+use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::kv::{Read, Transaction, Write};
@@ -45,6 +47,8 @@ use crate::store::Shared;
 pub(crate) struct NewVersion {
     pub(crate) bytes: u64,
     pub(crate) etag: ETag,
+    /// The time of the write, unless it was written before.
+    pub(crate) modified_ms: Option<u64>,
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
@@ -137,8 +141,9 @@ impl<'a> Slot<'a> {
     ) -> Result<(ObjectVersion, WakeReclaimer), StoreError> {
         let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
         let NewVersion { lock, extensions, sealing, .. } = new;
-        let modified_ms = self.shared.config.clock.now_ms();
-        let extensions = match self.lock_of_new(lock, modified_ms)? {
+        let now_ms = self.shared.config.clock.now_ms();
+        let modified_ms = new.modified_ms.unwrap_or(now_ms);
+        let extensions = match self.lock_of_new(lock, now_ms)? {
             lock if lock.is_none() => extensions,
             lock => extensions.with_lock(lock),
         };
@@ -191,6 +196,45 @@ impl<'a> Slot<'a> {
         stamp: &[u8; 16],
     ) -> Result<EncryptionRecord, StoreError> {
         sealing.wrap(identity(self.state.id, self.key, stamp, content), &*self.shared.config.random)
+    }
+
+    /// Takes the current object away, to be published under another key; `None` if there is none. Its content
+    /// stays referenced, and its data key, if it has one, is to be wrapped for its new key. `customer` is the
+    /// key of the client that it is encrypted with.
+    ///
+    /// # Errors
+    /// [`StoreError::ObjectLocked`], and as a read fails for the key of the client, before anything was written.
+    pub(crate) fn withdraw(
+        mut self,
+        write: &mut Transaction<'_>,
+        customer: Option<&EncryptionKey>,
+    ) -> Result<Option<NewVersion>, StoreError> {
+        let Some(record) = self.current.take() else { return Ok(None) };
+        self.check_removal(&record)?;
+        let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
+        let sealing = match (record.extensions.encryption()?, data_key) {
+            // The key of parts is bound to their list, which does not change.
+            (Some(encryption), Some(data)) if !matches!(record.content, Content::Parts { .. }) => {
+                Some(self.shared.config.keys.resealing(&encryption, data, customer)?)
+            }
+            _ => None,
+        };
+        write.delete(&self.place)?;
+        if self.state.has_history() {
+            self.promote(write)?;
+        }
+        Ok(Some(NewVersion {
+            bytes: record.bytes,
+            etag: record.etag,
+            modified_ms: Some(record.modified_ms),
+            owner: record.owner.unwrap_or_else(|| self.bucket.owner.clone()),
+            checksum: record.checksum,
+            metadata: record.metadata,
+            lock: record.extensions.lock()?,
+            extensions: record.extensions,
+            sealing,
+            content: record.content,
+        }))
     }
 
     /// Deletes a version, or without one the object, which adds a delete marker in a bucket with

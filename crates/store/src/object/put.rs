@@ -51,6 +51,7 @@ impl Store {
             let new = NewVersion {
                 bytes: body.digests.bytes,
                 etag: ETag::Md5(body.tag),
+                modified_ms: None,
                 owner: options.owner.clone(),
                 checksum: options.checksum,
                 metadata: options.metadata.clone(),

@@ -14,8 +14,8 @@
 //!
 //! # Writing
 //! `If-None-Match: *` requires that there is no current object, `If-Match` that there is one with this
-//! tag; the two further conditions of DeleteObject compare its size and its time. All conditions given
-//! must hold. A delete marker counts as no object.
+//! tag; the two further conditions of DeleteObject compare its size and its time, and those of RenameObject
+//! its time with a date. All conditions given must hold. A delete marker counts as no object.
 
 use crate::ETag;
 
@@ -172,6 +172,10 @@ pub struct WriteConditions {
     pub if_match_size: Option<u64>,
     /// `x-amz-if-match-last-modified-time` of DeleteObject, in seconds since 1970.
     pub if_match_modified_s: Option<i64>,
+    /// `If-Modified-Since` of RenameObject, in seconds since 1970. It requires an object.
+    pub if_modified_since_s: Option<i64>,
+    /// `If-Unmodified-Since` of RenameObject, in seconds since 1970.
+    pub if_unmodified_since_s: Option<i64>,
 }
 
 /// The properties of the current object that [`WriteConditions`] compare.
@@ -206,7 +210,8 @@ impl WriteConditions {
         let failed = |condition| WriteConditionResult::PreconditionFailed { condition };
         let wants_object = self.if_match.is_some()
             || self.if_match_size.is_some()
-            || self.if_match_modified_s.is_some();
+            || self.if_match_modified_s.is_some()
+            || self.if_modified_since_s.is_some();
         let Some(current) = current else {
             return match wants_object {
                 true => WriteConditionResult::NoObject,
@@ -225,6 +230,13 @@ impl WriteConditions {
         }
         if self.if_match_modified_s.is_some_and(|time_s| time_s != seconds(current.modified_ms)) {
             return failed("x-amz-if-match-last-modified-time");
+        }
+        if self.if_modified_since_s.is_some_and(|since_s| seconds(current.modified_ms) <= since_s) {
+            return failed("If-Modified-Since");
+        }
+        if self.if_unmodified_since_s.is_some_and(|since_s| seconds(current.modified_ms) > since_s)
+        {
+            return failed("If-Unmodified-Since");
         }
         WriteConditionResult::Proceed
     }

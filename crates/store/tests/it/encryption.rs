@@ -7,7 +7,7 @@ use liteio_store::limits::PIECE_BYTES;
 use liteio_store::{
     BodyOptions, ChecksumAlgorithm, CopyOptions, CopyPartOptions, Durability, ETag, Encryption,
     EncryptionKey, EncryptionScheme, GetOptions, KeyRing, NamedKey, ObjectId, ObjectVersion,
-    PutOptions, Selection, Store, StoreConfig, StoreError, UploadOptions,
+    PutOptions, RenameOptions, Selection, Store, StoreConfig, StoreError, UploadOptions,
 };
 
 use crate::harness::*;
@@ -400,6 +400,68 @@ fn a_copy_shares_bytes_only_under_the_same_key() {
 fn blobs_settled(store: &Store) -> u64 {
     store.reclaim().expect("reclaimed");
     blobs(store)
+}
+
+/// The data key is wrapped for the key of the object, so a rename wraps it anew.
+#[test]
+fn a_renamed_object_is_read_and_stays_under_its_key() {
+    for length in [5, 2 * BLOCK + 5] {
+        let store = open(with_ring(config(1), ring()));
+        for encryption in every_encryption() {
+            let (body, customer) = (bytes(1, length), key_of(&encryption));
+            let rename = |from: &str, to: &str, customer_key: Option<EncryptionKey>| {
+                let options = RenameOptions { customer_key, ..RenameOptions::default() };
+                store.rename_object(&bucket(&store, "bucket"), key(from), key(to), options).wait()
+            };
+            put_sealed(&store, "old", &body, &encryption);
+            let id = create_sealed_upload(&store, "parts", &encryption);
+            put_sealed_part(&store, "parts", &id, 1, &body, &encryption).expect("a part");
+            complete(&store, "parts", &id, &[1]).expect("completed");
+            for (from, to) in [("old", "new"), ("parts", "new parts")] {
+                let before =
+                    read(&store, from, Selection::Whole, customer.clone()).expect("read").0;
+                if customer.is_some() {
+                    let without = rename(from, to, None);
+                    assert!(matches!(without, Err(StoreError::CustomerKeyRequired)));
+                    let wrong = rename(from, to, Some(secret(8)));
+                    assert!(matches!(wrong, Err(StoreError::WrongCustomerKey)));
+                    read(&store, from, Selection::Whole, customer.clone())
+                        .expect("it is still there");
+                } else {
+                    let needless = rename(from, to, Some(secret(8)));
+                    assert!(matches!(needless, Err(StoreError::CustomerKeyNotApplicable)));
+                }
+                rename(from, to, customer.clone()).expect("renamed");
+                let (after, found) =
+                    read(&store, to, Selection::Whole, customer.clone()).expect("read");
+                assert!(found == body, "{encryption:?} {to}");
+                let expected = ObjectVersion { key: key(to), ..before };
+                assert_eq!(after, expected);
+            }
+        }
+        assert_eq!(damaged(&store), [""; 0]);
+    }
+}
+
+/// A rename wraps with the newest version of the key, and needs the one that has wrapped.
+#[test]
+fn a_rename_survives_the_replacement_of_the_master_key() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |keys: Vec<EncryptionKey>| {
+        let ring = KeyRing::new(keys, Vec::new());
+        Store::open(with_ring(on_directory(directory.path()), ring)).expect("opens")
+    };
+    let store = at(vec![secret(1)]);
+    create_bucket(&store, "bucket");
+    put_sealed(&store, "old", b"body", &Encryption::Master);
+    drop(store);
+    let store = at(vec![secret(2), secret(1)]);
+    let options = RenameOptions::default();
+    let renamed = store.rename_object(&bucket(&store, "bucket"), key("old"), key("new"), options);
+    renamed.wait().expect("renamed");
+    drop(store);
+    let store = at(vec![secret(2)]);
+    assert_eq!(read(&store, "new", Selection::Whole, None).expect("read").1, b"body");
 }
 
 #[test]

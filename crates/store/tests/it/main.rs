@@ -18,6 +18,7 @@ mod multipart;
 mod object;
 mod read_only;
 mod reclaim;
+mod rename;
 mod repair;
 mod scrub;
 mod tree_damage;

@@ -64,6 +64,8 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 
+/// The [`Renamed`] of an object that was renamed with a token.
+const RENAMED: u8 = 2;
 /// The first number of extensions that must be known.
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`], unless there is none.
@@ -71,7 +73,26 @@ const LOCK: u8 = 128;
 /// The encryption: of objects and uploads an [`EncryptionRecord`], of parts the salt of their key.
 const ENCRYPTION: u8 = 129;
 
+/// The rename that an object got its key by, so that repeating it is no error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Renamed {
+    /// The token of the client.
+    pub(crate) token: String,
+    /// SHA-256 of the key of the source.
+    pub(crate) source: [u8; 32],
+}
+
 impl Extensions {
+    /// The rename that made the object.
+    pub(crate) fn renamed(&self) -> Result<Option<Renamed>, StoreError> {
+        self.get(RENAMED)
+    }
+
+    /// The same, made by another rename or by none.
+    pub(crate) fn with_renamed(self, renamed: Option<&Renamed>) -> Self {
+        self.with(RENAMED, renamed)
+    }
+
     /// The lock of the version.
     pub(crate) fn lock(&self) -> Result<ObjectLock, StoreError> {
         Ok(self.get(LOCK)?.unwrap_or_default())

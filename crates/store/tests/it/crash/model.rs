@@ -297,6 +297,20 @@ impl Model {
                 let copy = ModelObject { etag, part_count: None, is_encrypted, ..copy };
                 next.insert(to, turn, copy)
             }
+            Step::Rename { from: (bucket, from), to } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
+                    return Refused("NoSuchBucket");
+                };
+                if found.versioning != Versioning::Never {
+                    return Refused("InvalidBucketState");
+                }
+                // Its bytes and its time stay, also its parts.
+                let Some(object) = found.objects.remove(KEYS[from]) else {
+                    return Refused("NoSuchKey");
+                };
+                found.objects.insert(KEYS[to].to_owned(), object);
+                Done(next)
+            }
             Step::CreateUpload { slot, place: (bucket, key) } => {
                 if !self.buckets.contains_key(BUCKETS[bucket]) {
                     return Refused("NoSuchBucket");

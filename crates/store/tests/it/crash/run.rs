@@ -5,8 +5,9 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
-    Encryption, ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions, Store,
-    StoreError, StoreHealth, UploadId, UploadOptions, VersionChange, Versioning,
+    Encryption, ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions,
+    RenameOptions, Store, StoreError, StoreHealth, UploadId, UploadOptions, VersionChange,
+    Versioning,
 };
 
 use super::compare::{check, versions};
@@ -317,6 +318,13 @@ fn perform(
             };
             store
                 .copy_object(object_id(store, from)?, &target.bucket, target.key, options)
+                .wait()?;
+        }
+        Step::Rename { from, to } => {
+            let source = object_id(store, from)?;
+            let options = RenameOptions::default();
+            store
+                .rename_object(&source.bucket, source.key, object_key(KEYS[to]), options)
                 .wait()?;
         }
         Step::CreateUpload { slot: _, place } => {

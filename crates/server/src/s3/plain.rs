@@ -1,0 +1,25 @@
+//! Requests for operations that the typed layer has no types for.
+
+use bytes::Bytes;
+use http::{Extensions, HeaderMap, Response};
+use s3s::S3Result;
+
+use crate::access::Granted;
+use crate::reply::ReplyBody;
+
+/// A request as its handler gets it: permitted, its document verified.
+pub(super) struct PlainRequest {
+    pub(super) granted: Granted,
+    pub(super) key: String,
+    pub(super) headers: HeaderMap,
+    pub(super) extensions: Extensions,
+    /// Empty for an operation without one.
+    pub(super) document: Bytes,
+}
+
+pub(super) type PlainResponse = S3Result<Response<ReplyBody>>;
+
+/// 200 without a body.
+pub(super) fn done() -> PlainResponse {
+    Ok(Response::new(ReplyBody::empty()))
+}

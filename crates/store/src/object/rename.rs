@@ -1,0 +1,124 @@
+//! RenameObject.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::ObjectVersion;
+use super::copy::check_source;
+use super::publish::Slot;
+use crate::encryption::EncryptionKey;
+use crate::error::StoreError;
+use crate::meta::Versioning;
+use crate::meta::object::Renamed;
+use crate::name::ObjectKey;
+use crate::pending::{Committed, Pending};
+use crate::precondition::{ReadConditions, WriteConditions};
+use crate::process::Bucket;
+use crate::store::Store;
+
+/// Options of a rename.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RenameOptions {
+    /// Conditions on the object that is renamed.
+    pub source_conditions: ReadConditions,
+    /// Conditions on the current object of the new key. If they require one and there is none, the rename
+    /// fails with [`StoreError::PreconditionFailed`].
+    pub conditions: WriteConditions,
+    /// The token of the client. While the object that a rename has made is current, repeating the rename
+    /// with the same token and source succeeds and changes nothing.
+    pub token: Option<String>,
+    /// The key of the client that the object is encrypted with.
+    pub customer_key: Option<EncryptionKey>,
+}
+
+impl Store {
+    /// Gives the current object of `source` the key `target`, in one transaction and without copying a byte,
+    /// in place of the current object of `target`. All else of it stays, the time of its write too. A rename
+    /// to the same key changes nothing.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] in a bucket that has or had
+    /// versioning, [`StoreError::NoSuchKey`] without a source, [`StoreError::PreconditionFailed`],
+    /// [`StoreError::TokenMismatch`], and as a read fails for the key of the client.
+    pub fn rename_object(
+        &self,
+        bucket: &Arc<Bucket>,
+        source: ObjectKey,
+        target: ObjectKey,
+        options: RenameOptions,
+    ) -> Pending<ObjectVersion> {
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let state = bucket.state(write)?;
+            if state.versioning != Versioning::Never {
+                return Err(versions_stay());
+            }
+            let to = Slot::open_in(write, shared, &bucket, state, &target)?;
+            let renamed = options.token.as_ref().map(|token| Renamed {
+                token: token.clone(),
+                source: Sha256::digest(source.as_str()).into(),
+            });
+            let last = to.current().map(|current| current.extensions.renamed()).transpose()?;
+            match (&renamed, last.flatten()) {
+                (Some(renamed), Some(last)) if last == *renamed => return unchanged(to, &target),
+                (Some(renamed), Some(last)) if last.token == renamed.token => {
+                    return Err(StoreError::TokenMismatch);
+                }
+                _ => {}
+            }
+            let from = Slot::open_in(write, shared, &bucket, state, &source)?;
+            let current = from.current().ok_or_else(|| no_such_key(&source))?;
+            check_source(&options.source_conditions, &current.etag, current.modified_ms)
+                .map_err(of_source)?;
+            to.check(&options.conditions).map_err(|error| match error {
+                StoreError::NoSuchKey { .. } => {
+                    StoreError::PreconditionFailed { condition: required(&options.conditions) }
+                }
+                error => error,
+            })?;
+            if source == target {
+                return unchanged(to, &target);
+            }
+            let withdrawn = from.withdraw(write, options.customer_key.as_ref())?;
+            let mut new = withdrawn.ok_or_else(|| no_such_key(&source))?;
+            new.extensions = new.extensions.with_renamed(renamed.as_ref());
+            let (object, wake) = to.publish(write, new)?;
+            Ok(Committed::with_guard(object, wake))
+        })
+    }
+}
+
+fn unchanged(slot: Slot<'_>, key: &ObjectKey) -> Result<Committed<ObjectVersion>, StoreError> {
+    slot.into_current()?.map(Committed::new).ok_or_else(|| no_such_key(key))
+}
+
+fn no_such_key(key: &ObjectKey) -> StoreError {
+    StoreError::NoSuchKey { key: key.clone(), marker: None }
+}
+
+/// A version belongs to the history of its key, and would leave it.
+fn versions_stay() -> StoreError {
+    let message = "Objects can be renamed only in a bucket that never had versioning: copy the object, and \
+                   delete the old one.";
+    StoreError::InvalidBucketState { message: message.to_owned() }
+}
+
+/// The first condition that needs an object.
+fn required(conditions: &WriteConditions) -> &'static str {
+    if conditions.if_match.is_some() { "If-Match" } else { "If-Modified-Since" }
+}
+
+/// Names the header of a condition on the source.
+fn of_source(error: StoreError) -> StoreError {
+    match error {
+        StoreError::PreconditionFailed { condition } => StoreError::PreconditionFailed {
+            condition: match condition {
+                "If-Match" => "x-amz-rename-source-if-match",
+                "If-None-Match" => "x-amz-rename-source-if-none-match",
+                "If-Modified-Since" => "x-amz-rename-source-if-modified-since",
+                _ => "x-amz-rename-source-if-unmodified-since",
+            },
+        },
+        error => error,
+    }
+}
