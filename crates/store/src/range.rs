@@ -22,17 +22,17 @@ pub enum ByteRange {
 
 impl ByteRange {
     /// Parses the value of a `Range` header. `None` when it is not exactly one well-formed range of
-    /// bytes: RFC 9110 and S3 then ignore the header and answer with everything.
+    /// bytes, with blanks within it for example: RFC 9110 and S3 then ignore the header and answer with
+    /// everything.
     ///
     /// Positions too large for 64 bits stand for the largest, which no object reaches.
     #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
         let (unit, set) = header.trim().split_once('=')?;
-        if !unit.trim().eq_ignore_ascii_case("bytes") {
+        if !unit.eq_ignore_ascii_case("bytes") {
             return None;
         }
-        let (first, last) = set.trim().split_once('-')?;
-        match (first.trim(), last.trim()) {
+        match set.split_once('-')? {
             ("", count) => Some(Self::Suffix(parse_position(count)?)),
             (first, "") => Some(Self::From(parse_position(first)?)),
             (first, last) => {
@@ -42,14 +42,16 @@ impl ByteRange {
         }
     }
 
-    /// The bytes meant, of an object of `object_bytes`; never empty.
+    /// The bytes meant, of an object of `object_bytes`: empty only for the last bytes of an empty object, which
+    /// are all of it (RFC 9110, section 14.1.2).
     ///
     /// # Errors
-    /// [`StoreError::InvalidRange`] when the object has none of them; so always for an empty object.
+    /// [`StoreError::InvalidRange`] when the object has none of them.
     pub fn resolve(self, object_bytes: u64) -> Result<Range<u64>, StoreError> {
         let range = match self {
             Self::FromTo { first, last } => first..last.saturating_add(1).min(object_bytes),
             Self::From(first) => first..object_bytes,
+            Self::Suffix(count) if count > 0 && object_bytes == 0 => return Ok(0..0),
             Self::Suffix(count) => object_bytes.saturating_sub(count)..object_bytes,
         };
         if range.is_empty() {
@@ -83,7 +85,7 @@ mod tests {
             ("bytes=0-18446744073709551615", 10, Some(0..10)),
             ("bytes=0-99999999999999999999999", 10, Some(0..10)),
             ("bytes=-99999999999999999999999", 10, Some(0..10)),
-            ("BYTES = 1 - 2 ", 10, Some(1..3)),
+            (" BYTES=1-2 ", 10, Some(1..3)),
             ("bytes=10-", 10, None),
             ("bytes=10-20", 10, None),
             ("bytes=99999999999999999999-", 10, None),
@@ -91,7 +93,8 @@ mod tests {
             ("bytes=-0", 10, None),
             ("bytes=0-0", 0, None),
             ("bytes=0-", 0, None),
-            ("bytes=-1", 0, None),
+            ("bytes=-1", 0, Some(0..0)),
+            ("bytes=-0", 0, None),
         ];
         for (header, object_bytes, expected) in cases {
             let range = ByteRange::parse(header).expect(header).resolve(object_bytes);
@@ -127,6 +130,9 @@ mod tests {
             "bytes=0x1-2",
             "bytes=1.0-2",
             "bytes=٣-٤",
+            "bytes= -1",
+            "bytes=0 -1",
+            "bytes =0-1",
         ] {
             assert_eq!(ByteRange::parse(header), None, "{header:?}");
         }

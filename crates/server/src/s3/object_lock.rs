@@ -243,10 +243,11 @@ fn lockable(
     key: String,
     version: Option<String>,
 ) -> S3Result<ObjectVersion> {
-    if !granted.bucket().object_lock {
-        return Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration"));
+    let object = object_version::find(app, granted, key, version)?;
+    match granted.bucket().object_lock {
+        true => Ok(object),
+        false => Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration")),
     }
-    object_version::find(app, granted, key, version)
 }
 
 fn not_locked() -> S3Error {

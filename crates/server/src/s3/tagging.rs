@@ -35,6 +35,10 @@ pub(super) fn to_document(tags: Tags) -> Vec<Tag> {
 }
 
 /// Reads `name=value&name=value`, encoded as a query is.
+///
+/// # Errors
+/// `InvalidArgument` for what is not encoded so, has no name, or a name twice; `InvalidTag` for tags that cannot
+/// be.
 pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let tags: Tags = pairs
@@ -43,6 +47,12 @@ pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
             Ok((decode(key)?, decode(value)?))
         })
         .collect::<S3Result<_>>()?;
+    // More tags than there may be are refused below, without comparing each with all others.
+    let has_wrong_name = tags.iter().any(|(key, _)| key.is_empty())
+        || (tags.len() <= TAGS_MAX && has_name_twice(&tags));
+    if has_wrong_name {
+        return Err(malformed_header());
+    }
     in_order(tags, Tagged::Object)
 }
 
@@ -54,15 +64,27 @@ fn in_order(mut tags: Tags, tagged: Tagged) -> S3Result<Tags> {
 }
 
 fn decode(text: &str) -> S3Result<String> {
+    let is_escape =
+        |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(malformed_header());
+    }
     let text = text.replace('+', " ");
     let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
-    decoded.map_err(|_| {
-        s3_error!(
-            InvalidArgument,
-            "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query \
-             parameters without tag name duplicates."
-        )
-    })
+    decoded.map_err(|_| malformed_header())
+}
+
+fn malformed_header() -> S3Error {
+    s3_error!(
+        InvalidArgument,
+        "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters \
+         without tag name duplicates."
+    )
+}
+
+fn has_name_twice(tags: &[(String, String)]) -> bool {
+    let mut names = tags.iter().enumerate();
+    names.any(|(position, (key, _))| tags[..position].iter().any(|(other, _)| other == key))
 }
 
 fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
@@ -75,7 +97,7 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
         }
         Tagged::Object | Tagged::Bucket => {}
     }
-    for (position, (key, value)) in tags.iter().enumerate() {
+    for (key, value) in tags {
         if !(1..=TAG_KEY_CHARACTERS_MAX).contains(&key.encode_utf16().count())
             || !key.chars().all(is_tag_character)
         {
@@ -89,9 +111,9 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
         if key.starts_with("aws:") {
             return Err(invalid_tag("System tags cannot be added/updated by requester"));
         }
-        if tags[..position].iter().any(|(other, _)| other == key) {
-            return Err(invalid_tag("Cannot provide multiple Tags with the same key"));
-        }
+    }
+    if has_name_twice(tags) {
+        return Err(invalid_tag("Cannot provide multiple Tags with the same key"));
     }
     Ok(())
 }
@@ -124,8 +146,11 @@ mod tests {
         let eleven: Vec<String> = (0..11).map(|number| format!("k{number}=v")).collect();
         let rows = [
             (eleven.join("&"), "InvalidTag"),
-            ("a=1&a=2".to_owned(), "InvalidTag"),
-            ("=v".to_owned(), "InvalidTag"),
+            ("a=1&a=2".to_owned(), "InvalidArgument"),
+            ("=v".to_owned(), "InvalidArgument"),
+            ("k%=v".to_owned(), "InvalidArgument"),
+            ("k%2=v".to_owned(), "InvalidArgument"),
+            ("k?=v".to_owned(), "InvalidTag"),
             (format!("{}=v", "k".repeat(129)), "InvalidTag"),
             (format!("k={}", "v".repeat(257)), "InvalidTag"),
             ("aws:x=1".to_owned(), "InvalidTag"),

@@ -18,6 +18,8 @@ async fn ranges_are_answered_as_http_says() {
         ("bytes=0-1,3-4", 200, "0123456789", None),
         ("lines=0-3", 200, "0123456789", None),
         ("bytes=", 200, "0123456789", None),
+        ("bytes= -1", 200, "0123456789", None),
+        ("bytes=0 -1", 200, "0123456789", None),
     ];
     for server in harness::both().await {
         server.bucket("mine").await;
@@ -38,9 +40,16 @@ async fn ranges_are_answered_as_http_says() {
             assert_eq!(got.header("content-range"), Some("bytes */10"), "{range}");
         }
         server.put("/mine/empty", "").await.expect_status(200);
-        for range in ["bytes=0-", "bytes=0-0", "bytes=-1"] {
+        for range in ["bytes=0-", "bytes=0-0", "bytes=-0"] {
             let got = server.request("GET", "/mine/empty").header("range", range).send().await;
             got.expect_error(416, "InvalidRange");
+        }
+        // The last bytes of nothing are all of it.
+        for method in ["GET", "HEAD"] {
+            let got =
+                server.request(method, "/mine/empty").header("range", "bytes=-1").send().await;
+            assert_eq!((got.status, got.header("content-range")), (200, None), "{method}");
+            assert_eq!(got.header("content-length"), Some("0"), "{method}");
         }
     }
 }
