@@ -49,12 +49,22 @@ def client(endpoint, **config):
         config=Config(retries={"max_attempts": 1}, **config))
 
 
+def make_keys(directory):
+    """Makes a master key and a KMS key as a user does, and returns the arguments that name their files."""
+    master, kms = str(directory / "master.key"), str(directory / "kms.toml")
+    for arguments in ([master], [kms, "--name", "reports"]):
+        subprocess.run([os.environ["LITEIO"], "key", "new", *arguments], check=True,
+                       stdout=subprocess.DEVNULL)
+    return "--master-key-file", master, "--kms-key-file", kms, "--allow-insecure-sse-c"
+
+
 @pytest.fixture(scope="session", params=["memory", "directory"])
 def server(request, tmp_path_factory):
+    keys = make_keys(tmp_path_factory.mktemp("keys"))
     if request.param == "memory":
-        started = Server("--memory")
+        started = Server("--memory", *keys)
     else:
-        started = Server("--data-dir", str(tmp_path_factory.mktemp("data")))
+        started = Server("--data-dir", str(tmp_path_factory.mktemp("data")), *keys)
     yield started
     started.stop()
 

@@ -147,6 +147,49 @@ def test_errors_name_what_is_wrong(aws):
     assert "NoSuchBucket" in missing.stderr
 
 
+def test_versions_locks_tags_and_rules_by_s3api(aws, tmp_path):
+    bucket = f"cli-{uuid.uuid4().hex[:16]}"
+    api = lambda operation, *arguments: aws(
+        "s3api", operation, "--bucket", bucket, *arguments, "--output", "json")
+    api("create-bucket", "--object-lock-enabled-for-bucket")
+    write(tmp_path / "a", b"first")
+    named = ("--key", "a")
+    put = json.loads(api("put-object", *named, "--body", "a", "--tagging", "stage=raw"))
+    version = ("--version-id", put["VersionId"])
+    aws("s3", "rm", f"s3://{bucket}/a")
+    found = json.loads(api("list-object-versions"))
+    assert len(found["Versions"]) == len(found["DeleteMarkers"]) == 1
+    tags = json.loads(api("get-object-tagging", *named, *version))["TagSet"]
+    assert tags == [{"Key": "stage", "Value": "raw"}]
+    api("put-object-legal-hold", *named, *version, "--legal-hold", "Status=ON")
+    refused = aws("s3api", "delete-object", "--bucket", bucket, *named, *version, check=False)
+    assert refused.returncode != 0 and "AccessDenied" in refused.stderr
+    api("put-object-legal-hold", *named, *version, "--legal-hold", "Status=OFF")
+    api("delete-object", *named, *version)
+    rule = {"ID": "r", "Status": "Enabled", "Filter": {"Prefix": "x"}, "Expiration": {"Days": 1}}
+    api("put-bucket-lifecycle-configuration",
+        "--lifecycle-configuration", json.dumps({"Rules": [rule]}))
+    assert json.loads(api("get-bucket-lifecycle-configuration"))["Rules"] == [rule]
+
+
+def test_encryption_by_the_options_of_cp(aws, tmp_path):
+    bucket = fresh_bucket(aws)
+    data = os.urandom(9 * MIB)
+    write(tmp_path / "in", data)
+    (tmp_path / "key").write_bytes(os.urandom(32))
+    mine = ("--sse-c", "AES256", "--sse-c-key", "fileb://key")
+    for name, up, down in (("s3", ("--sse",), ()),
+                           ("kms", ("--sse", "aws:kms", "--sse-kms-key-id", "reports"), ()),
+                           ("mine", mine, mine)):
+        aws("s3", "cp", "in", f"s3://{bucket}/{name}", *up)
+        aws("s3", "cp", f"s3://{bucket}/{name}", "out", *down)
+        assert (tmp_path / "out").read_bytes() == data
+    refused = aws("s3", "cp", f"s3://{bucket}/mine", "out", check=False)
+    assert refused.returncode != 0
+    head = json.loads(aws("s3api", "head-object", "--bucket", bucket, "--key", "kms"))
+    assert head["ServerSideEncryption"] == "aws:kms" and head["SSEKMSKeyId"] == "reports"
+
+
 def test_vectors_are_put_found_listed_and_deleted(aws, tmp_path):
     bucket, index = f"cli-{uuid.uuid4().hex[:16]}", "films"
     place = ("--vector-bucket-name", bucket, "--index-name", index)
