@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
+use zeroize::Zeroize as _;
 
 use crate::error::StoreError;
 use crate::random::RandomSource;
@@ -10,7 +11,8 @@ use crate::random::RandomSource;
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// A key of 256 bits. It is never printed: `Debug` hides it, and there is no `Display`.
+/// A key of 256 bits. It is never printed: `Debug` hides it, and there is no `Display`. Its memory is
+/// overwritten when it is dropped.
 #[derive(Clone)]
 pub struct EncryptionKey([u8; KEY_BYTES]);
 
@@ -56,6 +58,12 @@ impl EncryptionKey {
         let mut bytes = [0; KEY_BYTES];
         bytes.copy_from_slice(context.sign().as_ref());
         Self(bytes)
+    }
+}
+
+impl Drop for EncryptionKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::meta::upload::PartRecord;
 use crate::object::{ObjectReader, OpenError, body_key};
 use crate::store::Store;
 
-use super::{Failure, Pace};
+use super::verifier::{Failure, Pace};
 
 /// The key of an object or upload that is verified.
 #[derive(Clone, Debug)]

@@ -1,0 +1,158 @@
+//! Objects, their parts and the index of their null versions, verified.
+
+use super::bodies::{DataKey, VerifiedBody};
+use super::verifier::{Failure, Location, Verifier};
+use crate::checksum::{ChecksumAlgorithm, ChecksumType, Digests};
+use crate::encryption::Identity;
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::meta::content::Content;
+use crate::meta::object::ObjectRecord;
+use crate::meta::space;
+use crate::meta::upload::PartRecord;
+use crate::name::{BucketId, ObjectKey, UploadId, VersionId};
+use crate::object::identity;
+
+impl Verifier<'_> {
+    pub(super) fn verify_object(
+        &mut self,
+        place: &[u8],
+        value: &[u8],
+        location: &mut Location,
+    ) -> Result<(), Failure> {
+        self.report.objects += 1;
+        let split = space::split_current(place).map(|(bucket, key)| (bucket, key.to_vec()));
+        let split = split.or_else(|| space::split_history(place).map(|it| (it.0, it.1)));
+        let (bucket, key) = split.ok_or_else(|| StoreError::corrupt("the key of a record"))?;
+        location.bucket = Some(bucket);
+        location.key = String::from_utf8(key).ok().and_then(|key| ObjectKey::new(key).ok());
+        if location.key.is_none() {
+            return Err(StoreError::corrupt("a record's object key").into());
+        }
+        let record = ObjectRecord::decode(place, value)?;
+        location.version = Some(record.version_id());
+        if record.is_null && space::split_history(place).is_some() {
+            self.verify_is_indexed(location, &record.stamp)?;
+        }
+        if record.is_delete_marker {
+            return Ok(());
+        }
+        if let Content::Parts { list, count, .. } = &record.content {
+            return self.verify_parts(&record, list, *count);
+        }
+        let key = match &location.key {
+            Some(key) => {
+                let identity = identity(bucket, key, &record.stamp, &record.content);
+                self.data_key(&record.extensions, identity)?
+            }
+            None => DataKey::Unknown,
+        };
+        let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
+        let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
+        let body = key.body(&record.content, record.bytes);
+        let digests = self.read(&body, &algorithms)?;
+        if !key.is_known() {
+            return Ok(());
+        }
+        if record.etag != ETag::Md5(body.tag(digests.md5)) {
+            return Err(StoreError::corrupt("the bytes do not have the MD5 of the object").into());
+        }
+        match full {
+            Some(full) if digests.checksum(full.value.algorithm) != Some(&full.value) => {
+                Err(StoreError::corrupt("the bytes do not have the checksum of the object").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn verify_parts(
+        &mut self,
+        record: &ObjectRecord,
+        list: &UploadId,
+        count: u32,
+    ) -> Result<(), Failure> {
+        let key = self.data_key(&record.extensions, Identity::Upload(list))?;
+        let mut md5s = Vec::new();
+        let mut start = 0;
+        for number in 1..=count {
+            let missing = || StoreError::corrupt(format!("part {number} is missing"));
+            let number = u16::try_from(number).map_err(|_| missing())?;
+            let place = space::part(list, number);
+            let part = self.get(&place)?.ok_or_else(missing)?;
+            let part = PartRecord::decode(&place, &part)?;
+            if part.facts.start != start {
+                return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
+            }
+            self.verify_part_bytes(&part, &key)?;
+            start += part.facts.bytes;
+            md5s.push(part.facts.md5);
+        }
+        if start != record.bytes || ETag::multipart(&md5s) != record.etag {
+            return Err(StoreError::corrupt("the parts do not make up the object").into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn verify_part(
+        &mut self,
+        place: &[u8],
+        value: &[u8],
+        key: &DataKey,
+    ) -> Result<(), Failure> {
+        self.verify_part_bytes(&PartRecord::decode(place, value)?, key)
+    }
+
+    /// Checks that the index has the version `null` of the history.
+    fn verify_is_indexed(&self, location: &Location, stamp: &[u8; 16]) -> Result<(), Failure> {
+        let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
+        if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
+            return Ok(());
+        }
+        let row = space::null_version(id, key.as_str());
+        match self.get(&row)?.is_some_and(|found| found == *stamp) {
+            true => Ok(()),
+            false => Err(Failure::NotIndexed { row, stamp: *stamp }),
+        }
+    }
+
+    /// Checks that a row of the index has the version `null` of the history.
+    pub(super) fn verify_null_version(
+        &self,
+        bucket: BucketId,
+        key: &[u8],
+        stamp: &[u8],
+        location: &mut Location,
+    ) -> Result<(), Failure> {
+        location.bucket = Some(bucket);
+        location.version = Some(VersionId::Null);
+        let key = String::from_utf8(key.to_vec()).ok().and_then(|key| ObjectKey::new(key).ok());
+        location.key.clone_from(&key);
+        let wrong = || StoreError::corrupt("the index of null versions names no such version");
+        let (key, stamp) = (key.ok_or_else(wrong)?, stamp.try_into().map_err(|_| wrong())?);
+        let place = space::history(bucket, key.as_str(), &stamp);
+        let record = self.get(&place)?.ok_or_else(wrong)?;
+        match ObjectRecord::decode(&place, &record)?.is_null {
+            true => Ok(()),
+            false => Err(wrong().into()),
+        }
+    }
+
+    fn verify_part_bytes(&mut self, part: &PartRecord, key: &DataKey) -> Result<(), Failure> {
+        let body = key.part(part)?;
+        let md5 = self.read(&body, &[])?.md5;
+        match !key.is_known() || body.tag(md5) == part.facts.md5 {
+            true => Ok(()),
+            false => Err(StoreError::corrupt("the bytes of a part do not have its MD5").into()),
+        }
+    }
+
+    fn read(
+        &mut self,
+        body: &VerifiedBody<'_>,
+        algorithms: &[ChecksumAlgorithm],
+    ) -> Result<Digests, Failure> {
+        let digests = body.digests(self.store, algorithms, &mut *self.pace)?;
+        self.report.bytes += digests.bytes;
+        Ok(digests)
+    }
+}

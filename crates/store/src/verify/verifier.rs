@@ -1,0 +1,265 @@
+//! Records, verified one by one.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+
+use super::bodies::DataKey;
+use super::vectors::VectorVerifier;
+use super::{Damage, Remedy, VerifyReport};
+use crate::encryption::Identity;
+use crate::error::StoreError;
+use crate::kv::{KvError, Read};
+use crate::meta::bucket::BucketRecord;
+use crate::meta::object::Extensions;
+use crate::meta::upload::UploadRecord;
+use crate::meta::{document, space};
+use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
+use crate::store::Store;
+
+/// The reason why a record does not verify.
+pub(super) enum Failure {
+    /// It, or a blob that it references, is not what was written.
+    Damaged(StoreError),
+    /// It is whole, and not in the index of null versions.
+    NotIndexed { row: Vec<u8>, stamp: [u8; 16] },
+    /// It may be whole: it is of a newer format, or could not be read, or its page of the tree.
+    Unknown(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Corrupt { .. } => Self::Damaged(error),
+            error => Self::Unknown(error),
+        }
+    }
+}
+
+impl From<KvError> for Failure {
+    fn from(error: KvError) -> Self {
+        Self::Unknown(error.into())
+    }
+}
+
+/// A bucket whose record can be read.
+pub(super) struct VerifiedBucket {
+    name: BucketName,
+    /// `true` when the history of its objects is indexed.
+    pub(super) has_index: bool,
+}
+
+/// Called with the number of bytes that were read; may wait, or end the verification.
+pub(super) type Pace<'a> = dyn FnMut(u64) -> Result<(), StoreError> + 'a;
+
+/// A verification under way: its records are told one by one, and what is wrong with them is collected.
+pub(crate) struct Verifier<'a> {
+    pub(super) store: &'a Store,
+    pub(super) pace: &'a mut Pace<'a>,
+    pub(super) buckets: HashMap<BucketId, VerifiedBucket>,
+    vectors: VectorVerifier,
+    pub(super) report: VerifyReport,
+}
+
+/// The key of the parts of an upload, if it can be unwrapped.
+type UploadKey = Result<DataKey, StoreError>;
+
+/// The place of a record, for a [`Damage`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Location {
+    pub(super) bucket: Option<BucketId>,
+    pub(super) key: Option<ObjectKey>,
+    pub(super) version: Option<VersionId>,
+}
+
+impl<'a> Verifier<'a> {
+    pub(crate) fn new(store: &'a Store, pace: &'a mut Pace<'a>) -> Result<Self, StoreError> {
+        let mut report = VerifyReport::default();
+        let buckets = readable_buckets(store, &mut report.damaged);
+        let vectors = VectorVerifier::new(store);
+        Ok(Self {
+            store,
+            pace,
+            buckets: report.or_damage(buckets)?.unwrap_or_default(),
+            vectors: report.or_damage(vectors)?.unwrap_or_default(),
+            report,
+        })
+    }
+
+    /// Counts bytes that were read.
+    pub(crate) fn pace(&mut self, bytes: u64) -> Result<(), StoreError> {
+        (self.pace)(bytes)
+    }
+
+    /// The report, with all damage that was found.
+    pub(super) fn into_report(mut self) -> VerifyReport {
+        let damaged = self.take_damage();
+        VerifyReport { damaged, ..self.report }
+    }
+
+    /// The damage that was found since the last call.
+    pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
+        let mut damaged = std::mem::take(&mut self.report.damaged);
+        damaged.extend(self.vectors.take_damaged_indexes());
+        damaged
+    }
+}
+
+impl Verifier<'_> {
+    /// Verifies every record of a space, and calls `verified` after each.
+    pub(super) fn verify_space(
+        &mut self,
+        space: &[u8],
+        verified: &mut dyn FnMut(),
+    ) -> Result<(), StoreError> {
+        let mut position = Bound::Included(space.to_vec());
+        loop {
+            let batch = self.store.read_batch(space, &position)?;
+            let Some((last, _)) = batch.last() else { return Ok(()) };
+            position = Bound::Excluded(last.clone());
+            for (place, value) in &batch {
+                self.verify(place, value)?;
+                verified();
+            }
+        }
+    }
+
+    /// Verifies a record.
+    ///
+    /// # Errors
+    /// Those of the disk. A page of the tree that cannot be read is damage.
+    pub(crate) fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let verified = self.verify_record(place, value);
+        self.report.or_damage(verified).map(drop)
+    }
+
+    fn verify_record(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if let Some(damage) = self.vectors.verify(self.store, place, value, &mut self.report)? {
+            self.report.damaged.push(damage);
+        }
+        if matches!(place.first(), Some(tag) if VectorVerifier::is_for(*tag)) {
+            return Ok(());
+        }
+        let mut location = Location::default();
+        if let Some((bucket, _)) = space::split_document(place) {
+            location.bucket = Some(bucket);
+            let result = document::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if let Some((bucket, key)) = space::split_null_version(place) {
+            let result = self.verify_null_version(bucket, key, value, &mut location);
+            return self.note(result, place, value, location);
+        }
+        if space::is_upload(place) {
+            let result = UploadRecord::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        let result = match space::split_part(place) {
+            Some((upload, _)) => match self.upload_location(&upload)? {
+                Some((found, key)) => {
+                    location = found;
+                    key.map_err(Failure::from).and_then(|key| self.verify_part(place, value, &key))
+                }
+                // Of a completed upload: it is checked as a part of its object.
+                None => return Ok(()),
+            },
+            None => self.verify_object(place, value, &mut location),
+        };
+        self.note(result, place, value, location)
+    }
+
+    /// Reports damage, unless the record was replaced while it was read.
+    fn note(
+        &mut self,
+        result: Result<(), Failure>,
+        place: &[u8],
+        value: &[u8],
+        location: Location,
+    ) -> Result<(), StoreError> {
+        let (what, remedy) = match result {
+            Ok(()) => return Ok(()),
+            Err(Failure::Unknown(StoreError::Closed)) => return Err(StoreError::Closed),
+            Err(Failure::Damaged(error)) => (error.to_string(), Remedy::Remove(place.to_vec())),
+            Err(Failure::NotIndexed { row, stamp }) => {
+                let what = StoreError::corrupt("the version null is not in its index");
+                (what.to_string(), Remedy::Index { row, stamp })
+            }
+            Err(Failure::Unknown(error)) => (error.to_string(), Remedy::None),
+        };
+        if self.is_still_there(place, value)? {
+            let bucket = location.bucket.and_then(|id| self.buckets.get(&id));
+            let bucket = bucket.map(|bucket| bucket.name.clone());
+            let Location { key, version, .. } = location;
+            self.report.damaged.push(Damage { bucket, key, version, what, remedy });
+        }
+        Ok(())
+    }
+
+    fn is_still_there(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        let snapshot = self.store.snapshot()?;
+        Ok(snapshot.get(place)?.is_some_and(|found| *found == *value))
+    }
+
+    /// A value. If it cannot be read, nothing is known of the record that needs it.
+    pub(super) fn get(&self, place: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let snapshot = self.store.snapshot().map_err(Failure::Unknown)?;
+        Ok(snapshot.get(place)?.map(|value| value.to_vec()))
+    }
+
+    /// The key of an object or upload, which is counted if it is not there.
+    pub(super) fn data_key(
+        &mut self,
+        extensions: &Extensions,
+        identity: Identity<'_>,
+    ) -> Result<DataKey, StoreError> {
+        let key = DataKey::of(self.store, extensions, identity)?;
+        self.report.sealed += u64::from(!key.is_known());
+        Ok(key)
+    }
+
+    /// The object that an upload in progress is for, and the key of its parts.
+    fn upload_location(
+        &mut self,
+        id: &UploadId,
+    ) -> Result<Option<(Location, UploadKey)>, StoreError> {
+        let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
+            Ok(Some(upload)) => upload,
+            Ok(None) => return Ok(None),
+            // It is in the report itself.
+            Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
+                return Ok(Some((Location::default(), Ok(DataKey::Unknown))));
+            }
+            Err(error) => return Err(error),
+        };
+        let data_key = self.data_key(&upload.extensions, Identity::Upload(id));
+        let key = ObjectKey::new(upload.key).ok();
+        Ok(Some((Location { bucket: Some(upload.bucket), key, version: None }, data_key)))
+    }
+}
+
+/// The buckets whose records can be read. The others are added to the damage.
+fn readable_buckets(
+    store: &Store,
+    damaged: &mut Vec<Damage>,
+) -> Result<HashMap<BucketId, VerifiedBucket>, StoreError> {
+    let mut names = HashMap::new();
+    store.walk(&store.snapshot()?, &space::bucket(""), &mut |key, value| {
+        let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
+        match BucketRecord::decode(key, value) {
+            Ok(record) => {
+                let has_index = !record.is_version_1;
+                if let Some(name) = name {
+                    names.insert(record.id, VerifiedBucket { name, has_index });
+                }
+            }
+            Err(error) => damaged.push(Damage {
+                bucket: name,
+                key: None,
+                version: None,
+                what: error.to_string(),
+                remedy: Remedy::None,
+            }),
+        }
+        Ok(())
+    })?;
+    Ok(names)
+}
