@@ -17,6 +17,9 @@ const QUERY: AsciiSet = PATH.add(b'/');
 
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 
+/// Asks for encryption, and tells of it.
+const ENCRYPTION: &str = "x-amz-server-side-encryption";
+
 /// The most keys that one DeleteObjects takes.
 pub(crate) const DELETE_KEYS_MAX: usize = 1000;
 
@@ -52,6 +55,21 @@ impl Connection {
     ) -> Result<(), Failure> {
         let (signed, body) = (metadata.to_vec(), Some(body));
         self.tell(Request { signed, body, ..Request::new(Method::PUT, path) }, &[200]).await
+    }
+
+    /// PutObject with SSE-S3. A target that does not say that it has encrypted fails.
+    pub(crate) async fn put_encrypted(
+        &mut self,
+        path: &str,
+        body: &Payload,
+    ) -> Result<(), Failure> {
+        let (signed, body) = (vec![(ENCRYPTION.to_owned(), "AES256".to_owned())], Some(body));
+        let request = Request { signed, body, ..Request::new(Method::PUT, path) };
+        let answer = self.send(request, &[200], Expect::Anything).await?;
+        match answer.headers.get(ENCRYPTION).is_some_and(|method| method == "AES256") {
+            true => Ok(()),
+            false => Err("it does not say that it has encrypted".into()),
+        }
     }
 
     /// GetObject; the body is compared.

@@ -36,6 +36,10 @@ pub(crate) enum Work {
     PutVersion { bytes: usize },
     /// ListObjectVersions of so many versions, ten of each key, all pages.
     ListVersions { versions: usize },
+    /// PutObject with SSE-S3 under a new key.
+    PutEncrypted { bytes: usize },
+    /// GetObject of one of the fixed objects of a size that were put with SSE-S3.
+    GetEncrypted { bytes: usize },
     /// A multipart upload of parts of so many bytes to a new key, from creating to completing it.
     Multipart { parts: usize, bytes: usize },
     /// CreateBucket and DeleteBucket.
@@ -157,6 +161,8 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     add("List", "List delimiter, 4 folders of 200", 1, Work::List(delimiter));
     add("Versions", "Write 1 KB, versioned", 1, Work::PutVersion { bytes: KB });
     add("Versions", "List 1,000 versions", 1, Work::ListVersions { versions: 1000 });
+    add("Encryption", "Write 10 MB, encrypted", 1, Work::PutEncrypted { bytes: 10 * MB });
+    add("Encryption", "Read 10 MB, encrypted", 1, Work::GetEncrypted { bytes: 10 * MB });
     add("Multipart", "Multipart 15 MB in 3 parts", 1, Work::Multipart { parts: 3, bytes: 5 * MB });
     add("Multipart", "Multipart 25 MB in 5 parts", 1, Work::Multipart { parts: 5, bytes: 5 * MB });
     add("Bucket", "Bucket create and delete", 1, Work::BucketCycle);
@@ -218,6 +224,7 @@ fn described(mut job: Job<Case>) -> Job<Case> {
             .note("one operation is the whole listing, page after page"),
         Work::PutVersion { .. } => row.note(format!("{VERSIONED_KEYS} keys in turn")),
         Work::ListVersions { .. } => row.note("ten of each key, page after page"),
+        work if work.is_encrypted() => row.note("SSE-S3: with a key of the server"),
         Work::DeleteMany { .. } => row.note("one operation deletes them all"),
         _ => row,
     };
@@ -242,6 +249,8 @@ impl Work {
             | Work::Mixed { bytes, .. }
             | Work::Copy { bytes }
             | Work::PutVersion { bytes }
+            | Work::PutEncrypted { bytes }
+            | Work::GetEncrypted { bytes }
             | Work::Multipart { bytes, .. } => *bytes,
             _ => KB,
         }
@@ -252,9 +261,15 @@ impl Work {
         match self {
             Work::Put { bytes, .. } | Work::Get { bytes } | Work::Range { bytes, .. } => *bytes,
             Work::Mixed { bytes, .. } | Work::PutVersion { bytes } => *bytes,
+            Work::PutEncrypted { bytes } | Work::GetEncrypted { bytes } => *bytes,
             Work::Multipart { parts, bytes } => parts * bytes,
             _ => 0,
         }
+    }
+
+    /// True if the target must encrypt what it stores.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self, Work::PutEncrypted { .. } | Work::GetEncrypted { .. })
     }
 
     /// True if it changes the stored objects.
@@ -262,6 +277,7 @@ impl Work {
         !matches!(
             self,
             Work::Get { .. }
+                | Work::GetEncrypted { .. }
                 | Work::Range { .. }
                 | Work::Head { .. }
                 | Work::List(_)

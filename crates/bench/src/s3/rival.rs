@@ -39,6 +39,8 @@ pub(crate) struct Rival {
     files: &'static [(&'static str, &'static str)],
     /// Work that is left once it runs, before it is asked anything.
     pub(crate) after_start: Option<fn(&Site) -> io::Result<()>>,
+    /// The reason why it stores bodies as they are although it answers that it encrypts them.
+    pub(crate) encrypts_nothing: Option<&'static str>,
     /// The access key and the secret key that it takes.
     keys: (&'static str, &'static str),
 }
@@ -60,13 +62,21 @@ const ACCESS_KEY: &str = "GK000000000000000000000042";
 /// The secret key, likewise.
 const SECRET_KEY: &str = "0000000000000000000000000000000000000000000000000000000000000042";
 
-const LITEIO: &str =
-    "server --log off --address {address0} --access-key {access} --secret-key {secret}";
+/// 32 bytes in base64, which servers encrypt with.
+const MASTER_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+/// The answer of servers that take the header, and keep no more of it.
+const ENCRYPTS_NOTHING: &str = "no SSE-S3: it answers as if, and stores bodies as they are";
+
+const LITEIO: &str = "server --log off --address {address0} --access-key {access} \
+     --secret-key {secret} --master-key-file {directory}/master.key";
+
+const LITEIO_FILES: &[(&str, &str)] = &[("master.key", MASTER_KEY)];
 
 /// All of them, in the order of reports.
 pub(crate) static RIVALS: [Rival; 13] = [
     Rival {
         arguments: &[LITEIO, "--data-dir data --durability fsync"],
+        files: LITEIO_FILES,
         ..rival(
             ["liteio-fsync", "liteio", "liteio"],
             (Level::PowerCut, "data, names and metadata synced before every answer"),
@@ -74,6 +84,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
     },
     Rival {
         arguments: &[LITEIO, "--data-dir data --durability os"],
+        files: LITEIO_FILES,
         ..rival(
             ["liteio-os", "liteio", "liteio"],
             (Level::Process, "handed to the kernel before every answer"),
@@ -81,6 +92,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
     },
     Rival {
         arguments: &[LITEIO, "--memory"],
+        files: LITEIO_FILES,
         ..rival(["liteio-memory", "liteio", "liteio"], (Level::Memory, "nothing is on disk"))
     },
     Rival {
@@ -89,6 +101,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
             ("MINIO_ROOT_USER", "{access}"),
             ("MINIO_ROOT_PASSWORD", "{secret}"),
             ("MINIO_BROWSER", "off"),
+            ("MINIO_KMS_SECRET_KEY", "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
             ("MINIO_UPDATE", "off"),
         ],
         ..rival(["minio"; 3], (Level::Partial, "data synced, directories not"))
@@ -150,6 +163,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
         ],
         after_start: Some(|site| http(&site.fill("{address0}"), "GET", "/_localstack/health", "")),
         keys: ("test", "test"),
+        encrypts_nothing: Some(ENCRYPTS_NOTHING),
         ..rival(
             ["localstack", "localstack", "python3"],
             (Level::Memory, "in memory or in temporary files"),
@@ -158,6 +172,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
     Rival {
         version: &[],
         arguments: &["-H 127.0.0.1 -p {port0}"],
+        encrypts_nothing: Some(ENCRYPTS_NOTHING),
         ..rival(["moto", "moto", "moto_server"], (Level::Memory, "in memory or in temporary files"))
     },
     Rival {
@@ -197,6 +212,7 @@ const fn rival(
         environment: &[],
         files: &[],
         after_start: None,
+        encrypts_nothing: None,
         keys: (ACCESS_KEY, SECRET_KEY),
     }
 }

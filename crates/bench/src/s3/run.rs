@@ -117,6 +117,12 @@ impl Subject for S3Target {
         if let Some(ended) = self.server.ended() {
             return Some(Outcome::absent(ended));
         }
+        let session = self.server.session.as_mut()?;
+        if job.work.work.is_encrypted()
+            && let Err(reason) = session.encrypts().await
+        {
+            return Some(Outcome::absent(reason));
+        }
         let before = self.server.usage().cpu;
         let driven = measure(self.server.session.as_mut()?, &job.work, round, self.pace).await;
         let rate = driven.rate();

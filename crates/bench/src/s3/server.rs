@@ -58,7 +58,10 @@ impl Server {
         };
         let ready = match endpoint {
             Ok(endpoint) => {
-                let session = Session::new(Arc::new(endpoint), mode, Rc::clone(stock));
+                let mut session = Session::new(Arc::new(endpoint), mode, Rc::clone(stock));
+                if let Planned::Started(Rival { encrypts_nothing: Some(reason), .. }) = planned {
+                    session.encrypts_nothing(reason);
+                }
                 server.await_ready(session).await
             }
             Err(error) => Err(error.to_string()),

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) fixed: HashSet<String>,
     /// Bytes of all bodies that were put, measured or not.
     pub(crate) bytes_put: Cell<u64>,
+    /// `Ok` if the target encrypts, or the reason why it does not, once it is known.
+    encrypts: Option<Result<(), String>>,
 }
 
 impl Session {
@@ -44,6 +46,7 @@ impl Session {
             next: Cell::new(0),
             fixed: HashSet::new(),
             bytes_put: Cell::new(0),
+            encrypts: None,
         }
     }
 
@@ -51,6 +54,27 @@ impl Session {
     pub(crate) fn speak(&mut self, service: Service) {
         self.service = service;
         self.connections.clear();
+    }
+
+    /// The target is known not to encrypt, whatever it answers.
+    pub(crate) fn encrypts_nothing(&mut self, reason: &str) {
+        self.encrypts = Some(Err(reason.to_owned()));
+    }
+
+    /// Asks the target once whether it encrypts with a key of its own.
+    ///
+    /// # Errors
+    /// The reason why it does not.
+    pub(crate) async fn encrypts(&mut self) -> Result<(), String> {
+        if self.encrypts.is_none() {
+            let (key, payloads) = (path(BUCKET, "encrypted"), self.payloads(1 << 10));
+            let connection = &mut self.connections(1)[0];
+            let put = connection.put_encrypted(&key, payloads.of(0)).await;
+            // What was put may stay: nothing depends on it.
+            drop(connection.delete(&key).await);
+            self.encrypts = Some(put.map_err(|failure| format!("no SSE-S3: {failure}")));
+        }
+        self.encrypts.clone().unwrap_or(Ok(()))
     }
 
     /// The bodies of a size.
@@ -113,6 +137,7 @@ impl Session {
             | Work::Range { of: bytes, .. }
             | Work::Copy { bytes }
             | Work::Mixed { bytes, .. } => self.prepare_objects(bytes).await,
+            Work::GetEncrypted { bytes } => self.prepare_encrypted(bytes).await,
             Work::Head { existing: true } => self.prepare_objects(1 << 10).await,
             Work::List(listing) => self.prepare_listing(listing).await,
             Work::PutVersion { .. } => self.prepare_versioned(VERSIONED).await,
@@ -124,6 +149,19 @@ impl Session {
     async fn prepare_objects(&mut self, bytes: usize) -> Result<(), Failure> {
         let keys = (0..fixed_count(bytes)).map(|number| path(BUCKET, &fixed_key(bytes, number)));
         self.put_fixed(&format!("objects {bytes}"), keys.collect(), bytes).await
+    }
+
+    async fn prepare_encrypted(&mut self, bytes: usize) -> Result<(), Failure> {
+        if self.encrypts().await.is_err() || !self.fixed.insert(format!("encrypted {bytes}")) {
+            return Ok(());
+        }
+        let payloads = self.payloads(bytes);
+        for number in 0..fixed_count(bytes) {
+            let path = path(BUCKET, &encrypted_key(bytes, number));
+            self.connections(1)[0].put_encrypted(&path, payloads.of(number)).await?;
+            self.bytes_put.set(self.bytes_put.get() + bytes as u64);
+        }
+        Ok(())
     }
 
     /// Makes a bucket that keeps every version, unless it is there.
@@ -221,6 +259,11 @@ pub(crate) fn fixed_count(bytes: usize) -> u64 {
 /// The key of a fixed object.
 pub(crate) fn fixed_key(bytes: usize, number: u64) -> String {
     format!("fixed/{bytes}/{number:04}")
+}
+
+/// The key of a fixed object that is encrypted.
+pub(crate) fn encrypted_key(bytes: usize, number: u64) -> String {
+    format!("fixed-encrypted/{bytes}/{number:04}")
 }
 
 /// The bucket of a listing: those with the same keys share it.

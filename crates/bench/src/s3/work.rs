@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::api::path;
 use super::case::{Case, KeyShape, SCALE_BYTES, VERSIONED_KEYS, Work};
 use super::session::{
-    BUCKET, LISTED_VERSIONS, Session, VERSIONED, fixed_count, fixed_key, listing_bucket, metadata,
-    new_key,
+    BUCKET, LISTED_VERSIONS, Session, VERSIONED, encrypted_key, fixed_count, fixed_key,
+    listing_bucket, metadata, new_key,
 };
 use crate::client::{Connection, Driven, Limit, Payloads, drive};
 use crate::random::{SEED, next};
@@ -81,7 +81,10 @@ async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Result<Driven
 fn written(work: &Work, first: u64, count: u64) -> impl Iterator<Item = String> {
     let shape = match work {
         Work::Put { key, .. } => Some(*key),
-        Work::Copy { .. } | Work::Multipart { .. } | Work::Mixed { .. } => Some(KeyShape::Plain),
+        Work::Copy { .. }
+        | Work::Multipart { .. }
+        | Work::Mixed { .. }
+        | Work::PutEncrypted { .. } => Some(KeyShape::Plain),
         _ => None,
     };
     let reads = match work {
@@ -136,6 +139,15 @@ async fn operate(
         Work::Get { bytes } => {
             let (path, payload) = fixed(bytes);
             connection.get(&path, &payload.bytes).await
+        }
+        Work::PutEncrypted { .. } => {
+            let path = path(BUCKET, &new_key(KeyShape::Plain, number));
+            connection.put_encrypted(&path, payloads.of(number)).await
+        }
+        Work::GetEncrypted { bytes } => {
+            let object = number % fixed_count(bytes);
+            let path = path(BUCKET, &encrypted_key(bytes, object));
+            connection.get(&path, &payloads.of(object).bytes).await
         }
         Work::Range { of, start, bytes } => {
             let (path, payload) = fixed(of);
