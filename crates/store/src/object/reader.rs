@@ -166,7 +166,8 @@ impl ObjectReader {
     }
 
     /// Limits the pieces that follow to so many bytes, at least one; `None` lifts the limit. Short pieces
-    /// are read slower, since whole blocks are verified, but hold no buffer. Bytes of a record, which are
+    /// are read slower, since whole blocks are verified, but hold no buffer: only of an encrypted body the
+    /// block that they are of is kept, by so many readers as there may be. Bytes of a record, which are
     /// at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one piece whatever the limit.
     pub fn limit_pieces(&mut self, bytes_max: Option<u64>) {
         self.piece_bytes_max = bytes_max.unwrap_or(u64::MAX).max(1);

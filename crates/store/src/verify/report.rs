@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::name::{BucketName, ObjectKey, VersionId};
 
-/// The progress of [`Store::verify`].
+/// The progress of [`Store::verify`](crate::Store::verify).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Records checked.
@@ -28,7 +28,7 @@ pub struct Damage {
     pub(crate) remedy: Remedy,
 }
 
-/// What [`Store::repair`] can do about damage.
+/// What [`Store::repair`](crate::Store::repair) can do about damage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// Nothing: the damaged record is not known, or it may be whole, and could only not be read.
@@ -40,7 +40,7 @@ pub(crate) enum Remedy {
     Index { row: Vec<u8>, stamp: [u8; 16] },
 }
 
-/// The result of [`Store::verify`].
+/// The result of [`Store::verify`](crate::Store::verify).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Objects (versions) checked.

@@ -1,5 +1,6 @@
 //! Encrypted objects, as callers of the store see them.
 
+use std::fs;
 use std::sync::Arc;
 
 use liteio_disk::SimulatedDisk;
@@ -143,6 +144,33 @@ fn what_was_put_is_read_whole_and_in_ranges() {
         }
         assert_eq!(damaged(&store), [""; 0]);
     }
+}
+
+#[test]
+fn a_reader_of_short_pieces_decrypts_a_block_once() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = open(with_ring(on_directory(directory.path()), ring()));
+    let body = bytes(1, 3 * BLOCK);
+    put_sealed(&store, "object", &body, &Encryption::Master);
+    let options = GetOptions::default();
+    let opened = store.get_object(&bucket(&store, "bucket"), &key("object"), &options);
+    let mut reader = opened.expect("opened").reader;
+    let mut next = |most: Option<u64>| {
+        reader.limit_pieces(most);
+        reader.next()
+    };
+    let first = next(Some(1000)).expect("read").expect("a piece");
+    assert!(first[..] == body[..1000]);
+    let directories = fs::read_dir(directory.path().join("blobs")).expect("readable");
+    let files =
+        directories.flat_map(|it| fs::read_dir(it.expect("an entry").path()).expect("readable"));
+    for file in files {
+        fs::write(file.expect("an entry").path(), vec![0; 4 * BLOCK]).expect("damaged");
+    }
+    // The rest of the block is in memory, in pieces of any length; the next block is read.
+    assert!(next(Some(1000)).expect("read").expect("a piece")[..] == body[1000..2000]);
+    assert!(next(None).expect("read").expect("a piece")[..] == body[2000..BLOCK]);
+    next(Some(1000)).expect_err("damaged");
 }
 
 #[test]
