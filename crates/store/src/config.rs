@@ -8,7 +8,7 @@ use liteio_disk::Durability;
 
 use crate::clock::{Clock, SystemClock};
 use crate::encryption::KeyRing;
-use crate::limits::{INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
+use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::random::{RandomSource, SystemRandom};
 
 /// The place of the data.
@@ -59,6 +59,8 @@ pub struct StoreConfig {
     pub scrub_bytes_per_second: u64,
     /// The length of a day of lifecycle rules: 24 hours, unless a test shortens it.
     pub lifecycle_day: Duration,
+    /// Events that wait for one target. Beyond them events are lost.
+    pub events_waiting_max: u64,
     /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
     /// closure that must not run again.
     #[cfg(any(test, feature = "test-util"))]
@@ -95,6 +97,7 @@ impl StoreConfig {
             scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             scrub_bytes_per_second: 8 << 20,
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
+            events_waiting_max: EVENTS_WAITING_MAX,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
         }

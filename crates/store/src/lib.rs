@@ -259,6 +259,7 @@ mod process;
 mod store;
 
 mod lifecycle;
+mod outbox;
 
 mod reclaim;
 mod recover;
@@ -282,9 +283,10 @@ pub use error::{DeleteMarker, StoreError};
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
 pub use meta::{
-    DefaultRetention, DocumentKind, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule,
-    NoncurrentExpiration, ObjectLock, Retention, RetentionMode, RetentionPeriod, ScrubState,
-    Settings, Subject, Versioning,
+    Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, Expiration, Lifecycle,
+    LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule, Notifications,
+    ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode, RetentionPeriod,
+    ScrubState, Settings, Subject, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -301,6 +303,7 @@ pub use object::{
     ReadError, RenameOptions, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry,
     VersionPage,
 };
+pub use outbox::QueuedEvent;
 pub use pending::Pending;
 pub use process::Bucket;
 #[cfg(any(test, feature = "test-util"))]

@@ -32,6 +32,9 @@ pub const LIST_KEYS_MAX: usize = 1000;
 /// A document of a bucket. S3's largest are lifecycle rules and CORS rules of some 100 KiB.
 pub const DOCUMENT_BYTES_MAX: usize = 1 << 20;
 
+/// Events that wait for one target, some 300 bytes each and the key.
+pub const EVENTS_WAITING_MAX: u64 = 100_000;
+
 /// Most keys that one request deletes. S3's limit.
 pub const DELETE_OBJECTS_MAX: usize = 1000;
 

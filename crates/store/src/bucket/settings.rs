@@ -1,5 +1,6 @@
 //! Settings of buckets: versioning, and documents that the store keeps and does not read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::encryption::DefaultEncryption;
@@ -7,8 +8,10 @@ use crate::error::StoreError;
 use crate::kv::Transaction;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
-use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Versioning, document};
+use crate::meta::event::{Cause, Event, EventKind};
+use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Notifications, Versioning, document};
 use crate::object::history;
+use crate::outbox;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket};
 use crate::store::{Shared, Store};
@@ -88,6 +91,37 @@ impl Store {
         self.set_document(bucket, document::ENCRYPTION, document)
     }
 
+    /// Sets the notifications of a bucket, which the caller has checked, or takes them away. Every target gets a
+    /// test event.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
+    /// [`DOCUMENT_BYTES_MAX`] bytes.
+    pub fn set_notifications(
+        &self,
+        bucket: &Arc<Bucket>,
+        notifications: Option<Notifications>,
+        cause: Cause,
+    ) -> Pending<()> {
+        let document = notifications.as_ref().map(document::encode_setting);
+        if let Err(error) = check_length(document.as_deref()) {
+            return Pending::ready(Err(error));
+        }
+        let bucket = Arc::clone(bucket);
+        let rules = notifications.map(|notifications| notifications.rules).unwrap_or_default();
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |_| Ok(()))?;
+            document::replace(write, bucket.id, document::NOTIFICATION, document.as_deref())?;
+            let mut told = BTreeSet::new();
+            let mut wakes = Vec::new();
+            for rule in &rules {
+                if told.insert(&rule.target) {
+                    wakes.push(outbox::note(write, shared, rule, &test(shared, &bucket, &cause))?);
+                }
+            }
+            Ok(Committed::with_guard((), (forget, wakes)))
+        })
+    }
+
     /// Puts a document of a bucket, which the caller has checked, in place of the last of its kind.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
@@ -165,6 +199,22 @@ impl Store {
     /// Fails with [`StoreError::NoSuchBucket`].
     pub fn delete_document(&self, bucket: &Arc<Bucket>, kind: DocumentKind) -> Pending<()> {
         self.set_document(bucket, kind as u8, None)
+    }
+}
+
+/// The event that tells a target that it was configured.
+fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
+    Event {
+        kind: EventKind::Test,
+        time_ms: shared.config.clock.now_ms(),
+        bucket: bucket.name.as_str().to_owned(),
+        bucket_owner_id: bucket.owner.id.clone(),
+        rule: String::new(),
+        cause: cause.clone(),
+        key: String::new(),
+        version: None,
+        bytes: None,
+        etag: None,
     }
 }
 

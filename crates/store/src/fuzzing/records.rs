@@ -3,8 +3,10 @@
 use std::fmt::Debug;
 
 use crate::error::StoreError;
+use crate::meta::Notifications;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::{Content, Extent, slice_extents};
+use crate::meta::event::Event;
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::record;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
@@ -14,7 +16,7 @@ use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord, VectorRec
 /// encoded and worked with.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 10 {
+    match kind % 12 {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable(
@@ -33,6 +35,12 @@ pub fn record(data: &[u8]) {
         6 => drop(stable(bytes, VectorBucketRecord::decode, encode_plain)),
         7 => drop(stable(bytes, IndexRecord::decode, encode_plain)),
         8 => drop(stable::<TagsRecord>(bytes, plain, encode_plain)),
+        10 => drop(stable(
+            &resealed(bytes),
+            |bytes| Event::decode(PLACE, bytes),
+            |event| event.encode(PLACE),
+        )),
+        11 => drop(stable::<Notifications>(bytes, plain, encode_plain)),
         _ => vector(bytes),
     }
 }

@@ -6,12 +6,13 @@ use super::{LifecycleState, Position, write_state};
 use crate::bucket::ListBuckets;
 use crate::error::StoreError;
 use crate::kv::Transaction;
+use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::UploadRecord;
 use crate::multipart::{ListUploadsQuery, UploadEntry, upload};
 use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
-use crate::object::publish::Slot;
+use crate::object::publish::{Slot, Wakes};
 use crate::object::{DeleteTarget, ListVersionsQuery, ListedObject, VersionEntry, history};
 use crate::pending::Committed;
 use crate::process::{Bucket, WakeReclaimer};
@@ -220,7 +221,7 @@ fn end(
     shared: &Arc<Shared>,
     bucket: &Bucket,
     due: &Due,
-    wakes: &mut Vec<Option<WakeReclaimer>>,
+    wakes: &mut Vec<Wakes>,
 ) -> Result<bool, StoreError> {
     let state = match bucket.state(write) {
         Err(StoreError::NoSuchBucket { .. }) => return Ok(false),
@@ -231,7 +232,7 @@ fn end(
             let record = UploadRecord::require(write, id, state.id, key.as_str());
             let Ok(record) = record else { return Ok(false) };
             upload::end(write, id, &record)?;
-            wakes.push(Some(WakeReclaimer::new(shared)));
+            wakes.push((WakeReclaimer::new(shared), None));
             return Ok(true);
         }
         Due::Current { key, version }
@@ -258,8 +259,9 @@ fn end(
         return Ok(false);
     }
     let version = (!matches!(due, Due::Current { .. })).then_some(*version);
-    match slot.delete(write, &DeleteTarget::new(key.clone(), version)) {
-        Ok((_, wake)) => wakes.push(wake),
+    let cause = Cause::Lifecycle;
+    match slot.delete(write, &DeleteTarget { cause, ..DeleteTarget::new(key.clone(), version) }) {
+        Ok((_, ended)) => wakes.extend(ended),
         // It ends when the lock does.
         Err(StoreError::ObjectLocked) => return Ok(false),
         Err(error) => return Err(error),

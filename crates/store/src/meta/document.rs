@@ -71,6 +71,9 @@ pub(crate) const ENCRYPTION: u8 = 8;
 /// The number of the default retention of object lock.
 pub(crate) const OBJECT_LOCK: u8 = 9;
 
+/// The number of the notifications.
+pub(crate) const NOTIFICATION: u8 = 10;
+
 /// The document, if the bucket has one of that kind.
 pub(crate) fn read(
     from: &impl Read,

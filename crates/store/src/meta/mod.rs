@@ -3,9 +3,11 @@
 pub(crate) mod bucket;
 pub(crate) mod content;
 pub(crate) mod document;
+pub(crate) mod event;
 pub(crate) mod key;
 pub(crate) mod lifecycle;
 mod lock;
+mod notification;
 pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod reference;
@@ -19,10 +21,12 @@ pub(crate) mod vector_metadata;
 
 pub use bucket::Versioning;
 pub use document::DocumentKind;
+pub use event::{Cause, Event, EventKind, OutboxState, QueueState, Requester};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, Subject,
 };
 pub use lock::{DefaultRetention, ObjectLock, Retention, RetentionMode, RetentionPeriod};
+pub use notification::{NotificationRule, Notifications};
 pub use scrub::ScrubState;
 pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

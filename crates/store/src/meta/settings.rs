@@ -8,6 +8,7 @@ use super::document::{self, DocumentKind};
 use super::key::successor;
 use super::lifecycle::Lifecycle;
 use super::lock::DefaultRetention;
+use super::notification::Notifications;
 use super::space;
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
@@ -23,6 +24,8 @@ pub struct Settings {
     pub lifecycle: Option<Arc<Lifecycle>>,
     /// The encryption of new objects that name none.
     pub default_encryption: Option<DefaultEncryption>,
+    /// The events that are told.
+    pub notifications: Option<Arc<Notifications>>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     bytes: usize,
 }
@@ -61,6 +64,9 @@ impl Settings {
             }
             (document::LIFECYCLE, _) => {
                 self.lifecycle = Some(Arc::new(document::decode_setting(document)?));
+            }
+            (document::NOTIFICATION, _) => {
+                self.notifications = Some(Arc::new(document::decode_setting(document)?));
             }
             (document::ENCRYPTION, _) => {
                 self.default_encryption = Some(document::decode_setting(document)?);

@@ -7,6 +7,8 @@
 //! | `02` | bucket id (4), kind (1) | a [document](super::document) of a bucket: policy, CORS, … |
 //! | `03` | | the scrub: [`ScrubState`](crate::ScrubState) |
 //! | `04` | | the lifecycle: [`LifecycleState`](crate::LifecycleState) |
+//! | `05` | | the outbox: [`OutboxState`](crate::OutboxState) |
+//! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -34,6 +36,8 @@ const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
 const SCRUB: u8 = 0x03;
 const LIFECYCLE: u8 = 0x04;
+const OUTBOX: u8 = 0x05;
+const EVENT: u8 = 0x06;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -58,6 +62,11 @@ pub(crate) const SCRUB_KEY: &[u8] = &[SCRUB];
 /// The key of the record of the lifecycle.
 pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
+/// The key of the record of the outbox.
+pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
+
+/// The prefix of all keys of events.
+pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
 /// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
 /// The prefix of all keys of current objects.
@@ -110,6 +119,26 @@ pub(crate) fn split_document(bytes: &[u8]) -> Option<(BucketId, u8)> {
 /// The prefix of the keys of all documents of a bucket.
 pub(crate) fn documents(id: BucketId) -> Vec<u8> {
     of_bucket(DOCUMENT, id, 0)
+}
+
+/// The prefix of the keys of all events for a target.
+pub(crate) fn events_of(target: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(target.len() + 11);
+    bytes.push(EVENT);
+    append_ended(target.as_bytes(), &mut bytes);
+    bytes
+}
+
+pub(crate) fn event(target: &str, number: u64) -> Vec<u8> {
+    let mut bytes = events_of(target);
+    bytes.extend_from_slice(&number.to_be_bytes());
+    bytes
+}
+
+/// Target and number in a key made by [`event`].
+pub(crate) fn split_event(bytes: &[u8]) -> Option<(String, u64)> {
+    let (target, number) = split_ended(bytes.strip_prefix(&[EVENT])?)?;
+    Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
 }
 
 /// The prefix of the keys of all current objects of a bucket; an object key follows as it is.
@@ -392,6 +421,8 @@ mod tests {
         assert_eq!(split_vector(&vector(index_id, "k")), Some((index_id, "k")));
         assert_eq!(split_vector_slot(&vector_slot(index_id, 9)), Some((index_id, 9)));
         assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
+        assert_eq!(split_event(&event("t", 258)), Some(("t".to_owned(), 258)));
+        assert_eq!(split_event(&events_of("t")), None);
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         let null = null_version(bucket, "k");

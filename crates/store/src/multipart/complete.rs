@@ -9,6 +9,7 @@ use crate::etag::ETag;
 use crate::kv::{Read, Transaction, Write};
 use crate::limits::OBJECT_BYTES_MAX;
 use crate::meta::content::Content;
+use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
@@ -41,6 +42,8 @@ pub struct CompleteOptions {
     pub checksum: Option<ObjectChecksum>,
     /// The size that the client expects.
     pub object_bytes: Option<u64>,
+    /// The reason for the completion, which its event tells.
+    pub cause: Cause,
 }
 
 impl Store {
@@ -94,9 +97,11 @@ impl Store {
                 extensions: upload.extensions,
                 sealing: None,
                 content: Content::Parts { list: id, count, is_original: true },
+                event: EventKind::CreatedComplete,
+                cause: options.cause.clone(),
             };
-            let (object, wake) = slot.publish(write, new)?;
-            Ok(Committed::with_guard(object, (released, wake)))
+            let (object, wakes) = slot.publish(write, new)?;
+            Ok(Committed::with_guard(object, (released, wakes)))
         })
     }
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::ObjectVersion;
 use super::current::{self, Found};
 use super::publish::missing_lock_configuration;
+use super::tell::tell;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
+use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
 use crate::meta::{ObjectLock, Retention, space};
 use crate::name::{ObjectKey, VersionId};
@@ -19,6 +21,8 @@ use crate::store::Store;
 pub enum VersionChange {
     /// Other tags in place of all that it has.
     Tags(Vec<(String, String)>),
+    /// No tags.
+    NoTags,
     /// Another retention, or none.
     Retention {
         /// The new one.
@@ -28,6 +32,17 @@ pub enum VersionChange {
     },
     /// A legal hold, or none.
     LegalHold(bool),
+}
+
+impl VersionChange {
+    /// The event that tells of it, if there is one.
+    fn event(&self) -> Option<EventKind> {
+        match self {
+            Self::Tags(_) => Some(EventKind::TaggingPut),
+            Self::NoTags => Some(EventKind::TaggingDelete),
+            Self::Retention { .. } | Self::LegalHold(_) => None,
+        }
+    }
 }
 
 impl Store {
@@ -42,6 +57,7 @@ impl Store {
         key: ObjectKey,
         version: Option<VersionId>,
         change: VersionChange,
+        cause: Cause,
     ) -> Pending<ObjectVersion> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
@@ -57,8 +73,14 @@ impl Store {
                 false => space::history(state.id, key.as_str(), &record.stamp),
             };
             record.write(write, &place)?;
+            let wake = match change.event() {
+                None => None,
+                Some(kind) => {
+                    tell(write, shared, (&bucket, &state), (&key, &record), (kind, &cause))?
+                }
+            };
             let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-            Ok(Committed::new(object))
+            Ok(Committed::with_guard(object, wake))
         })
     }
 }
@@ -69,21 +91,27 @@ fn apply(
     state: &BucketState,
     now_ms: u64,
 ) -> Result<(), StoreError> {
-    if let VersionChange::Tags(tags) = change {
-        record.metadata.tags.clone_from(tags);
-        return Ok(());
-    }
-    if !state.object_lock {
-        return Err(missing_lock_configuration());
-    }
-    let old = record.extensions.lock()?;
-    let new = match *change {
-        VersionChange::Retention { retention, bypasses_governance } => {
-            old.check_weakening(retention, now_ms, bypasses_governance)?;
-            ObjectLock { retention, ..old }
+    let old_lock = || match state.object_lock {
+        true => record.extensions.lock(),
+        false => Err(missing_lock_configuration()),
+    };
+    let new = match change {
+        VersionChange::Tags(tags) => {
+            record.metadata.tags.clone_from(tags);
+            return Ok(());
         }
-        VersionChange::LegalHold(legal_hold) => ObjectLock { legal_hold, ..old },
-        VersionChange::Tags(_) => old,
+        VersionChange::NoTags => {
+            record.metadata.tags.clear();
+            return Ok(());
+        }
+        VersionChange::Retention { retention, bypasses_governance } => {
+            let old = old_lock()?;
+            old.check_weakening(*retention, now_ms, *bypasses_governance)?;
+            ObjectLock { retention: *retention, ..old }
+        }
+        VersionChange::LegalHold(legal_hold) => {
+            ObjectLock { legal_hold: *legal_hold, ..old_lock()? }
+        }
     };
     record.extensions = std::mem::take(&mut record.extensions).with_lock(new);
     Ok(())

@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::PART_BYTES_MAX;
 use crate::meta::content::Content;
+use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, VersionId};
@@ -50,6 +51,8 @@ pub struct CopyOptions {
     pub encryption: Option<Encryption>,
     /// The key of the client that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
+    /// The reason for the copy, which its event tells.
+    pub cause: Cause,
 }
 
 /// The outcome of a copy.
@@ -237,13 +240,15 @@ impl Store {
                 extensions: Extensions::default(),
                 sealing: made.sealing,
                 content: made.content,
+                event: EventKind::CreatedCopy,
+                cause: options.cause.clone(),
             };
             if is_shared {
                 // Before the old content is released: an object may be copied onto itself.
                 reference::retain(&new.content, write)?;
             }
-            let (object, wake) = slot.publish(write, new)?;
-            Ok(Committed::with_guard(CopyOutcome { object, source_version }, wake))
+            let (object, wakes) = slot.publish(write, new)?;
+            Ok(Committed::with_guard(CopyOutcome { object, source_version }, wakes))
         })
     }
 }

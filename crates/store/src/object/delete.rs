@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::publish::Slot;
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
+use crate::meta::event::Cause;
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
@@ -34,6 +35,8 @@ pub struct DeleteTarget {
     pub conditions: WriteConditions,
     /// A retention in governance mode does not keep it.
     pub bypasses_governance: bool,
+    /// The reason for the delete, which its event tells.
+    pub cause: Cause,
 }
 
 impl DeleteTarget {
@@ -41,7 +44,7 @@ impl DeleteTarget {
     #[must_use]
     pub fn new(key: ObjectKey, version: Option<VersionId>) -> Self {
         let conditions = WriteConditions::default();
-        Self { key, version, conditions, bypasses_governance: false }
+        Self { key, version, conditions, bypasses_governance: false, cause: Cause::Unknown }
     }
 }
 
@@ -58,8 +61,8 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &target.key)?;
-            let (outcome, wake) = slot.delete(write, &target)?;
-            Ok(Committed::with_guard(outcome, wake))
+            let (outcome, wakes) = slot.delete(write, &target)?;
+            Ok(Committed::with_guard(outcome, wakes))
         })
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod release;
 mod rename;
 pub(crate) mod seal;
 mod sealed;
+mod tell;
 
 use std::sync::Arc;
 

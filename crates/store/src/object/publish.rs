@@ -17,8 +17,8 @@
 //! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is assigned, the history
 //! changes, the record is written, and the content of removed versions is released. Every removed version
 //! passes [`Slot::check_removal`], where object lock refuses. A rename withdraws the current object of one
-//! key ([`Slot::withdraw`]), with its content, and publishes it under another. Events will be written at the end of
-//! [`Slot::publish`] and [`Slot::delete`].
+//! key ([`Slot::withdraw`]), with its content, and publishes it under another. Each of these ends with the event,
+//! if the bucket wants it told.
 
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use bytes::Bytes;
 use super::current::Found;
 use super::release::release;
 use super::seal::unlock;
+use super::tell::tell;
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
 use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
@@ -35,11 +36,12 @@ use crate::etag::ETag;
 use crate::kv::{Read, Transaction, Write};
 use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
+use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
-use crate::process::{Bucket, WakeReclaimer};
+use crate::process::{Bucket, WakeReclaimer, WakeSender};
 use crate::store::Shared;
 
 /// A new version of an object, without the fields that publishing sets.
@@ -58,7 +60,14 @@ pub(crate) struct NewVersion {
     /// The key of the content, if it is encrypted, to be wrapped for this version.
     pub(crate) sealing: Option<ObjectSealing>,
     pub(crate) content: Content,
+    /// What made it.
+    pub(crate) event: EventKind,
+    /// The reason, as the event tells it.
+    pub(crate) cause: Cause,
 }
+
+/// Wake-up calls for what a transaction has queued.
+pub(crate) type Wakes = (WakeReclaimer, Option<WakeSender>);
 
 /// A key that a transaction writes to, with its current object.
 #[derive(Debug)]
@@ -138,9 +147,9 @@ impl<'a> Slot<'a> {
         mut self,
         write: &mut Transaction<'_>,
         new: NewVersion,
-    ) -> Result<(ObjectVersion, WakeReclaimer), StoreError> {
+    ) -> Result<(ObjectVersion, Wakes), StoreError> {
         let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
-        let NewVersion { lock, extensions, sealing, .. } = new;
+        let NewVersion { lock, extensions, sealing, event, cause, .. } = new;
         let now_ms = self.shared.config.clock.now_ms();
         let modified_ms = new.modified_ms.unwrap_or(now_ms);
         let extensions = match self.lock_of_new(lock, now_ms)? {
@@ -170,9 +179,21 @@ impl<'a> Slot<'a> {
             content,
         };
         record.write(write, &self.place)?;
-        let wake = release(write, self.shared, &self.discarded)?;
+        let wakes = self.end(write, &record, (event, &cause))?;
         let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner)?;
-        Ok((object, wake))
+        Ok((object, wakes))
+    }
+
+    /// Releases the content of removed versions, and writes the event of a change of `record`.
+    fn end(
+        &self,
+        write: &mut Transaction<'_>,
+        record: &ObjectRecord,
+        event: (EventKind, &Cause),
+    ) -> Result<Wakes, StoreError> {
+        let wake = release(write, self.shared, &self.discarded)?;
+        let place = (self.bucket, &self.state);
+        Ok((wake, tell(write, self.shared, place, (self.key, record), event)?))
     }
 
     /// The lock of a new version.
@@ -208,7 +229,8 @@ impl<'a> Slot<'a> {
         mut self,
         write: &mut Transaction<'_>,
         customer: Option<&EncryptionKey>,
-    ) -> Result<Option<NewVersion>, StoreError> {
+        cause: &Cause,
+    ) -> Result<Option<(NewVersion, Option<WakeSender>)>, StoreError> {
         let Some(record) = self.current.take() else { return Ok(None) };
         self.check_removal(&record)?;
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
@@ -223,7 +245,10 @@ impl<'a> Slot<'a> {
         if self.state.has_history() {
             self.promote(write)?;
         }
-        Ok(Some(NewVersion {
+        let place = (self.bucket, &self.state);
+        let event = (EventKind::RemovedDelete, cause);
+        let wake = tell(write, self.shared, place, (self.key, &record), event)?;
+        let new = NewVersion {
             bytes: record.bytes,
             etag: record.etag,
             modified_ms: Some(record.modified_ms),
@@ -234,7 +259,10 @@ impl<'a> Slot<'a> {
             extensions: record.extensions,
             sealing,
             content: record.content,
-        }))
+            event: EventKind::CreatedCopy,
+            cause: cause.clone(),
+        };
+        Ok(Some((new, wake)))
     }
 
     /// Deletes a version, or without one the object, which adds a delete marker in a bucket with
@@ -247,31 +275,38 @@ impl<'a> Slot<'a> {
         mut self,
         write: &mut Transaction<'_>,
         target: &DeleteTarget,
-    ) -> Result<(DeleteOutcome, Option<WakeReclaimer>), StoreError> {
+    ) -> Result<(DeleteOutcome, Option<Wakes>), StoreError> {
         let DeleteTarget { version, conditions, bypasses_governance, .. } = target;
         let version = version.as_ref();
         self.bypasses_governance = *bypasses_governance;
-        let outcome = match (version, self.state.versioning) {
+        let (outcome, record) = match (version, self.state.versioning) {
             (None, Versioning::Enabled | Versioning::Suspended) => {
                 self.add_delete_marker(write, conditions)?
             }
             _ => match self.remove(write, version, conditions)? {
-                Some(outcome) => outcome,
+                Some(removed) => removed,
                 None => {
                     let version_id = version.copied();
                     return Ok((DeleteOutcome { version_id, ..DeleteOutcome::default() }, None));
                 }
             },
         };
-        let wake = release(write, self.shared, &self.discarded)?;
-        Ok((outcome, Some(wake)))
+        let is_new_marker = record.is_delete_marker && version.is_none();
+        let event = match (&target.cause, is_new_marker) {
+            (Cause::Lifecycle, true) => EventKind::ExpiredMarker,
+            (Cause::Lifecycle, false) => EventKind::ExpiredDelete,
+            (_, true) => EventKind::RemovedMarker,
+            (_, false) => EventKind::RemovedDelete,
+        };
+        let wakes = self.end(write, &record, (event, &target.cause))?;
+        Ok((outcome, Some(wakes)))
     }
 
     fn add_delete_marker(
         &mut self,
         write: &mut Transaction<'_>,
         conditions: &WriteConditions,
-    ) -> Result<DeleteOutcome, StoreError> {
+    ) -> Result<(DeleteOutcome, ObjectRecord), StoreError> {
         let existed = self.current.is_some();
         if existed {
             self.check(conditions)?;
@@ -294,16 +329,16 @@ impl<'a> Slot<'a> {
         };
         history::add(write, self.state.id, self.key, &marker)?;
         let version_id = Some(marker.version_id());
-        Ok(DeleteOutcome { existed, version_id, delete_marker: true })
+        Ok((DeleteOutcome { existed, version_id, delete_marker: true }, marker))
     }
 
-    /// Removes a version, or without one the current object; `None` if it does not exist.
+    /// Removes a version, or without one the current object, and returns it; `None` if it does not exist.
     fn remove(
         &mut self,
         write: &mut Transaction<'_>,
         version: Option<&VersionId>,
         conditions: &WriteConditions,
-    ) -> Result<Option<DeleteOutcome>, StoreError> {
+    ) -> Result<Option<(DeleteOutcome, ObjectRecord)>, StoreError> {
         let current = self.current.take();
         let is_current =
             |record: &ObjectRecord| version.is_none_or(|it| *it == record.version_id());
@@ -325,12 +360,12 @@ impl<'a> Slot<'a> {
             false => history::remove(write, self.state.id, self.key, &record)?,
         }
         let delete_marker = record.is_delete_marker;
-        self.discarded.push(record.content);
+        self.discarded.push(record.content.clone());
         if self.current.is_none() && self.state.has_history() {
             self.promote(write)?;
         }
         let version_id = version.copied();
-        Ok(Some(DeleteOutcome { existed: true, version_id, delete_marker }))
+        Ok(Some((DeleteOutcome { existed: true, version_id, delete_marker }, record)))
     }
 
     /// Makes the newest version of the history current, unless it is a delete marker.

@@ -6,6 +6,7 @@ use super::publish::{NewVersion, Slot};
 use super::{ObjectVersion, StagedBody};
 use crate::checksum::ObjectChecksum;
 use crate::etag::ETag;
+use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::Extensions;
 use crate::meta::{ObjectLock, ObjectMetadata, Owner};
 use crate::name::ObjectKey;
@@ -27,6 +28,10 @@ pub struct PutOptions {
     pub owner: Owner,
     /// Its lock. Without a retention it gets the default of the bucket.
     pub lock: ObjectLock,
+    /// The body came in a form, which its event tells.
+    pub is_form: bool,
+    /// The reason for the put, which its event tells.
+    pub cause: Cause,
 }
 
 impl Store {
@@ -59,9 +64,11 @@ impl Store {
                 extensions: Extensions::default(),
                 sealing: body.object_sealing()?.cloned(),
                 content: body.content.clone(),
+                event: if options.is_form { EventKind::CreatedPost } else { EventKind::CreatedPut },
+                cause: options.cause.clone(),
             };
-            let (object, wake) = slot.publish(write, new)?;
-            Ok(Committed::with_guard(object, wake))
+            let (object, wakes) = slot.publish(write, new)?;
+            Ok(Committed::with_guard(object, wakes))
         })
     }
 }

@@ -10,6 +10,7 @@ use super::publish::Slot;
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::meta::Versioning;
+use crate::meta::event::Cause;
 use crate::meta::object::Renamed;
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
@@ -30,6 +31,8 @@ pub struct RenameOptions {
     pub token: Option<String>,
     /// The key of the client that the object is encrypted with.
     pub customer_key: Option<EncryptionKey>,
+    /// The reason for the rename, which its events tell: those of a copy and of a delete.
+    pub cause: Cause,
 }
 
 impl Store {
@@ -79,11 +82,11 @@ impl Store {
             if source == target {
                 return unchanged(to, &target);
             }
-            let withdrawn = from.withdraw(write, options.customer_key.as_ref())?;
-            let mut new = withdrawn.ok_or_else(|| no_such_key(&source))?;
+            let withdrawn = from.withdraw(write, options.customer_key.as_ref(), &options.cause)?;
+            let (mut new, removed) = withdrawn.ok_or_else(|| no_such_key(&source))?;
             new.extensions = new.extensions.with_renamed(renamed.as_ref());
-            let (object, wake) = to.publish(write, new)?;
-            Ok(Committed::with_guard(object, wake))
+            let (object, wakes) = to.publish(write, new)?;
+            Ok(Committed::with_guard(object, (removed, wakes)))
         })
     }
 }

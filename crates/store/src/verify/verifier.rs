@@ -10,6 +10,7 @@ use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::kv::{KvError, Read};
 use crate::meta::bucket::BucketRecord;
+use crate::meta::event::Event;
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{document, space};
@@ -147,6 +148,10 @@ impl Verifier<'_> {
         }
         if let Some((bucket, key)) = space::split_null_version(place) {
             let result = self.verify_null_version(bucket, key, value, &mut location);
+            return self.note(result, place, value, location);
+        }
+        if space::split_event(place).is_some() {
+            let result = Event::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::is_upload(place) {

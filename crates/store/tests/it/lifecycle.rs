@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    Expiration, Lifecycle, LifecycleFilter, LifecycleRule, ListUploadsQuery, ListVersionsQuery,
-    ManualClock, NewBucket, NoncurrentExpiration, ObjectLock, PutOptions, Retention, RetentionMode,
-    Store, StoreConfig, VersionChange, VersionEntry, Versioning,
+    Cause, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, ListUploadsQuery,
+    ListVersionsQuery, ManualClock, NewBucket, NoncurrentExpiration, ObjectLock, PutOptions,
+    Retention, RetentionMode, Store, StoreConfig, VersionChange, VersionEntry, Versioning,
 };
 
 use crate::harness::*;
@@ -94,7 +94,7 @@ fn objects_end_by_days_date_prefix_tags_and_size() {
         put(&store, object, body);
         let tags = VersionChange::Tags(vec![("a".to_owned(), "b".to_owned()), tag.clone()]);
         store
-            .change_object(&bucket(&store, "bucket"), key(object), None, tags)
+            .change_object(&bucket(&store, "bucket"), key(object), None, tags, Cause::Unknown)
             .wait()
             .expect("set");
     }
@@ -207,7 +207,8 @@ fn a_walk_that_is_cut_anywhere_ends_nothing_else_and_goes_on() {
     }
     let held = VersionChange::LegalHold(true);
     let locked = bucket(&store, "bucket");
-    store.change_object(&locked, key("old"), None, held).wait().expect("held");
+    let hold = store.change_object(&locked, key("old"), None, held, Cause::Unknown);
+    hold.wait().expect("held");
     put(&store, "old", &[3; 20]);
     create_upload(&store, "kept");
     store.close();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, ManualClock, NewBucket, ObjectId,
-    ObjectLock, ObjectVersion, PutOptions, Retention, RetentionMode, RetentionPeriod, Store,
-    StoreConfig, StoreError, UploadOptions, VersionChange, VersionId, Versioning,
+    Cause, CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, ManualClock, NewBucket,
+    ObjectId, ObjectLock, ObjectVersion, PutOptions, Retention, RetentionMode, RetentionPeriod,
+    Store, StoreConfig, StoreError, UploadOptions, VersionChange, VersionId, Versioning,
 };
 
 use crate::harness::*;
@@ -43,7 +43,7 @@ fn change(
     version: Option<VersionId>,
     change: VersionChange,
 ) -> Result<ObjectVersion, StoreError> {
-    store.change_object(&bucket(store, "bucket"), key("a"), version, change).wait()
+    store.change_object(&bucket(store, "bucket"), key("a"), version, change, Cause::Unknown).wait()
 }
 
 #[test]

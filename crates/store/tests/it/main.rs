@@ -7,6 +7,7 @@ mod damage;
 mod directory;
 mod disk_full;
 mod encryption;
+mod events;
 mod fixtures;
 mod harness;
 mod lifecycle;

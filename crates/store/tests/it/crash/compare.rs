@@ -2,17 +2,17 @@
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    Bucket, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery, ListUploadsQuery,
-    ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionChange, VersionEntry,
-    VersionId,
+    Bucket, Cause, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery,
+    ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionChange,
+    VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
 use super::Check;
 use super::disk::{blob_files, bucket_name, object_key, open, read};
-use super::model::{Model, ModelObject, ModelUpload, ModelVersion};
+use super::model::{Model, ModelEvent, ModelObject, ModelUpload, ModelVersion};
 use super::run::Run;
-use super::workload::{BUCKETS, KEYS};
+use super::workload::{BUCKETS, KEYS, TARGET};
 use crate::harness::{head_object, range};
 
 pub(super) fn check(store: &Store, model: &Model) -> Check {
@@ -28,7 +28,19 @@ pub(super) fn check(store: &Store, model: &Model) -> Check {
         let result = check_bucket(store, model, name);
         result.map_err(|what| format!("{name}: {what}"))?;
     }
-    Ok(())
+    check_events(store, model)
+}
+
+fn check_events(store: &Store, model: &Model) -> Check {
+    let waiting = store.queued_events(TARGET, None, usize::MAX).map_err(|it| it.to_string())?;
+    let found: Result<Vec<ModelEvent>, StoreError> = waiting
+        .into_iter()
+        .map(|waiting| waiting.event.map(|it| (it.kind.name(), it.bucket, it.key)))
+        .collect();
+    same("the events", &found.map_err(|error| error.to_string())?, &model.events)?;
+    let state = store.outbox_state().map_err(|error| error.to_string())?;
+    let counted = state.queues.get(TARGET).map_or(0, |queue| queue.waiting);
+    same("the number of events", &counted, &(model.events.len() as u64))
 }
 
 fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
@@ -250,7 +262,9 @@ fn empty(store: &Store) -> Result<(), StoreError> {
                 let (key, version) = (object_key(key), Some(found.version_id));
                 if bucket.object_lock && !found.is_marker {
                     let change = VersionChange::LegalHold(false);
-                    store.change_object(&bucket, key.clone(), version, change).wait()?;
+                    let changed =
+                        store.change_object(&bucket, key.clone(), version, change, Cause::Unknown);
+                    changed.wait()?;
                 }
                 store.delete_object(&bucket, DeleteTarget::new(key, version)).wait()?;
             }

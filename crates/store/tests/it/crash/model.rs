@@ -49,12 +49,19 @@ impl Turn {
 pub(super) struct Model {
     pub(super) buckets: BTreeMap<String, ModelBucket>,
     pub(super) uploads: BTreeMap<u32, ModelUpload>,
+    /// Events that wait, the oldest first.
+    pub(super) events: Vec<ModelEvent>,
 }
+
+/// The name of an event, its bucket and its key.
+pub(super) type ModelEvent = (&'static str, String, String);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModelBucket {
     pub(super) created_ms: u64,
     pub(super) versioning: Versioning,
+    /// What happens in it is told.
+    pub(super) is_told: bool,
     /// The current objects.
     pub(super) objects: BTreeMap<String, ModelObject>,
     /// The other versions of each key, newest first.
@@ -96,14 +103,15 @@ impl ModelBucket {
         self.objects.insert(key.to_owned(), ModelObject { is_null, ..object });
     }
 
-    fn delete(&mut self, key: &str, now_ms: u64) {
+    /// Returns the event, if there was anything to do.
+    fn delete(&mut self, key: &str, now_ms: u64) -> Option<&'static str> {
         if self.versioning == Versioning::Never {
-            self.objects.remove(key);
-            return;
+            return self.objects.remove(key).map(|_| "ObjectRemoved:Delete");
         }
         let is_null = self.make_room(key);
         let marker = ModelVersion::Marker { modified_ms: now_ms, is_null };
         self.older.entry(key.to_owned()).or_default().insert(0, marker);
+        Some("ObjectRemoved:DeleteMarkerCreated")
     }
 
     /// All versions of a key, newest first.
@@ -178,6 +186,18 @@ impl Model {
         let mut next = self.clone();
         match *step {
             Step::Reclaim | Step::Sync | Step::Reopen => Done(next),
+            Step::Notify { bucket } => match next.buckets.get_mut(BUCKETS[bucket]) {
+                Some(found) => {
+                    found.is_told = true;
+                    next.tell(bucket, "", Some("TestEvent"));
+                    Done(next)
+                }
+                None => Refused("NoSuchBucket"),
+            },
+            Step::Deliver { count } => {
+                next.events.drain(..count.min(self.events.len()));
+                Done(next)
+            }
             Step::CreateBucket { bucket } => {
                 let bucket = BUCKETS[bucket].to_owned();
                 if self.buckets.contains_key(&bucket) {
@@ -209,7 +229,7 @@ impl Model {
                 let bytes = turn.body(bytes);
                 let etag = ETag::Md5(Md5::digest(&bytes).into());
                 next.insert(
-                    place,
+                    (place, "ObjectCreated:Put"),
                     turn,
                     ModelObject {
                         bytes,
@@ -226,14 +246,16 @@ impl Model {
             }
             Step::Delete { place: (bucket, key) } => match next.buckets.get_mut(BUCKETS[bucket]) {
                 Some(found) => {
-                    found.delete(KEYS[key], turn.now_ms);
+                    let event = found.delete(KEYS[key], turn.now_ms);
+                    next.tell(bucket, KEYS[key], event);
                     Done(next)
                 }
                 None => Refused("NoSuchBucket"),
             },
             Step::DeleteAll { bucket } => match next.buckets.get_mut(BUCKETS[bucket]) {
                 Some(found) => {
-                    KEYS.iter().for_each(|key| found.delete(key, turn.now_ms));
+                    let events = KEYS.map(|key| (key, found.delete(key, turn.now_ms)));
+                    events.iter().for_each(|(key, event)| next.tell(bucket, key, *event));
                     Done(next)
                 }
                 None => Refused("NoSuchBucket"),
@@ -263,6 +285,7 @@ impl Model {
                     ModelVersion::Object(object) if object.is_held => Refused("ObjectLocked"),
                     _ => {
                         found.set_versions(KEYS[key], versions);
+                        next.tell(bucket, KEYS[key], Some("ObjectRemoved:Delete"));
                         Done(next)
                     }
                 }
@@ -289,13 +312,13 @@ impl Model {
                 let label = if is_relabelled { turn.label() } else { source.label.clone() };
                 let copy = ModelObject { label, made_by: None, is_held: false, ..source };
                 if copy.is_encrypted == turn.is_encrypted() {
-                    return next.insert(to, turn, copy);
+                    return next.insert((to, "ObjectCreated:Copy"), turn, copy);
                 }
                 // Written anew, in one piece.
                 let etag = ETag::Md5(Md5::digest(&copy.bytes).into());
                 let is_encrypted = turn.is_encrypted();
                 let copy = ModelObject { etag, part_count: None, is_encrypted, ..copy };
-                next.insert(to, turn, copy)
+                next.insert((to, "ObjectCreated:Copy"), turn, copy)
             }
             Step::Rename { from: (bucket, from), to } => {
                 let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
@@ -309,6 +332,10 @@ impl Model {
                     return Refused("NoSuchKey");
                 };
                 found.objects.insert(KEYS[to].to_owned(), object);
+                if from != to {
+                    next.tell(bucket, KEYS[from], Some("ObjectRemoved:Delete"));
+                    next.tell(bucket, KEYS[to], Some("ObjectCreated:Copy"));
+                }
                 Done(next)
             }
             Step::CreateUpload { slot, place: (bucket, key) } => {
@@ -386,12 +413,26 @@ impl Model {
         }
     }
 
-    fn insert(mut self, (bucket, key): Place, turn: &Turn, object: ModelObject) -> Expected {
+    /// Notes the event, if the bucket is told of.
+    fn tell(&mut self, bucket: usize, key: &str, event: Option<&'static str>) {
+        let name = BUCKETS[bucket].to_owned();
+        if let (Some(event), true) = (event, self.buckets[&name].is_told) {
+            self.events.push((event, name, key.to_owned()));
+        }
+    }
+
+    fn insert(
+        mut self,
+        ((bucket, key), event): (Place, &'static str),
+        turn: &Turn,
+        object: ModelObject,
+    ) -> Expected {
         let Some(found) = self.buckets.get_mut(BUCKETS[bucket]) else {
             return Refused("NoSuchBucket");
         };
         let object = ModelObject { modified_ms: turn.now_ms, ..object };
         found.put(KEYS[key], object);
+        self.tell(bucket, KEYS[key], Some(event));
         Done(self)
     }
 
@@ -436,6 +477,10 @@ impl Model {
             is_encrypted: upload.is_encrypted,
         };
         bucket.put(&upload.key, object);
+        if bucket.is_told {
+            let event = "ObjectCreated:CompleteMultipartUpload";
+            self.events.push((event, upload.bucket.clone(), upload.key.clone()));
+        }
         Done(self)
     }
 }

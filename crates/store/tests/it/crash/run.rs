@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
-    Bucket, ByteRange, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions, DeleteTarget,
-    Encryption, ManualClock, NewBucket, ObjectId, ObjectMetadata, PartNumber, PutOptions,
-    RenameOptions, Store, StoreError, StoreHealth, UploadId, UploadOptions, VersionChange,
-    Versioning,
+    Bucket, ByteRange, Cause, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions,
+    DeleteTarget, Encryption, ManualClock, NewBucket, NotificationRule, Notifications, ObjectId,
+    ObjectMetadata, PartNumber, PutOptions, RenameOptions, Store, StoreError, StoreHealth,
+    UploadId, UploadOptions, VersionChange, Versioning,
 };
 
 use super::compare::{check, versions};
 use super::disk::{INLINE_BYTES_MAX, bucket_name, object_key, open, owner, stage};
 use super::model::{Expected, Model, ModelUpload, Turn, copied_range, refusal};
-use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step};
+use super::workload::{BUCKETS, KEYS, LOCKABLE, Place, Step, TARGET};
 use super::{Check, Machine};
 
 /// The failure of a step.
@@ -306,7 +306,7 @@ fn perform(
         Step::Hold { place, is_held } => {
             let target = object_id(store, place)?;
             let change = VersionChange::LegalHold(is_held);
-            store.change_object(&target.bucket, target.key, None, change).wait()?;
+            store.change_object(&target.bucket, target.key, None, change, Cause::Unknown).wait()?;
         }
         Step::Copy { from, to, is_relabelled } => {
             let target = object_id(store, to)?;
@@ -377,6 +377,21 @@ fn perform(
             let upload = upload_of(slot);
             let (bucket, key) = (bucket_of(store, &upload.bucket)?, object_key(&upload.key));
             store.abort_upload(&bucket, &key, &id_of(slot)).wait()?;
+        }
+        Step::Notify { bucket } => {
+            let rule = NotificationRule {
+                target: TARGET.to_owned(),
+                events: vec!["Object*".to_owned()],
+                ..NotificationRule::default()
+            };
+            let all = Notifications { rules: vec![rule], document: Vec::new() };
+            let bucket = bucket_of(store, BUCKETS[bucket])?;
+            store.set_notifications(&bucket, Some(all), Cause::Unknown).wait()?;
+        }
+        Step::Deliver { count } => {
+            let oldest = store.queued_events(TARGET, None, count).map_err(before_submission)?;
+            let numbers = oldest.iter().map(|event| event.number).collect();
+            store.forget_events(TARGET, numbers).wait()?;
         }
         Step::Reclaim => drop(store.reclaim()?),
         Step::Sync => store.sync()?,

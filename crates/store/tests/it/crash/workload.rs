@@ -11,6 +11,9 @@ pub(super) const LOCKABLE: &str = BUCKETS[1];
 /// Among them one that is a prefix of another, and one that must be escaped in keys of records.
 pub(super) const KEYS: [&str; 4] = ["a", "a/b", "a/b\0c", "z"];
 
+/// The target of events.
+pub(super) const TARGET: &str = "target";
+
 /// An object, by the numbers of its bucket and key.
 pub(super) type Place = (usize, usize);
 
@@ -81,6 +84,14 @@ pub(super) enum Step {
     Abort {
         slot: u32,
     },
+    /// Everything that happens in a bucket is told.
+    Notify {
+        bucket: usize,
+    },
+    /// The oldest events were taken.
+    Deliver {
+        count: usize,
+    },
     Reclaim,
     Sync,
     /// Closes the store and opens it again.
@@ -98,6 +109,8 @@ pub(super) fn workload(seed: u64) -> Vec<Step> {
             0 => Step::CreateBucket { bucket: 0 },
             1 if seed.is_multiple_of(3) => Step::SetVersioning { bucket: 0, is_enabled: true },
             1 if seed % 9 == 1 => Step::CreateBucket { bucket: 1 },
+            2 if seed % 4 == 2 => Step::Notify { bucket: 0 },
+            6 if seed % 8 == 2 => Step::Deliver { count: 2 },
             _ => {
                 let is_begin = |step: &&Step| matches!(step, Step::CreateUpload { .. });
                 next_step(&random, &model, steps.iter().filter(is_begin).count() as u32)

@@ -1,0 +1,113 @@
+//! Event notifications of a bucket: which events are told, and to which target. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::EventKind;
+
+/// The notifications of a bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notifications {
+    /// The rules, in order. No two of them are about the same event.
+    pub rules: Vec<NotificationRule>,
+    /// The document that they were read from, which clients get back.
+    pub document: Vec<u8>,
+}
+
+/// One rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationRule {
+    /// Its id, unique in the bucket.
+    pub id: String,
+    /// The name of the target.
+    pub target: String,
+    /// The events, without `s3:`, such as `ObjectCreated:Put`; `ObjectCreated:*` stands for all of that family.
+    pub events: Vec<String>,
+    /// Prefix of the key.
+    pub prefix: String,
+    /// Suffix of the key.
+    pub suffix: String,
+}
+
+impl NotificationRule {
+    fn matches(&self, kind: EventKind, key: &str) -> bool {
+        self.events.iter().any(|pattern| kind.matches(pattern))
+            && key.starts_with(&self.prefix)
+            && key.ends_with(&self.suffix)
+    }
+
+    /// `true` if there may be an event that both rules are about.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (prefix, suffix) = (&self.prefix, &self.suffix);
+        let shares_event = |pattern: &String| other.events.iter().any(|it| share(pattern, it));
+        (prefix.starts_with(&other.prefix) || other.prefix.starts_with(prefix))
+            && (suffix.ends_with(&other.suffix) || other.suffix.ends_with(suffix))
+            && self.events.iter().any(shares_event)
+    }
+}
+
+/// `true` if two patterns have an event in common.
+fn share(one: &str, other: &str) -> bool {
+    let covers = |one: &str, other: &str| {
+        one.strip_suffix('*').is_some_and(|family| other.starts_with(family))
+    };
+    one == other || covers(one, other) || covers(other, one)
+}
+
+impl Notifications {
+    /// The rule about an event of that kind for that key.
+    pub(crate) fn rule_for(&self, kind: EventKind, key: &str) -> Option<&NotificationRule> {
+        self.rules.iter().find(|rule| rule.matches(kind, key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(events: &[&str], prefix: &str, suffix: &str) -> NotificationRule {
+        NotificationRule {
+            id: "rule".to_owned(),
+            target: "target".to_owned(),
+            events: events.iter().map(|event| (*event).to_owned()).collect(),
+            prefix: prefix.to_owned(),
+            suffix: suffix.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_rule_is_about_its_events_and_keys() {
+        let all = rule(&["ObjectCreated:*"], "in/", ".jpg");
+        assert!(all.matches(EventKind::CreatedPut, "in/a.jpg"));
+        assert!(all.matches(EventKind::CreatedCopy, "in/.jpg"));
+        assert!(!all.matches(EventKind::RemovedDelete, "in/a.jpg"));
+        assert!(!all.matches(EventKind::CreatedPut, "out/a.jpg"));
+        assert!(!all.matches(EventKind::CreatedPut, "in/a.png"));
+        let one = rule(&["ObjectCreated:Put", "ObjectRemoved:Delete"], "", "");
+        assert!(one.matches(EventKind::CreatedPut, "x"));
+        assert!(one.matches(EventKind::RemovedDelete, "x"));
+        assert!(!one.matches(EventKind::CreatedPost, "x"));
+        assert!(!one.matches(EventKind::RemovedMarker, "x"));
+    }
+
+    #[test]
+    fn rules_overlap_when_an_event_could_be_for_both() {
+        let created = rule(&["ObjectCreated:*"], "", "");
+        let rows = [
+            (rule(&["ObjectCreated:Put"], "a", ""), true),
+            (rule(&["ObjectCreated:*"], "", ".jpg"), true),
+            (rule(&["ObjectRemoved:*"], "", ""), false),
+        ];
+        for (other, expected) in rows {
+            assert_eq!(created.overlaps(&other), expected, "{other:?}");
+            assert_eq!(other.overlaps(&created), expected, "{other:?}");
+        }
+        let (images, logs) =
+            (rule(&["ObjectCreated:*"], "in/", ""), rule(&["ObjectCreated:*"], "out/", ""));
+        assert!(!images.overlaps(&logs));
+        let (jpg, png) =
+            (rule(&["ObjectCreated:*"], "in/", ".jpg"), rule(&["ObjectCreated:*"], "in/", ".png"));
+        assert!(!jpg.overlaps(&png));
+        assert!(images.overlaps(&jpg));
+    }
+}

@@ -1,0 +1,43 @@
+//! Events of objects: what a change makes of a version, for the outbox.
+
+use std::sync::Arc;
+
+use crate::error::StoreError;
+use crate::kv::Transaction;
+use crate::meta::Versioning;
+use crate::meta::bucket::BucketState;
+use crate::meta::event::{Cause, Event, EventKind};
+use crate::meta::object::ObjectRecord;
+use crate::name::ObjectKey;
+use crate::outbox;
+use crate::process::{Bucket, WakeSender};
+use crate::store::Shared;
+
+/// Queues the event that tells of a change of `record`, if the bucket wants it told. The guard must live until
+/// the commit.
+pub(super) fn tell(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    (bucket, state): (&Bucket, &BucketState),
+    (key, record): (&ObjectKey, &ObjectRecord),
+    (kind, cause): (EventKind, &Cause),
+) -> Result<Option<WakeSender>, StoreError> {
+    let Some(notifications) = &bucket.settings.notifications else { return Ok(None) };
+    let Some(rule) = notifications.rule_for(kind, key.as_str()) else { return Ok(None) };
+    let is_object = !record.is_delete_marker;
+    let is_there = !matches!(kind, EventKind::RemovedDelete | EventKind::ExpiredDelete);
+    let has_versions = state.versioning != Versioning::Never;
+    let event = Event {
+        kind,
+        time_ms: shared.config.clock.now_ms(),
+        bucket: bucket.name.as_str().to_owned(),
+        bucket_owner_id: bucket.owner.id.clone(),
+        rule: rule.id.clone(),
+        cause: cause.clone(),
+        key: key.as_str().to_owned(),
+        version: has_versions.then(|| record.version_id().to_string()),
+        bytes: (is_object && is_there).then_some(record.bytes),
+        etag: is_there.then_some(record.etag),
+    };
+    outbox::note(write, shared, rule, &event).map(Some)
+}

@@ -1,0 +1,230 @@
+//! The outbox: events that wait to be told.
+//!
+//! An event is written in the transaction of the change that it tells of, so that there is one exactly if the
+//! change has happened, whatever happens next. Somebody else reads them in order, tells them, and deletes those
+//! that were taken: every event is told at least once. A queue has a limit. Beyond it events are lost, which is
+//! counted; no write fails or waits for a target that is down.
+
+use std::future::Future;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::error::StoreError;
+use crate::kv::{Read as _, Transaction, Write as _};
+use crate::meta::event::{Event, OutboxState};
+use crate::meta::key::successor;
+use crate::meta::{NotificationRule, space};
+use crate::pending::{Committed, Pending};
+use crate::process::WakeSender;
+use crate::store::{Shared, Store};
+
+/// An event that waits.
+#[derive(Debug)]
+pub struct QueuedEvent {
+    /// Its number: a later event has a greater one.
+    pub number: u64,
+    /// The event; [`StoreError::Corrupt`] if its record is damaged.
+    pub event: Result<Event, StoreError>,
+}
+
+/// Bits of a number below the time, in milliseconds, before which it is not given out. So numbers go on
+/// growing when the record of the outbox is lost.
+const NUMBER_BITS: u32 = 16;
+
+/// Puts what `event` makes into the queue of the target that a rule of the bucket names for it, if one does.
+/// The guard must live until the commit.
+pub(crate) fn note(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    rule: &NotificationRule,
+    event: &Event,
+) -> Result<WakeSender, StoreError> {
+    let mut state = read_or_count(write)?;
+    let queue = state.queues.entry(rule.target.clone()).or_default();
+    if queue.waiting >= shared.config.events_waiting_max {
+        queue.lost += 1;
+    } else {
+        queue.waiting += 1;
+        let number = state.next.max(shared.config.clock.now_ms() << NUMBER_BITS);
+        state.next = number + 1;
+        let place = space::event(&rule.target, number);
+        write.put(&place, &event.encode(&place))?;
+    }
+    state.write(write)?;
+    Ok(WakeSender::new(shared))
+}
+
+/// The state of the outbox; if its record is damaged, as the events themselves tell it.
+fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
+    match OutboxState::read(write) {
+        Err(StoreError::Corrupt { .. }) => {}
+        state => return state,
+    }
+    let mut state = OutboxState::default();
+    let end = successor(space::ALL_EVENTS);
+    let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let mut cursor = write.cursor(Bound::Included(space::ALL_EVENTS), upper)?;
+    while let Some((place, _)) = cursor.next()? {
+        let Some((target, number)) = space::split_event(place) else { continue };
+        state.next = state.next.max(number + 1);
+        state.queues.entry(target).or_default().waiting += 1;
+    }
+    Ok(state)
+}
+
+impl Store {
+    /// The first `max` events for `target` behind the number `after`, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if the queue cannot be read.
+    pub fn queued_events(
+        &self,
+        target: &str,
+        after: Option<u64>,
+        max: usize,
+    ) -> Result<Vec<QueuedEvent>, StoreError> {
+        let prefix = space::events_of(target);
+        let first = after.map(|number| space::event(target, number));
+        let lower = match &first {
+            Some(place) => Bound::Excluded(place.as_slice()),
+            None => Bound::Included(prefix.as_slice()),
+        };
+        let end = successor(&prefix);
+        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let snapshot = self.snapshot()?;
+        let mut cursor = snapshot.cursor(lower, upper)?;
+        let mut events = Vec::new();
+        while events.len() < max
+            && let Some((place, value)) = cursor.next()?
+        {
+            let (_, number) = space::split_event(place)
+                .ok_or_else(|| StoreError::corrupt("the key of an event"))?;
+            events.push(QueuedEvent { number, event: Event::decode(place, value) });
+        }
+        Ok(events)
+    }
+
+    /// Deletes the events with these numbers: they were taken.
+    ///
+    /// Fails with the errors of the disk.
+    pub fn forget_events(&self, target: &str, numbers: Vec<u64>) -> Pending<()> {
+        let target = target.to_owned();
+        self.update_freeing(move |write, _| {
+            let mut state = read_or_count(write)?;
+            let mut forgotten = 0;
+            for number in &numbers {
+                let place = space::event(&target, *number);
+                if write.get(&place)?.is_some() {
+                    write.delete(&place)?;
+                    forgotten += 1;
+                }
+            }
+            let is_empty = is_empty(write, &target)?;
+            if let Some(queue) = state.queues.get_mut(&target) {
+                // A damaged record that was removed is not counted off.
+                let left = queue.waiting.saturating_sub(forgotten);
+                queue.waiting = if is_empty { 0 } else { left };
+            }
+            state.write(write)?;
+            Ok(Committed::new(()))
+        })
+    }
+
+    /// The state of the queues of events.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn outbox_state(&self) -> Result<OutboxState, StoreError> {
+        OutboxState::read(&self.snapshot()?)
+    }
+
+    /// The number of times that events were queued since the store was opened.
+    #[must_use]
+    pub fn events_queued(&self) -> u64 {
+        self.shared().outbox.count()
+    }
+
+    /// Waits until events are queued after [`Store::events_queued`] was `seen`.
+    pub fn wait_for_events(&self, seen: u64) -> impl Future<Output = ()> + Send + use<> {
+        let shared = Arc::clone(self.shared());
+        std::future::poll_fn(move |context| shared.outbox.poll_past(seen, context))
+    }
+}
+
+fn is_empty(write: &Transaction<'_>, target: &str) -> Result<bool, StoreError> {
+    let prefix = space::events_of(target);
+    let end = successor(&prefix);
+    let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    Ok(write.cursor(Bound::Included(&prefix), upper)?.next()?.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::StoreConfig;
+    use crate::meta::EventKind;
+    use crate::meta::event::Cause;
+
+    fn event(key: &str) -> Event {
+        Event {
+            kind: EventKind::CreatedPut,
+            time_ms: 1,
+            bucket: "bucket".to_owned(),
+            bucket_owner_id: "owner".to_owned(),
+            rule: "rule".to_owned(),
+            cause: Cause::Lifecycle,
+            key: key.to_owned(),
+            version: None,
+            bytes: Some(1),
+            etag: None,
+        }
+    }
+
+    fn queue(store: &Store, key: &'static str) {
+        let rule = NotificationRule { target: "target".to_owned(), ..NotificationRule::default() };
+        let queued = store.update(move |write, shared| {
+            Ok(Committed::with_guard((), note(write, shared, &rule, &event(key))?))
+        });
+        queued.wait().expect("queued");
+    }
+
+    fn damage(store: &Store, place: Vec<u8>) {
+        let damaged = store.update(move |write, _| {
+            let mut bytes = write.get(&place)?.expect("a record").to_vec();
+            bytes[3] ^= 1;
+            write.put(&place, &bytes)?;
+            Ok(Committed::new(()))
+        });
+        damaged.wait().expect("damaged");
+    }
+
+    #[test]
+    fn a_damaged_record_of_the_outbox_is_counted_anew() {
+        let store = Store::open(StoreConfig::memory()).expect("memory");
+        queue(&store, "a");
+        queue(&store, "b");
+        damage(&store, space::OUTBOX_KEY.to_vec());
+        store.outbox_state().expect_err("damaged");
+        queue(&store, "c");
+        assert_eq!(store.outbox_state().expect("whole").queues["target"].waiting, 3);
+        let events = store.queued_events("target", None, 10).expect("a queue");
+        let keys: Vec<_> =
+            events.iter().map(|it| &*it.event.as_ref().expect("whole").key).collect();
+        assert_eq!(keys, ["a", "b", "c"]);
+        assert!(events.is_sorted_by(|one, next| one.number < next.number));
+    }
+
+    #[test]
+    fn a_damaged_event_is_told_and_keeps_nobody_from_the_others() {
+        let store = Store::open(StoreConfig::memory()).expect("memory");
+        queue(&store, "a");
+        queue(&store, "b");
+        let events = store.queued_events("target", None, 10).expect("a queue");
+        damage(&store, space::event("target", events[0].number));
+        let events = store.queued_events("target", None, 10).expect("a queue");
+        assert!(matches!(events[0].event, Err(StoreError::Corrupt { .. })));
+        assert_eq!(events[1].event.as_ref().expect("whole").key, "b");
+        let report = store.verify(&mut |_| {}).expect("verified");
+        assert_eq!(report.damaged.len(), 1, "{report:?}");
+    }
+}

@@ -1,0 +1,264 @@
+//! Events: every change is told once, in order, and only if it has happened.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use liteio_disk::SimulatedDisk;
+use liteio_store::{
+    Cause, CopyOptions, DeleteTarget, EtagCondition, Event, Expiration, Lifecycle, LifecycleRule,
+    ManualClock, NotificationRule, Notifications, ObjectId, PutOptions, Requester, Store,
+    StoreConfig, UploadOptions, VersionChange, Versioning, WriteConditions,
+};
+
+use crate::harness::*;
+
+const TARGET: &str = "target";
+
+fn rule(events: &[&str], prefix: &str) -> NotificationRule {
+    NotificationRule {
+        id: format!("rule of {prefix:?}"),
+        target: TARGET.to_owned(),
+        events: events.iter().map(|event| (*event).to_owned()).collect(),
+        prefix: prefix.to_owned(),
+        suffix: String::new(),
+    }
+}
+
+fn notify(store: &Store, rules: Vec<NotificationRule>) {
+    let notifications = Notifications { rules, document: b"document".to_vec() };
+    let set =
+        store.set_notifications(&bucket(store, "bucket"), Some(notifications), Cause::Unknown);
+    set.wait().expect("set");
+}
+
+fn everything(store: &Store) {
+    let families =
+        ["ObjectCreated:*", "ObjectRemoved:*", "ObjectTagging:*", "LifecycleExpiration:*"];
+    notify(store, vec![rule(&families, "")]);
+}
+
+fn waiting(store: &Store) -> Vec<Event> {
+    let events = store.queued_events(TARGET, None, 1000).expect("a queue");
+    events.into_iter().map(|waiting| waiting.event.expect("whole")).collect()
+}
+
+/// The events as `name key`, which are taken.
+fn take(store: &Store) -> Vec<String> {
+    let told =
+        waiting(store).into_iter().map(|event| format!("{} {}", event.kind.name(), event.key));
+    let told = told.collect();
+    let numbers = store.queued_events(TARGET, None, 1000).expect("a queue");
+    let numbers: Vec<u64> = numbers.iter().map(|event| event.number).collect();
+    assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    store.forget_events(TARGET, numbers).wait().expect("forgotten");
+    assert!(waiting(store).is_empty());
+    told
+}
+
+fn delete(store: &Store, object: &str) {
+    let target = DeleteTarget::new(key(object), None);
+    store.delete_object(&bucket(store, "bucket"), target).wait().expect("deleted");
+}
+
+#[test]
+fn every_change_is_told_once_and_in_order() {
+    on_every_backend(|store| {
+        put(store, "before", b"1");
+        everything(store);
+        assert_eq!(take(store), ["TestEvent "]);
+        put(store, "a", b"1");
+        let form = PutOptions { is_form: true, ..PutOptions::default() };
+        try_put(store, "form", b"1", form).expect("put");
+        let here = bucket(store, "bucket");
+        let source = ObjectId { bucket: Arc::clone(&here), key: key("a"), version: None };
+        store.copy_object(source, &here, key("b"), CopyOptions::default()).wait().expect("copied");
+        let upload = store.create_upload(&here, key("c"), UploadOptions::default());
+        let id = upload.wait().expect("begun").id;
+        put_part(store, "c", &id, 1, b"12345678").expect("a part");
+        complete(store, "c", &id, &[1]).expect("completed");
+        complete(store, "c", &id, &[1]).expect("answered again");
+        let tags = VersionChange::Tags(vec![("k".to_owned(), "v".to_owned())]);
+        for change in [tags, VersionChange::NoTags] {
+            let changed = store.change_object(&here, key("a"), None, change, Cause::Unknown);
+            changed.wait().expect("changed");
+        }
+        delete(store, "a");
+        let several = ["b", "missing", "c"].map(|it| DeleteTarget::new(key(it), None));
+        store.delete_objects(&here, several.to_vec()).wait().expect("deleted");
+        let expected = [
+            "ObjectCreated:Put a",
+            "ObjectCreated:Post form",
+            "ObjectCreated:Copy b",
+            "ObjectCreated:CompleteMultipartUpload c",
+            "ObjectTagging:Put a",
+            "ObjectTagging:Delete a",
+            "ObjectRemoved:Delete a",
+            "ObjectRemoved:Delete b",
+            "ObjectRemoved:Delete c",
+        ];
+        assert_eq!(take(store), expected);
+    });
+}
+
+#[test]
+fn versions_and_delete_markers_are_told_with_their_ids() {
+    on_every_backend(|store| {
+        everything(store);
+        let here = bucket(store, "bucket");
+        store.set_versioning(&here, Versioning::Enabled).wait().expect("enabled");
+        take(store);
+        let first = put(store, "a", b"123");
+        delete(store, "a");
+        let version = Some(first.version_id);
+        let removed = store.delete_object(&here, DeleteTarget::new(key("a"), version));
+        removed.wait().expect("removed");
+        let told = waiting(store);
+        let [created, marked, removed] = &told[..] else { panic!("{told:?}") };
+        let id = Some(first.version_id.to_string());
+        assert_eq!((&created.version, created.bytes), (&id, Some(3)));
+        assert_eq!(created.etag, Some(first.etag));
+        assert_eq!(created.rule, "rule of \"\"");
+        assert_eq!((&*created.bucket, &*created.bucket_owner_id), ("bucket", "owner"));
+        assert_eq!(marked.kind.name(), "ObjectRemoved:DeleteMarkerCreated");
+        assert!(marked.version.is_some() && marked.version != id, "{marked:?}");
+        assert_eq!((&removed.version, removed.bytes, removed.etag), (&id, None, None));
+    });
+}
+
+#[test]
+fn what_did_not_happen_or_nobody_asked_for_is_not_told() {
+    on_every_backend(|store| {
+        notify(store, vec![rule(&["ObjectCreated:Put"], "in/")]);
+        take(store);
+        put(store, "out/a", b"1");
+        let never = WriteConditions {
+            if_none_match: Some(EtagCondition::Any),
+            ..WriteConditions::default()
+        };
+        put(store, "in/a", b"1");
+        let refused = PutOptions { conditions: never, ..PutOptions::default() };
+        try_put(store, "in/a", b"2", refused).expect_err("there is one");
+        delete(store, "in/a");
+        delete(store, "in/missing");
+        assert_eq!(take(store), ["ObjectCreated:Put in/a"]);
+        let none = store.set_notifications(&bucket(store, "bucket"), None, Cause::Unknown);
+        none.wait().expect("taken away");
+        put(store, "in/b", b"1");
+        assert!(waiting(store).is_empty());
+    });
+}
+
+#[test]
+fn the_sender_of_the_request_is_told() {
+    on_every_backend(|store| {
+        everything(store);
+        take(store);
+        let requester = Requester {
+            principal_id: "alice".to_owned(),
+            source_address: "192.0.2.1".to_owned(),
+            request_id: "1".to_owned(),
+            host_id: "2".to_owned(),
+        };
+        let cause = Cause::Request(Arc::new(requester));
+        let options = PutOptions { cause: cause.clone(), ..PutOptions::default() };
+        try_put(store, "a", b"1", options).expect("put");
+        assert_eq!(waiting(store)[0].cause, cause);
+    });
+}
+
+#[test]
+fn what_a_lifecycle_rule_ends_is_told_as_such() {
+    let clock = Arc::new(ManualClock::new(0));
+    let config = StoreConfig { clock: Arc::clone(&clock) as _, ..config(1) };
+    let store = Store::open_on(Arc::new(SimulatedDisk::new(1)), config).expect("opens");
+    create_bucket(&store, "bucket");
+    everything(&store);
+    put(&store, "a", b"1");
+    take(&store);
+    let rule = LifecycleRule {
+        is_enabled: true,
+        expiration: Some(Expiration::Days(1)),
+        ..LifecycleRule::default()
+    };
+    let rules = Lifecycle { rules: vec![rule], document: Vec::new() };
+    let here = bucket(&store, "bucket");
+    store.set_lifecycle(&here, Some(rules)).wait().expect("set");
+    clock.set_ms(3 * 86_400_000);
+    store.run_lifecycle().expect("a walk");
+    assert_eq!(waiting(&store)[0].cause, Cause::Lifecycle);
+    assert_eq!(take(&store), ["LifecycleExpiration:Delete a"]);
+}
+
+#[test]
+fn a_full_queue_loses_events_and_counts_them() {
+    let config = StoreConfig { events_waiting_max: 3, ..config(1) };
+    let store = Store::open(config).expect("memory");
+    create_bucket(&store, "bucket");
+    everything(&store);
+    for object in ["a", "b", "c", "d"] {
+        put(&store, object, b"1");
+    }
+    let queue = store.outbox_state().expect("a state").queues[TARGET];
+    assert_eq!((queue.waiting, queue.lost), (3, 2));
+    assert_eq!(take(&store), ["TestEvent ", "ObjectCreated:Put a", "ObjectCreated:Put b"]);
+    put(&store, "e", b"1");
+    assert_eq!(take(&store), ["ObjectCreated:Put e"]);
+    let queue = store.outbox_state().expect("a state").queues[TARGET];
+    assert_eq!((queue.waiting, queue.lost), (0, 2));
+}
+
+#[test]
+fn numbers_grow_through_a_restart_and_a_clock_that_is_set_back() {
+    let disk = Arc::new(SimulatedDisk::new(1));
+    let clock = Arc::new(ManualClock::new(5_000_000));
+    let open = || {
+        let config = StoreConfig { clock: Arc::clone(&clock) as _, ..config(1) };
+        Store::open_on(Arc::clone(&disk) as _, config).expect("opens")
+    };
+    let store = open();
+    create_bucket(&store, "bucket");
+    everything(&store);
+    let newest = |store: &Store| {
+        put(store, "a", b"1");
+        let events = store.queued_events(TARGET, None, 1000).expect("a queue");
+        let number = events.last().expect("an event").number;
+        take(store);
+        number
+    };
+    let first = newest(&store);
+    store.close();
+    clock.set_ms(1_000);
+    let store = open();
+    let second = newest(&store);
+    assert!(second > first, "{second} follows {first}");
+}
+
+#[test]
+fn whoever_waits_for_events_is_woken_by_one() {
+    let store = Store::open(config(1)).expect("memory");
+    create_bucket(&store, "bucket");
+    everything(&store);
+    let seen = store.events_queued();
+    let mut wait = pin!(store.wait_for_events(seen));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(wait.as_mut().poll(&mut context).is_pending());
+    put(&store, "a", b"1");
+    assert_eq!(wait.as_mut().poll(&mut context), Poll::Ready(()));
+    assert!(store.events_queued() > seen);
+}
+
+#[test]
+fn events_that_wait_outlive_their_bucket_and_verify() {
+    on_every_backend(|store| {
+        everything(store);
+        put(store, "a", b"1");
+        delete(store, "a");
+        delete_bucket(store, "bucket");
+        let report = store.verify(&mut |_| {}).expect("verified");
+        assert_eq!(report.damaged, []);
+        assert_eq!(waiting(store).len(), 3);
+        create_bucket(store, "bucket");
+    });
+}
