@@ -90,6 +90,24 @@ pub(crate) struct ServerArgs {
     /// Seconds of a day of lifecycle rules, for tests that cannot wait for midnight [default: 86400].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
     pub(crate) lifecycle_day: Option<u32>,
+    /// Target of event notifications, repeatable: buckets name it in the ARN of a queue, topic or function.
+    #[arg(
+        long,
+        value_name = "NAME=URL",
+        env = "LITEIO_WEBHOOK",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub(crate) webhook: Vec<String>,
+    /// TOML file with more such targets, with secrets to sign events.
+    #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
+    pub(crate) webhook_file: Option<PathBuf>,
+    /// PEM file of authorities that certificates of targets are trusted by, beside those of browsers.
+    #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Events that wait for one target; beyond them events are lost [default: 100000].
+    #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]
+    pub(crate) event_queue: Option<u32>,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]

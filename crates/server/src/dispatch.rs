@@ -12,8 +12,10 @@ use http::request::Parts;
 use http_body::Body as _;
 use liteio_store::{Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
 
 use crate::auth::{Authenticator, BodyFault, Credentials, Identity, Service};
+use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::operational::{Operational, Readiness};
@@ -27,6 +29,7 @@ use crate::vectors::{self, VectorsService};
 pub(crate) struct Dispatch {
     services: Arc<Services>,
     app: Arc<App>,
+    senders: Arc<Senders>,
     stopping: Arc<AtomicBool>,
 }
 
@@ -38,28 +41,33 @@ struct Services {
 }
 
 impl Dispatch {
-    /// The services over `app`, for these users.
-    pub(crate) fn new(app: App, credentials: Credentials) -> Dispatch {
+    /// The services over `app`, for these users, with events for these targets.
+    pub(crate) fn new(
+        app: App,
+        credentials: Credentials,
+        targets: Vec<Arc<dyn Target>>,
+    ) -> Dispatch {
         let app = Arc::new(app);
+        let senders = Arc::new(Senders::start(&app, targets));
         let stopping = Arc::new(AtomicBool::new(false));
         let readiness = {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             let logged = Mutex::default();
             move || readiness(&app, &stopping, &logged)
         };
-        let scrub = {
-            let app = Arc::clone(&app);
-            move || scrub_details(&app)
+        let details = {
+            let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
+            move || details(&app, &senders)
         };
         let clock = Arc::new(SystemTime::now);
         let authenticator = Authenticator::new(credentials, app.region.clone(), clock);
         let services = Services {
-            operational: Operational::new(readiness, scrub),
+            operational: Operational::new(readiness, details),
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
         };
-        Dispatch { services: Arc::new(services), app, stopping }
+        Dispatch { services: Arc::new(services), app, senders, stopping }
     }
 }
 
@@ -100,6 +108,7 @@ impl Handler for Dispatch {
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
+            self.senders.stop();
             let closed = self.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
                 Ok(())
@@ -140,24 +149,44 @@ fn readiness(app: &App, stopping: &AtomicBool, logged: &Mutex<String>) -> Readin
         return Readiness::NotReady("stopping".into());
     }
     match app.store.health() {
-        StoreHealth::Ready => match found_damage(&app.store, logged) {
-            None => Readiness::Ready,
-            Some(told) => Readiness::Degraded(told.into()),
-        },
+        StoreHealth::Ready => {
+            let told = found_damage(&app.store, logged).or_else(|| lost_events(&app.store));
+            told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
+        }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
         StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
     }
 }
 
-/// The state of the scrub, for people and programs that ask for the health.
-fn scrub_details(app: &App) -> Option<serde_json::Value> {
-    let scrub = app.store.scrub_state()?;
-    Some(serde_json::json!({
-        "running": scrub.begun_ms.is_some(),
-        "ended_ms": scrub.ended_ms,
-        "records": scrub.records,
-        "damaged": scrub.damaged,
-    }))
+/// The reason why events are being lost, if any are.
+fn lost_events(store: &Store) -> Option<String> {
+    let full = store.full_event_queues().unwrap_or_default();
+    let told = "queues of events are full, and new events are lost: a webhook does not take them";
+    (full > 0).then(|| format!("{full} {told}"))
+}
+
+/// The state of what works in the background, without names, for people and programs that ask for the health.
+fn details(app: &App, senders: &Senders) -> Map<String, Value> {
+    let mut told = Map::new();
+    if let Some(scrub) = app.store.scrub_state() {
+        let scrub = json!({
+            "running": scrub.begun_ms.is_some(),
+            "ended_ms": scrub.ended_ms,
+            "records": scrub.records,
+            "damaged": scrub.damaged,
+        });
+        told.insert("scrub".to_owned(), scrub);
+    }
+    let outbox = app.look(Store::outbox_state).unwrap_or_default();
+    if !(app.event_targets.is_empty() && outbox.queues.is_empty()) {
+        let events = json!({
+            "waiting": outbox.queues.values().map(|queue| queue.waiting).sum::<u64>(),
+            "lost": outbox.queues.values().map(|queue| queue.lost).sum::<u64>(),
+            "failing_targets": senders.failing(),
+        });
+        told.insert("events".to_owned(), events);
+    }
+    told
 }
 
 impl Services {

@@ -36,6 +36,7 @@ mod command;
 mod config;
 mod connection;
 mod dispatch;
+mod events;
 mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -48,6 +49,7 @@ mod origin;
 mod platform;
 mod repair;
 mod reply;
+mod request_id;
 mod s3;
 mod serve;
 mod server;
@@ -59,7 +61,7 @@ mod verify;
 pub use command::run;
 pub use config::{
     Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    KeySources, ListenAddress, MasterKeySource, Scrub, Storage,
+    EventSettings, KeySources, ListenAddress, MasterKeySource, Scrub, Storage, Webhook,
 };
 pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

@@ -1,4 +1,4 @@
-//! Opening the users and the data of a configuration.
+//! Opening the users, the targets of events and the data of a configuration.
 
 use std::fs;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use liteio_store::{Store, StoreConfig};
 
 use crate::auth::{Credentials, User};
 use crate::config::{Config, CredentialsSource, Storage};
+use crate::events::{Target, open_webhooks};
 use crate::keys;
 use crate::offload::Offload;
 use crate::state::App;
@@ -18,17 +19,22 @@ use crate::state::App;
 #[error("{0}")]
 pub(crate) struct OpenError(String);
 
-/// Opens the users, the keys and the data, unless the store is open.
+/// What was opened.
+pub(crate) struct Opened {
+    pub(crate) app: App,
+    pub(crate) credentials: Credentials,
+    pub(crate) targets: Vec<Arc<dyn Target>>,
+}
+
+/// Opens the users, the keys, the targets of events and the data, unless the store is open.
 ///
 /// # Errors
 /// [`OpenError`].
-pub(crate) async fn open(
-    config: &Config,
-    store: Option<Store>,
-) -> Result<(App, Credentials), OpenError> {
+pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
     let credentials = open_credentials(&config.credentials)?;
     let keys = keys::open(&config.keys).map_err(OpenError)?;
+    let targets = open_webhooks(&config.events).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -42,8 +48,10 @@ pub(crate) async fn open(
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
-    let app = App::new(store, config.region.clone(), config.allow_insecure_sse_c, offload);
-    Ok((app, credentials))
+    let names = targets.iter().map(|target| target.name().to_owned()).collect();
+    let region = config.region.clone();
+    let app = App::new(store, region, names, config.allow_insecure_sse_c, offload);
+    Ok(Opened { app, credentials, targets })
 }
 
 fn store_config(config: &Config) -> StoreConfig {
@@ -57,6 +65,7 @@ fn store_config(config: &Config) -> StoreConfig {
     let day = Duration::from_secs(24 * 60 * 60);
     store_config.scrub_interval = (config.scrub.days > 0).then(|| day * config.scrub.days);
     store_config.lifecycle_day = config.lifecycle_day;
+    store_config.events_waiting_max = config.events.waiting_max;
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
 }

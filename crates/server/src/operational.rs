@@ -14,7 +14,7 @@ use axum::routing::get;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower_service::Service as _;
 
 use crate::origin::Target;
@@ -43,7 +43,7 @@ pub(crate) enum Readiness {
 /// The sources of an answer, asked for each request.
 struct Health {
     readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
-    scrub: Box<dyn Fn() -> Option<Value> + Send + Sync>,
+    details: Box<dyn Fn() -> Map<String, Value> + Send + Sync>,
 }
 
 /// The routes of one server.
@@ -52,12 +52,13 @@ pub(crate) struct Operational {
 }
 
 impl Operational {
-    /// The routes; `readiness` and the state of the `scrub`, if there is one, are asked for each request.
+    /// The routes; `readiness` and the `details` that go with it are asked for each request.
     pub(crate) fn new(
         readiness: impl Fn() -> Readiness + Send + Sync + 'static,
-        scrub: impl Fn() -> Option<Value> + Send + Sync + 'static,
+        details: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
     ) -> Operational {
-        let health = Arc::new(Health { readiness: Box::new(readiness), scrub: Box::new(scrub) });
+        let (readiness, details) = (Box::new(readiness), Box::new(details));
+        let health = Arc::new(Health { readiness, details });
         let router = Router::new()
             .route(LIVE_PATH, get(live))
             .route(READY_PATH, get(ready))
@@ -106,8 +107,8 @@ async fn ready(State(health): State<Arc<Health>>) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "not ready", "reason": reason }))
         }
     };
-    if let Some(scrub) = (health.scrub)() {
-        told["scrub"] = scrub;
+    for (name, detail) in (health.details)() {
+        told[name] = detail;
     }
     line(code, &told)
 }

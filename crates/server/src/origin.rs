@@ -11,6 +11,8 @@ use http::request::Parts;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
+use crate::request_id::RequestIds;
+
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
@@ -151,6 +153,8 @@ impl Target {
 /// The origin of one request.
 #[derive(Debug)]
 pub(crate) struct Origin {
+    /// The ids of the request.
+    pub(crate) ids: RequestIds,
     /// The sender.
     pub(crate) peer: Peer,
     /// The bucket and the key.

@@ -13,12 +13,13 @@ use tokio::task::JoinHandle;
 
 use crate::banner;
 use crate::config::{
-    Config, ConfigError, CredentialsSource, Durability, KeySources, ListenAddress, Storage,
+    Config, ConfigError, CredentialsSource, Durability, EventSettings, KeySources, ListenAddress,
+    Storage,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
-use crate::open::{OpenError, open};
+use crate::open::{OpenError, Opened, open};
 use crate::platform::Grant;
 use crate::serve;
 
@@ -149,6 +150,12 @@ impl ServerBuilder {
         self
     }
 
+    /// The targets of events.
+    pub fn events(mut self, events: EventSettings) -> ServerBuilder {
+        self.config.events = events;
+        self
+    }
+
     /// The region that requests are signed for.
     pub fn region(mut self, region: impl Into<String>) -> ServerBuilder {
         self.config.region = region.into();
@@ -206,8 +213,8 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let (app, credentials) = open(&config, store).await?;
-            Arc::new(Dispatch::new(app, credentials))
+            let Opened { app, credentials, targets } = open(&config, store).await?;
+            Arc::new(Dispatch::new(app, credentials, targets))
         }
     };
     let Grant { files, memory_bytes } = Grant::of_process();

@@ -17,6 +17,8 @@ pub(crate) struct App {
     pub(crate) store: Store,
     /// The region of the server and of its buckets.
     pub(crate) region: String,
+    /// The names of the targets of events.
+    pub(crate) event_targets: Vec<String>,
     /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
     pub(crate) allows_keys_in_plain: bool,
     offload: Offload,
@@ -38,10 +40,11 @@ impl App {
     pub(crate) fn new(
         store: Store,
         region: String,
+        event_targets: Vec<String>,
         allows_keys_in_plain: bool,
         offload: Offload,
     ) -> App {
-        App { store, region, allows_keys_in_plain, offload }
+        App { store, region, event_targets, allows_keys_in_plain, offload }
     }
 
     /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,

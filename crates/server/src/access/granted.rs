@@ -128,6 +128,11 @@ impl Granted {
         &self.target
     }
 
+    /// The canonical id of the sender; none of an anonymous one.
+    pub(crate) fn principal_id(&self) -> Option<&str> {
+        self.principal.id()
+    }
+
     /// The owner of what the request creates in the bucket.
     pub(crate) fn owner(&self) -> Owner {
         self.principal.owner().unwrap_or_else(|| self.target.owner.clone())

@@ -1,11 +1,15 @@
 //! The settings, checked together before a file or a socket is touched.
 
+mod webhooks;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub use liteio_store::Durability;
+
+pub use self::webhooks::{EventSettings, Webhook};
 
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs};
 use crate::telemetry::{self, LogFormat};
@@ -200,6 +204,8 @@ pub struct Config {
     pub scrub: Scrub,
     /// The length of a day of lifecycle rules.
     pub lifecycle_day: Duration,
+    /// The targets of events.
+    pub events: EventSettings,
 }
 
 /// A day of 24 hours.
@@ -237,6 +243,7 @@ impl Default for Config {
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
             lifecycle_day: DAY,
+            events: EventSettings::default(),
         }
     }
 }
@@ -260,6 +267,7 @@ impl Config {
             log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
+            events: resolve_events(arguments)?,
         };
         let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
         if exposed && !arguments.allow_default_credentials {
@@ -437,6 +445,21 @@ fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> 
         Some(0) => error("a day of no seconds never ends: give --lifecycle-day 1 or more"),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
     }
+}
+
+fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> {
+    let waiting_max = match arguments.event_queue {
+        None => liteio_store::limits::EVENTS_WAITING_MAX,
+        Some(0) => return error("a queue of no events loses all: give --event-queue 1 or more"),
+        Some(events) => u64::from(events),
+    };
+    let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text));
+    Ok(EventSettings {
+        webhooks: webhooks.collect::<Result<_, _>>()?,
+        webhook_file: arguments.webhook_file.clone(),
+        ca_file: arguments.ca_file.clone(),
+        waiting_max,
+    })
 }
 
 fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {

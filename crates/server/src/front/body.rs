@@ -179,7 +179,7 @@ impl Drop for RequestBody {
 
 impl fmt::Debug for RequestBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.exchange.ids.request_id();
+        let id = self.exchange.ids().request_id();
         formatter.debug_struct("RequestBody").field("id", &id).field("ended", &self.ended).finish()
     }
 }

@@ -4,8 +4,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::request_id::RequestIds;
 use crate::reply::{ApiError, Dialect, ReplyBody};
+use crate::request_id::RequestIds;
 
 const ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 
@@ -109,8 +109,8 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::front::request_id::RequestIdSource;
     use crate::reply::ErrorCode;
+    use crate::request_id::RequestIdSource;
 
     fn ids() -> RequestIds {
         RequestIdSource::new([3; 24]).next()

@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::BODY_FREE_BYTES;
-use super::request_id::RequestIds;
 use crate::budget::{Charge, Resource};
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
 use crate::reply::{BoxError, ReplyBody};
+use crate::request_id::RequestIds;
 
 /// The target of the access log's lines.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";
@@ -25,7 +25,6 @@ pub(crate) const ACCESS_LOG: &str = "liteio::access";
 /// and its line of the access log written, even if the client has closed the connection before.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) ids: RequestIds,
     pub(crate) method: Method,
     pub(crate) connection: Arc<ConnectionState>,
     origin: Arc<Origin>,
@@ -42,14 +41,17 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// The ids of the request.
+    pub(crate) fn ids(&self) -> &RequestIds {
+        &self.origin.ids
+    }
+
     pub(crate) fn new(
-        ids: RequestIds,
         method: Method,
         origin: Arc<Origin>,
         connection: Arc<ConnectionState>,
     ) -> Exchange {
         Exchange {
-            ids,
             method,
             origin,
             connection,
@@ -121,12 +123,12 @@ impl Drop for Exchange {
         if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
             return;
         }
-        let Origin { peer, target, found } = &*self.origin;
+        let Origin { ids, peer, target, found } = &*self.origin;
         let query = target.query_names();
         // Status 0: the client went away before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
-            id = %self.ids.request_id(),
+            id = %ids.request_id(),
             client = %peer.address,
             user = found.user(),
             method = %self.method,
@@ -171,7 +173,7 @@ impl HttpBody for ResponseBody {
             }
             Poll::Ready(Some(Err(error))) => {
                 // The status line was sent already, so closing the connection is the only way to signal it.
-                let id = self.exchange.ids.request_id();
+                let id = self.exchange.ids().request_id();
                 tracing::error!(id, error = %error, "answer broken off");
             }
             Poll::Ready(None) | Poll::Pending => {}

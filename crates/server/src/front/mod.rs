@@ -9,7 +9,6 @@ pub(crate) mod exchange;
 mod handler;
 pub(crate) mod limits;
 pub(crate) mod pace;
-pub(crate) mod request_id;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,11 +24,11 @@ use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::Limits;
-use self::request_id::{RequestIdSource, RequestIds};
 use crate::budget::Budget;
 use crate::connection::ConnectionState;
 use crate::origin::{Domains, Found, Origin, Peer, Target};
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
+use crate::request_id::{RequestIdSource, RequestIds};
 
 /// The front of one server.
 pub(crate) struct Front {
@@ -67,17 +66,14 @@ impl Front {
         let (mut parts, incoming) = request.into_parts();
         let ids = self.ids.next();
         let origin = Arc::new(Origin {
+            ids: ids.clone(),
             peer,
             target: Target::of(&parts, &self.domains),
             found: Found::default(),
         });
         parts.extensions.insert(Arc::clone(&origin));
-        let exchange = Arc::new(Exchange::new(
-            ids.clone(),
-            parts.method.clone(),
-            Arc::clone(&origin),
-            connection,
-        ));
+        let exchange =
+            Arc::new(Exchange::new(parts.method.clone(), Arc::clone(&origin), connection));
         let plan = self.handler.plan(&parts, &origin);
         let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);

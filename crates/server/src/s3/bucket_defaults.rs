@@ -106,11 +106,3 @@ pub(super) async fn get_bucket_ownership_controls(
     let controls = OwnershipControls { rules: vec![OwnershipControlsRule { object_ownership }] };
     Ok(S3Response::new(GetBucketOwnershipControlsOutput { ownership_controls: Some(controls) }))
 }
-
-pub(super) async fn get_bucket_notification_configuration(
-    _app: &App,
-    _granted: Granted,
-    _request: Req<GetBucketNotificationConfigurationInput>,
-) -> Resp<GetBucketNotificationConfigurationOutput> {
-    Ok(S3Response::new(GetBucketNotificationConfigurationOutput::default()))
-}

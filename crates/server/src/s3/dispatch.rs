@@ -10,8 +10,8 @@ use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_defaults,
-    bucket_encryption, bucket_lifecycle, bucket_settings, bucket_versioning, multipart,
-    object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
+    bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings, bucket_versioning,
+    multipart, object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
     object_rename, object_tagging, part,
 };
 use crate::access::Action;
@@ -202,7 +202,7 @@ operations! {
             -> GetBucketMetricsConfigurationOutput = bucket_configurations::get_bucket_metrics_configuration;
     GetBucketNotificationConfiguration [s3:GetBucketNotification] GET bucket {"notification"}:
         get_bucket_notification_configuration(GetBucketNotificationConfigurationInput)
-            -> GetBucketNotificationConfigurationOutput = bucket_defaults::get_bucket_notification_configuration;
+            -> GetBucketNotificationConfigurationOutput = bucket_notification::get_bucket_notification_configuration;
     GetBucketOwnershipControls [s3:GetBucketOwnershipControls] GET bucket {"ownershipControls"}:
         get_bucket_ownership_controls(GetBucketOwnershipControlsInput)
             -> GetBucketOwnershipControlsOutput = bucket_defaults::get_bucket_ownership_controls;
@@ -319,7 +319,9 @@ operations! {
     PutBucketMetricsConfiguration [s3:PutMetricsConfiguration] PUT bucket {"metrics"} {"id"}:
         put_bucket_metrics_configuration(PutBucketMetricsConfigurationInput)
             -> PutBucketMetricsConfigurationOutput = bucket_configurations::put_bucket_metrics_configuration;
-    PutBucketNotificationConfiguration [s3:PutBucketNotification] PUT bucket {"notification"};
+    PutBucketNotificationConfiguration [s3:PutBucketNotification] PUT bucket {"notification"}:
+        put_bucket_notification_configuration(PutBucketNotificationConfigurationInput)
+            -> PutBucketNotificationConfigurationOutput = bucket_notification::put_bucket_notification_configuration;
     PutBucketOwnershipControls [s3:PutBucketOwnershipControls] PUT bucket {"ownershipControls"};
     PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"};
     PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};

@@ -36,6 +36,23 @@ const fn rules(operation: &'static str, elements: Elements) -> Rules {
 }
 
 const RULES: &[Rules] = &[
+    rules(
+        "PutBucketNotificationConfiguration",
+        &[
+            ("", "NotificationConfiguration"),
+            (
+                "NotificationConfiguration",
+                "TopicConfiguration QueueConfiguration CloudFunctionConfiguration \
+                 EventBridgeConfiguration",
+            ),
+            ("TopicConfiguration", "Id Topic Event Filter"),
+            ("QueueConfiguration", "Id Queue Event Filter"),
+            ("CloudFunctionConfiguration", "Id CloudFunction Event Filter"),
+            ("Filter", "S3Key"),
+            ("S3Key", "FilterRule"),
+            ("FilterRule", "Name Value"),
+        ],
+    ),
     Rules {
         operation: "DeleteObjects",
         digest: Digest::Required,

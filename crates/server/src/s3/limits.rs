@@ -69,3 +69,9 @@ const _: () = assert!(
 pub(super) const COPIED_CHUNK_BYTES: usize = 8 << 10;
 
 const _: () = assert!(PIECE_BYTES as u64 == ANSWER_PIECE_BYTES);
+
+/// Notification configurations of a bucket. S3's limit.
+pub(super) const NOTIFICATION_RULES_MAX: usize = 100;
+
+/// The value of a filter of notifications. S3's limit, that of a key.
+pub(super) const FILTER_VALUE_BYTES_MAX: usize = 1024;

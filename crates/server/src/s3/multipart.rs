@@ -25,7 +25,7 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
-use super::{Req, Resp, bucket_lifecycle, condition, error, object_lock, unsupported};
+use super::{Req, Resp, bucket_lifecycle, condition, error, event_cause, object_lock, unsupported};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -123,6 +123,7 @@ pub(super) async fn complete_multipart_upload(
         conditions: condition::of_write(&extensions),
         checksum: checksum::object_checksum_in_headers(&headers, upload_kind)?,
         object_bytes: input.mpu_object_size.map(object_bytes).transpose()?,
+        cause: event_cause::of_request(&granted, &extensions),
     };
     check_type(&headers, upload.as_ref())?;
     let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;

@@ -13,8 +13,8 @@ use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::encryption::{self, Asked};
 use super::xml::XmlWriter;
 use super::{
-    Req, Resp, access, bucket_lifecycle, checksum, condition, error, metadata, object_lock,
-    unsupported,
+    Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
+    object_lock, unsupported,
 };
 use crate::access::Granted;
 use crate::state::App;
@@ -67,6 +67,7 @@ pub(super) async fn copy_object(
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,
+        cause: event_cause::of_request(&granted, &extensions),
     };
     // A copy may have to read the source, for a checksum that it does not have or for another key.
     let target_bucket = Arc::clone(granted.bucket());

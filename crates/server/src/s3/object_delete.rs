@@ -12,7 +12,7 @@ use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, condition, error};
+use super::{Req, Resp, access, condition, error, event_cause};
 use crate::access::{Action, Granted};
 use crate::state::App;
 
@@ -30,7 +30,8 @@ pub(super) async fn delete_object(
     };
     let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
-    let target = DeleteTarget { key, version, conditions, bypasses_governance };
+    let cause = event_cause::of_request(&granted, &extensions);
+    let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
     let outcome = app.store.delete_object(granted.bucket(), target).await;
     let outcome = outcome.map_err(error::from_store)?;
     let mut response = S3Response::new(DeleteObjectOutput::default());
@@ -70,7 +71,9 @@ pub(super) async fn delete_objects(
     granted: Granted,
     request: Req<DeleteObjectsInput>,
 ) -> Resp<DeleteObjectsOutput> {
-    let DeleteObjectsInput { delete, bypass_governance_retention, .. } = request.input;
+    let Req { input, extensions, .. } = request;
+    let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
+    let cause = event_cause::of_request(&granted, &extensions);
     let bypasses_governance = bypass_governance_retention.unwrap_or(false);
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
@@ -85,7 +88,8 @@ pub(super) async fn delete_objects(
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
         match target(&granted, object) {
             Ok(target) => {
-                let target = DeleteTarget { bypasses_governance, ..target };
+                let cause = cause.clone();
+                let target = DeleteTarget { bypasses_governance, cause, ..target };
                 targets.push(target);
                 answers.push(None);
             }

@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
-    DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode, RetentionPeriod, Store,
-    VersionChange,
+    Cause, DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode, RetentionPeriod,
+    Store, VersionChange,
 };
 use s3s::dto::{
     DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,
@@ -184,7 +184,8 @@ pub(super) async fn put_object_retention(
     };
     let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
     let change = VersionChange::Retention { retention, bypasses_governance };
-    object_version::change(app, &granted, input.key, input.version_id, change).await?;
+    object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
+        .await?;
     Ok(S3Response::new(PutObjectRetentionOutput::default()))
 }
 
@@ -201,7 +202,8 @@ pub(super) async fn put_object_legal_hold(
         _ => return Err(error::malformed_xml()),
     };
     let change = VersionChange::LegalHold(is_held);
-    object_version::change(app, &granted, input.key, input.version_id, change).await?;
+    object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
+        .await?;
     Ok(S3Response::new(PutObjectLegalHoldOutput::default()))
 }
 

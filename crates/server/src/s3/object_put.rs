@@ -13,8 +13,8 @@ use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{
-    Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, metadata, object_lock,
-    unsupported,
+    Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
+    object_lock, unsupported,
 };
 use crate::access::Granted;
 use crate::auth::PostForm;
@@ -34,6 +34,8 @@ pub(super) async fn put_object(
         conditions: condition::of_write(&extensions),
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
+        is_form: extensions.get::<PostForm>().is_some(),
+        cause: event_cause::of_request(&granted, &extensions),
     };
     let key = object_key(input.key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;

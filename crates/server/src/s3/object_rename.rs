@@ -7,7 +7,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, object_key};
 use super::plain::{self, PlainRequest, PlainResponse};
-use super::{access, condition, encryption, error};
+use super::{access, condition, encryption, error, event_cause};
 use crate::access::Action;
 use crate::state::App;
 
@@ -25,6 +25,7 @@ pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResp
         conditions: condition::of_rename(&extensions),
         token: client_token(&headers)?,
         customer_key: customer.map(|customer| customer.key),
+        cause: event_cause::of_request(&granted, &extensions),
     };
     let renamed = app.store.rename_object(granted.bucket(), source.clone(), target, options).await;
     renamed.map_err(|error| from_rename(error, &source))?;

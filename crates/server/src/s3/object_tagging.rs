@@ -8,7 +8,7 @@ use s3s::dto::{
 };
 
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, metadata, object_version};
+use super::{Req, Resp, event_cause, metadata, object_version};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -30,9 +30,10 @@ pub(super) async fn put_object_tagging(
     granted: Granted,
     request: Req<PutObjectTaggingInput>,
 ) -> Resp<PutObjectTaggingOutput> {
+    let cause = event_cause::of_request(&granted, &request.extensions);
     let PutObjectTaggingInput { key, version_id, tagging, .. } = request.input;
     let tags = VersionChange::Tags(tagging::of_document(tagging.tag_set, Tagged::Object)?);
-    let object = object_version::change(app, &granted, key, version_id, tags).await?;
+    let object = object_version::change(app, &granted, key, version_id, tags, cause).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(PutObjectTaggingOutput { version_id }))
 }
@@ -42,9 +43,10 @@ pub(super) async fn delete_object_tagging(
     granted: Granted,
     request: Req<DeleteObjectTaggingInput>,
 ) -> Resp<DeleteObjectTaggingOutput> {
+    let cause = event_cause::of_request(&granted, &request.extensions);
     let DeleteObjectTaggingInput { key, version_id, .. } = request.input;
-    let none = VersionChange::Tags(Vec::new());
-    let object = object_version::change(app, &granted, key, version_id, none).await?;
+    let none = VersionChange::NoTags;
+    let object = object_version::change(app, &granted, key, version_id, none, cause).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(DeleteObjectTaggingOutput { version_id }))
 }

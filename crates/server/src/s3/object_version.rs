@@ -1,6 +1,6 @@
 //! One version of an object, as operations on its metadata name it.
 
-use liteio_store::{ObjectVersion, VersionChange};
+use liteio_store::{Cause, ObjectVersion, VersionChange};
 use s3s::S3Result;
 
 use super::convert::{object_key, version_id};
@@ -28,8 +28,9 @@ pub(super) async fn change(
     key: String,
     version: Option<String>,
     change: VersionChange,
+    cause: Cause,
 ) -> S3Result<ObjectVersion> {
     let (key, version) = (object_key(key)?, version_id(version)?);
-    let changed = app.store.change_object(granted.bucket(), key, version, change).await;
+    let changed = app.store.change_object(granted.bucket(), key, version, change, cause).await;
     changed.map_err(error::from_store)
 }

@@ -41,7 +41,7 @@ struct WithHealth<H> {
 
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
-        let operational = Arc::new(Operational::new(|| Readiness::Ready, || None));
+        let operational = Arc::new(Operational::new(|| Readiness::Ready, serde_json::Map::new));
         WithHealth { operational, handler }
     }
 }

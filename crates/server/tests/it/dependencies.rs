@@ -163,6 +163,7 @@ const RULES: [Rule; 32] = [
                 "rename_object",
                 "set_default_encryption",
                 "set_lifecycle",
+                "set_notifications",
                 "set_object_lock",
                 "set_versioning",
                 // For a lane, which has the store on its threads.

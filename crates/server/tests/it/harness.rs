@@ -7,7 +7,7 @@ use std::path::Path;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use liteio::fuzzing::signer::{Covered, Signer, encoded_path, hex, sha256_hex};
-use liteio::{KeySources, MasterKeySource, Server, ServerBuilder, ServerHandle};
+use liteio::{EventSettings, KeySources, MasterKeySource, Server, ServerBuilder, ServerHandle};
 use md5::{Digest as _, Md5};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -84,6 +84,11 @@ pub(crate) async fn with_keys() -> [TestServer; 2] {
         start_with("memory", "us-east-1", with_keys).await,
         start_with("directory", "us-east-1", with_keys).await,
     ]
+}
+
+/// A server in memory that tells events.
+pub(crate) async fn with_events(events: EventSettings) -> TestServer {
+    start_with("memory", "us-east-1", |builder, _| builder.events(events)).await
 }
 
 const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";

@@ -1,7 +1,6 @@
 //! Events: what has become of an object, as it is told to somebody else. Records of the outbox.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -93,31 +92,9 @@ pub enum Cause {
     #[default]
     Unknown,
     /// A request.
-    Request(#[serde(with = "shared")] Arc<Requester>),
+    Request(Box<Requester>),
     /// A lifecycle rule.
     Lifecycle,
-}
-
-/// A requester in a record.
-mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::Requester;
-
-    pub(super) fn serialize<S: Serializer>(
-        requester: &Arc<Requester>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        requester.as_ref().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<Requester>, D::Error> {
-        Requester::deserialize(deserializer).map(Arc::new)
-    }
 }
 
 /// An event.

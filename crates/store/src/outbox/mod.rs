@@ -138,6 +138,16 @@ impl Store {
         OutboxState::read(&self.snapshot()?)
     }
 
+    /// The number of queues that take no more events.
+    ///
+    /// # Errors
+    /// As [`Store::outbox_state`].
+    pub fn full_event_queues(&self) -> Result<usize, StoreError> {
+        let max = self.shared().config.events_waiting_max;
+        let state = self.outbox_state()?;
+        Ok(state.queues.values().filter(|queue| queue.waiting >= max).count())
+    }
+
     /// The number of times that events were queued since the store was opened.
     #[must_use]
     pub fn events_queued(&self) -> u64 {

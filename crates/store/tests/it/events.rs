@@ -161,7 +161,7 @@ fn the_sender_of_the_request_is_told() {
             request_id: "1".to_owned(),
             host_id: "2".to_owned(),
         };
-        let cause = Cause::Request(Arc::new(requester));
+        let cause = Cause::Request(Box::new(requester));
         let options = PutOptions { cause: cause.clone(), ..PutOptions::default() };
         try_put(store, "a", b"1", options).expect("put");
         assert_eq!(waiting(store)[0].cause, cause);

@@ -1,0 +1,308 @@
+//! The documents that tell of events, as
+//! [Amazon S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html) writes
+//! them, with the two members that MinIO adds.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use liteio_store::{Cause, Event, EventKind, Requester};
+use serde::Serialize;
+
+use super::target::Message;
+
+/// The sender of what a lifecycle rule does.
+const AMAZON: &str = "s3.amazonaws.com";
+
+/// The message about the event of that number.
+pub(super) fn of_event(number: u64, event: &Event, region: &str) -> Message {
+    let sequencer = format!("{number:016X}");
+    let encoded = match event.kind {
+        EventKind::Test => serde_json::to_vec(&Test::new(event)),
+        _ => serde_json::to_vec(&Document::new(event, region, &sequencer)),
+    };
+    let body = Bytes::from(encoded.expect("texts and numbers can be written"));
+    Message { id: format!("{}-{sequencer}", event.bucket), body }
+}
+
+/// The document that a target gets when it is configured.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Test<'a> {
+    service: &'static str,
+    event: &'static str,
+    time: String,
+    bucket: &'a str,
+    request_id: &'a str,
+    host_id: &'a str,
+}
+
+impl<'a> Test<'a> {
+    fn new(event: &'a Event) -> Test<'a> {
+        let requester = requester(event);
+        Test {
+            service: "Amazon S3",
+            event: "s3:TestEvent",
+            time: time(event.time_ms),
+            bucket: &event.bucket,
+            request_id: requester.map_or("", |it| &it.request_id),
+            host_id: requester.map_or("", |it| &it.host_id),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Document<'a> {
+    /// As MinIO tells it.
+    event_name: String,
+    /// Bucket and key, as MinIO tells them.
+    key: String,
+    records: [Record<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Record<'a> {
+    event_version: &'static str,
+    event_source: &'static str,
+    aws_region: &'a str,
+    event_time: String,
+    event_name: &'static str,
+    user_identity: Identity<'a>,
+    request_parameters: Parameters<'a>,
+    response_elements: Elements<'a>,
+    s3: Entity<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity<'a> {
+    principal_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Parameters<'a> {
+    #[serde(rename = "sourceIPAddress")]
+    source_address: &'a str,
+}
+
+#[derive(Serialize)]
+struct Elements<'a> {
+    #[serde(rename = "x-amz-request-id")]
+    request_id: &'a str,
+    #[serde(rename = "x-amz-id-2")]
+    host_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Entity<'a> {
+    #[serde(rename = "s3SchemaVersion")]
+    schema_version: &'static str,
+    #[serde(rename = "configurationId")]
+    rule: &'a str,
+    bucket: Bucket<'a>,
+    object: Object<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Bucket<'a> {
+    name: &'a str,
+    owner_identity: Identity<'a>,
+    arn: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e_tag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version_id: Option<&'a str>,
+    sequencer: &'a str,
+}
+
+impl<'a> Document<'a> {
+    fn new(event: &'a Event, region: &'a str, sequencer: &'a str) -> Document<'a> {
+        let requester = requester(event);
+        let by_amazon = event.cause == Cause::Lifecycle;
+        let amazon_or = |of: fn(&Requester) -> &str| match by_amazon {
+            true => AMAZON,
+            false => requester.map_or("", of),
+        };
+        let record = Record {
+            event_version: version(event.kind),
+            event_source: "aws:s3",
+            aws_region: region,
+            event_time: time(event.time_ms),
+            event_name: event.kind.name(),
+            user_identity: Identity { principal_id: amazon_or(|it| &it.principal_id) },
+            request_parameters: Parameters { source_address: amazon_or(|it| &it.source_address) },
+            response_elements: Elements {
+                request_id: requester.map_or("", |it| &it.request_id),
+                host_id: requester.map_or("", |it| &it.host_id),
+            },
+            s3: Entity {
+                schema_version: "1.0",
+                rule: &event.rule,
+                bucket: Bucket {
+                    name: &event.bucket,
+                    owner_identity: Identity { principal_id: &event.bucket_owner_id },
+                    arn: format!("arn:aws:s3:::{}", event.bucket),
+                },
+                object: Object {
+                    key: encoded(&event.key),
+                    size: event.bytes,
+                    e_tag: event.etag.map(|etag| etag.to_string()),
+                    version_id: event.version.as_deref(),
+                    sequencer,
+                },
+            },
+        };
+        Document {
+            event_name: format!("s3:{}", event.kind.name()),
+            key: format!("{}/{}", event.bucket, event.key),
+            records: [record],
+        }
+    }
+}
+
+fn requester(event: &Event) -> Option<&Requester> {
+    match &event.cause {
+        Cause::Request(requester) => Some(requester),
+        Cause::Unknown | Cause::Lifecycle => None,
+    }
+}
+
+/// AWS counts the version of the document up with kinds of events.
+fn version(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::ExpiredDelete
+        | EventKind::ExpiredMarker
+        | EventKind::TaggingPut
+        | EventKind::TaggingDelete
+        | EventKind::AclPut => "2.3",
+        _ => "2.1",
+    }
+}
+
+/// The key as in a form: a space is `+`; slashes stay.
+fn encoded(key: &str) -> String {
+    form_urlencoded::byte_serialize(key.as_bytes()).collect::<String>().replace("%2F", "/")
+}
+
+fn time(at_ms: u64) -> String {
+    let at_ms = i64::try_from(at_ms).unwrap_or(i64::MAX);
+    let at = Timestamp::from_millisecond(at_ms).unwrap_or(Timestamp::MAX);
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::ETag;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(kind: EventKind, cause: Cause) -> Event {
+        Event {
+            kind,
+            time_ms: 1_700_000_000_123,
+            bucket: "pictures".to_owned(),
+            bucket_owner_id: "owner".to_owned(),
+            rule: "thumbnails".to_owned(),
+            cause,
+            key: "in/red flower+ä.jpg".to_owned(),
+            version: Some("v1".to_owned()),
+            bytes: Some(7),
+            etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
+        }
+    }
+
+    fn document(number: u64, event: &Event) -> Value {
+        let message = of_event(number, event, "us-east-1");
+        serde_json::from_slice(&message.body).expect("JSON")
+    }
+
+    #[test]
+    fn an_event_is_told_as_amazon_does() {
+        let requester = Requester {
+            principal_id: "alice".to_owned(),
+            source_address: "192.0.2.1".to_owned(),
+            request_id: "C3D13FE58DE4C810".to_owned(),
+            host_id: "FMyUVURIY8".to_owned(),
+        };
+        let event = event(EventKind::CreatedPut, Cause::Request(Box::new(requester)));
+        let expected = json!({
+            "EventName": "s3:ObjectCreated:Put",
+            "Key": "pictures/in/red flower+ä.jpg",
+            "Records": [{
+                "eventVersion": "2.1",
+                "eventSource": "aws:s3",
+                "awsRegion": "us-east-1",
+                "eventTime": "2023-11-14T22:13:20.123Z",
+                "eventName": "ObjectCreated:Put",
+                "userIdentity": { "principalId": "alice" },
+                "requestParameters": { "sourceIPAddress": "192.0.2.1" },
+                "responseElements": {
+                    "x-amz-request-id": "C3D13FE58DE4C810",
+                    "x-amz-id-2": "FMyUVURIY8",
+                },
+                "s3": {
+                    "s3SchemaVersion": "1.0",
+                    "configurationId": "thumbnails",
+                    "bucket": {
+                        "name": "pictures",
+                        "ownerIdentity": { "principalId": "owner" },
+                        "arn": "arn:aws:s3:::pictures",
+                    },
+                    "object": {
+                        "key": "in/red+flower%2B%C3%A4.jpg",
+                        "size": 7,
+                        "eTag": "d41d8cd98f00b204e9800998ecf8427e",
+                        "versionId": "v1",
+                        "sequencer": "0000000000000102",
+                    },
+                },
+            }],
+        });
+        assert_eq!(document(258, &event), expected);
+    }
+
+    #[test]
+    fn a_lifecycle_rule_is_told_as_the_service() {
+        let event = Event {
+            bytes: None,
+            etag: None,
+            version: None,
+            ..event(EventKind::ExpiredDelete, Cause::Lifecycle)
+        };
+        let told = document(1, &event);
+        let record = &told["Records"][0];
+        assert_eq!(record["eventName"], "LifecycleExpiration:Delete");
+        assert_eq!(record["eventVersion"], "2.3");
+        assert_eq!(record["userIdentity"]["principalId"], AMAZON);
+        assert_eq!(record["requestParameters"]["sourceIPAddress"], AMAZON);
+        let object = record["s3"]["object"].as_object().expect("an object");
+        assert_eq!(object.keys().collect::<Vec<_>>(), ["key", "sequencer"]);
+    }
+
+    #[test]
+    fn a_test_event_has_its_own_form() {
+        let told = document(1, &event(EventKind::Test, Cause::Unknown));
+        assert_eq!(told["Service"], "Amazon S3");
+        assert_eq!(told["Event"], "s3:TestEvent");
+        assert_eq!(told["Bucket"], "pictures");
+        assert_eq!(told.get("Records"), None);
+    }
+
+    #[test]
+    fn every_event_has_an_id_of_its_own() {
+        let event = event(EventKind::CreatedPut, Cause::Unknown);
+        let ids = [1, 2].map(|number| of_event(number, &event, "us-east-1").id);
+        assert_ne!(ids[0], ids[1]);
+        assert_eq!(ids[0], of_event(1, &event, "us-east-1").id);
+    }
+}

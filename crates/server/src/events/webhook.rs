@@ -1,0 +1,193 @@
+//! Webhooks: a message is the body of a POST, and 2xx takes it.
+//!
+//! The headers are those of [Standard Webhooks](https://www.standardwebhooks.com): an id, which a receiver
+//! that is given a message twice knows it by, the time, and a signature if there is a secret.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderName, HeaderValue, Request, Uri};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use sha2::Sha256;
+
+use super::target::{Message, NotTaken, Target};
+use crate::config::{EventSettings, Webhook};
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// For the connection and the answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// An answer is read up to here, so that its connection can be used again.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// A webhook, ready to be called.
+struct WebhookTarget {
+    name: String,
+    uri: Uri,
+    signing_key: Option<Vec<u8>>,
+    authorization: Option<HeaderValue>,
+    client: HttpClient,
+}
+
+/// The webhooks of a configuration.
+///
+/// # Errors
+/// One line that says what to change, without any secret.
+pub(crate) fn open_webhooks(settings: &EventSettings) -> Result<Vec<Arc<dyn Target>>, String> {
+    let webhooks = settings.all_webhooks()?;
+    if webhooks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let client = client(settings.ca_file.as_deref())?;
+    webhooks
+        .iter()
+        .map(|webhook| {
+            let target = WebhookTarget::new(webhook, client.clone())?;
+            Ok(Arc::new(target) as Arc<dyn Target>)
+        })
+        .collect()
+}
+
+/// A client for all of them. It follows no redirect.
+fn client(ca_file: Option<&Path>) -> Result<HttpClient, String> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(path) = ca_file {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            format!("cannot read certificates from {}: {error}", path.display())
+        };
+        let certificates = CertificateDer::pem_file_iter(path).map_err(|it| unreadable(&it))?;
+        let mut count = 0;
+        for certificate in certificates {
+            let certificate = certificate.map_err(|error| unreadable(&error))?;
+            roots.add(certificate).map_err(|error| unreadable(&error))?;
+            count += 1;
+        }
+        if count == 0 {
+            return Err(unreadable(&"there is none in PEM"));
+        }
+    }
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be used: {error}"))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector =
+        HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build();
+    Ok(Client::builder(TokioExecutor::new()).build(connector))
+}
+
+impl WebhookTarget {
+    fn new(webhook: &Webhook, client: HttpClient) -> Result<WebhookTarget, String> {
+        let bad = |what: &str| format!("the {what} of the webhook {:?} is not valid", webhook.name);
+        let authorization = webhook.token.as_ref().map(|token| {
+            let mut value = HeaderValue::try_from(format!("Bearer {token}"))?;
+            value.set_sensitive(true);
+            Ok::<_, http::header::InvalidHeaderValue>(value)
+        });
+        Ok(WebhookTarget {
+            name: webhook.name.clone(),
+            uri: webhook.url.parse().map_err(|_| bad("URL"))?,
+            signing_key: webhook.signing_key().map_err(|error| error.to_string())?,
+            authorization: authorization.transpose().map_err(|_| bad("token"))?,
+            client,
+        })
+    }
+
+    fn request(&self, message: &Message, now_s: u64) -> Result<Request<Full<Bytes>>, http::Error> {
+        let mut request = Request::post(self.uri.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, concat!("LiteIO/", env!("CARGO_PKG_VERSION")))
+            .header(ID, &message.id)
+            .header(TIMESTAMP, now_s);
+        if let Some(key) = &self.signing_key {
+            request = request.header(SIGNATURE, signature(key, &message.id, now_s, &message.body));
+        }
+        if let Some(value) = &self.authorization {
+            request = request.header(AUTHORIZATION, value);
+        }
+        request.body(Full::new(message.body.clone()))
+    }
+
+    async fn post(&self, request: Request<Full<Bytes>>) -> Result<(), NotTaken> {
+        let answered = self.client.request(request).await;
+        let answer = answered.map_err(|error| NotTaken(in_one_line(&error)))?;
+        let status = answer.status();
+        // A longer answer costs its connection, and nothing else.
+        let _ = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(NotTaken(format!("it answered {status}"))),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Target for WebhookTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn give(&self, message: &Message) -> Result<(), NotTaken> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let request = self.request(message, now.as_secs());
+        let request = request.map_err(|error| NotTaken(error.to_string()))?;
+        match tokio::time::timeout(TIMEOUT, self.post(request)).await {
+            Ok(given) => given,
+            Err(_) => Err(NotTaken(format!("no answer within {} s", TIMEOUT.as_secs()))),
+        }
+    }
+}
+
+/// `v1,` and the HMAC-SHA256 of `ID.TIME.BODY` in base64.
+fn signature(key: &[u8], id: &str, now_s: u64, body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
+    mac.update(format!("{id}.{now_s}.").as_bytes());
+    mac.update(body);
+    format!("v1,{}", base64_simd::STANDARD.encode_to_string(mac.finalize().into_bytes()))
+}
+
+/// The error and its causes.
+fn in_one_line(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        line = format!("{line}: {next}");
+        cause = next.source();
+    }
+    line.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the specification of Standard Webhooks.
+    #[test]
+    fn the_signature_is_that_of_the_specification() {
+        let webhook = Webhook {
+            secret: Some("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()),
+            ..Webhook::new("a", "http://localhost").expect("valid")
+        };
+        let key = webhook.signing_key().expect("valid").expect("a secret");
+        let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+        let signed = signature(&key, id, 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+}
