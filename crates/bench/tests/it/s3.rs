@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use liteio::Server;
+use liteio::{KeySources, MasterKeySource, Server};
 use liteio_bench::report::{self, Report, summary};
 use liteio_bench::s3::options::Options;
 
@@ -12,8 +12,12 @@ use crate::setup::{nobody, options, with_servers};
 /// Runs the benchmark against two servers of this process, one in memory and one on files, and a
 /// target that nobody serves.
 fn run(data: &Path, line: &[&str]) -> Report {
-    let files = Server::builder().data_dir(data.join("files"));
-    with_servers(vec![("memory", Server::builder().memory()), ("files", files)], |targets| {
+    let master = data.join("master.key");
+    std::fs::write(&master, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n").expect("written");
+    let keys = KeySources { master: Some(MasterKeySource::File(master)), kms_file: None };
+    let memory = Server::builder().memory().keys(keys.clone());
+    let files = Server::builder().data_dir(data.join("files")).keys(keys);
+    with_servers(vec![("memory", memory), ("files", files)], |targets| {
         let (nobody, usual) = (nobody(), ["--without-liteio", "--quick", "--time=1"]);
         let servers = [&targets[0], &targets[1], nobody.as_str(), "--baseline=files"];
         let options: Options = options(data, &[&usual[..], &servers, line].concat());
@@ -76,6 +80,22 @@ fn bodies_may_be_unsigned_or_sent_in_signed_chunks() {
             }
         }
     }
+}
+
+#[test]
+fn a_server_without_encryption_says_so_in_place_of_a_figure() {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let report = with_servers(vec![("keyless", Server::builder().memory())], |targets| {
+        let usual = ["--without-liteio", "--rounds=1", "--time=1", "--filter=encrypted"];
+        let options: Options = options(directory.path(), &[&usual[..], &[&targets[0]]].concat());
+        liteio_bench::s3::run::run(&options).expect("the run succeeds")
+    });
+    assert_eq!(report.rows.len(), 2);
+    for row in &report.rows {
+        let reason = row.cells["keyless"].absent.as_ref().expect("there is no figure");
+        assert!(reason.starts_with("no SSE-S3: "), "{reason}");
+    }
+    assert!(report::markdown(&report).contains("no SSE-S3: "));
 }
 
 #[test]
