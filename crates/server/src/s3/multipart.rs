@@ -273,6 +273,9 @@ pub(super) async fn list_multipart_uploads(
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
     // S3 ignores `upload-id-marker` without `key-marker`.
     let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
+    if upload_marker.as_deref().is_some_and(|marker| upload_id(marker).is_err()) {
+        return Err(s3_error!(InvalidArgument, "Invalid uploadId marker"));
+    }
     let query = ListUploadsQuery {
         prefix: prefix.clone(),
         delimiter: delimiter.clone(),

@@ -212,6 +212,9 @@ async fn uploads_are_listed_in_pages() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 5);
+    let wrong = server.get("/mine?key-marker=a&upload-id-marker=wrong&uploads").await;
+    wrong.expect_error(400, "InvalidArgument");
+    server.get("/mine?upload-id-marker=wrong&uploads").await.expect_status(200);
 }
 
 #[tokio::test]
