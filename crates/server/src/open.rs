@@ -48,10 +48,26 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    warn_of_stranded_events(&store, &targets);
     let names = targets.iter().map(|target| target.name().to_owned()).collect();
     let region = config.region.clone();
     let app = App::new(store, region, names, config.allow_insecure_sse_c, offload);
     Ok(Opened { app, credentials, targets })
+}
+
+/// Events for a target that there is no more wait until there is one of that name.
+fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
+    let queues = store.outbox_state().map(|state| state.queues).unwrap_or_default();
+    for (name, queue) in queues {
+        if queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
+            let waiting = queue.waiting;
+            tracing::warn!(
+                webhook = name,
+                waiting,
+                "events wait for a webhook that is not configured"
+            );
+        }
+    }
 }
 
 fn store_config(config: &Config) -> StoreConfig {

@@ -1,9 +1,9 @@
 //! The tasks that tell events, one for each target.
 //!
 //! A task reads a page of its queue, gives the events to the target, several at a time, and deletes those that
-//! were taken. Nothing is taken from a target that is down: the task waits, longer each time, and begins at the
-//! front of the queue again. What a target refuses while it takes others is passed over, and tried again later,
-//! so that one event cannot hold up the rest.
+//! were taken. Others are passed over, and tried again later, after waits that become longer: one event that a
+//! target always refuses does not hold up the rest. If nothing of two pages in a row was taken, the target is
+//! down: then the task waits, and begins at the front of the queue again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +43,7 @@ impl Senders {
                 is_failing: Arc::clone(&is_failing),
                 position: None,
                 retry: None,
+                is_doubtful: false,
                 wait: WAIT_MIN,
             };
             (is_failing, tokio::spawn(sender.run()))
@@ -75,6 +76,8 @@ struct Sender {
     position: Option<u64>,
     /// The time to begin at the front again, for what was passed over.
     retry: Option<Instant>,
+    /// Nothing of the last page was taken.
+    is_doubtful: bool,
     /// The next wait after a failure.
     wait: Duration,
 }
@@ -93,7 +96,8 @@ impl Sender {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(target = self.target.name(), %error, "events cannot be read");
+                    let webhook = self.target.name();
+                    tracing::error!(webhook, %error, "events cannot be read");
                     tokio::time::sleep(WAIT_MAX).await;
                 }
             }
@@ -103,7 +107,7 @@ impl Sender {
     /// Reads a page and gives it to the target, or waits.
     async fn step(&mut self) -> Result<(), StoreError> {
         if self.retry.is_some_and(|at| at <= Instant::now()) {
-            (self.position, self.retry) = (None, None);
+            self.begin_again();
         }
         let seen = self.app.store.events_queued();
         let page = self.read().await?;
@@ -127,18 +131,25 @@ impl Sender {
             }
             return Ok(());
         };
-        let wait = self.wait;
-        self.wait = (wait * 2).min(WAIT_MAX);
         self.failed(&reason);
-        match has_taken {
-            // It is not down: what it refuses is tried again later.
-            true => self.retry = self.retry.or(Some(Instant::now() + wait)),
-            false => {
-                tokio::time::sleep(wait).await;
-                (self.position, self.retry) = (None, None);
+        let at = match self.retry {
+            Some(at) => at,
+            None => {
+                let at = Instant::now() + self.wait;
+                self.wait = (self.wait * 2).min(WAIT_MAX);
+                *self.retry.insert(at)
             }
+        };
+        let was_doubtful = std::mem::replace(&mut self.is_doubtful, !has_taken);
+        if was_doubtful && !has_taken {
+            tokio::time::sleep_until(at).await;
+            self.begin_again();
         }
         Ok(())
+    }
+
+    fn begin_again(&mut self) {
+        (self.position, self.retry, self.is_doubtful) = (None, None, false);
     }
 
     async fn read(&self) -> Result<Vec<QueuedEvent>, StoreError> {
@@ -154,7 +165,8 @@ impl Sender {
                 Ok(event) => event,
                 // It stays, for verify and repair, and keeps nobody from the others.
                 Err(error) => {
-                    tracing::error!(target = self.target.name(), number, %error, "an event is lost");
+                    let webhook = self.target.name();
+                    tracing::error!(webhook, number, %error, "an event cannot be told");
                     return None;
                 }
             };
@@ -175,15 +187,20 @@ impl Sender {
 
     fn failed(&self, reason: &NotTaken) {
         if !self.is_failing.swap(true, Ordering::Relaxed) {
-            let target = self.target.name();
-            tracing::warn!(target, %reason, "the target takes no events; they wait");
+            let webhook = self.target.name();
+            tracing::warn!(webhook, %reason, "the target takes no events; they wait");
         }
     }
 
     fn recovered(&mut self) {
+        self.is_doubtful = false;
+        // While something is left behind, it is tried less and less often.
+        if self.retry.is_some() {
+            return;
+        }
         self.wait = WAIT_MIN;
-        if self.retry.is_none() && self.is_failing.swap(false, Ordering::Relaxed) {
-            tracing::info!(target = self.target.name(), "the target takes events again");
+        if self.is_failing.swap(false, Ordering::Relaxed) {
+            tracing::info!(webhook = self.target.name(), "the target takes events again");
         }
     }
 }
