@@ -163,6 +163,53 @@ def test_conditional_writes_have_one_winner(server, s3, bucket):
     assert s3.get_object(Bucket=bucket, Key="lock")["Body"].read() == str(winners[0]).encode()
 
 
+def test_rename_and_append(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="a b", Body=b"one", Metadata={"color": "blue"})
+    s3.rename_object(Bucket=bucket, Key="log", RenameSource="a%20b", ClientToken="token-1",
+                     DestinationIfNoneMatch="*")
+    with pytest.raises(ClientError) as refused:
+        s3.rename_object(Bucket=bucket, Key="log", RenameSource="none")
+    assert code(refused) == "NoSuchKey"
+    appended = s3.put_object(Bucket=bucket, Key="log", Body=b"two", WriteOffsetBytes=3)
+    assert appended["Size"] == 6
+    with pytest.raises(ClientError) as refused:
+        s3.put_object(Bucket=bucket, Key="log", Body=b"x", WriteOffsetBytes=3)
+    assert code(refused) == "InvalidWriteOffset"
+    got = s3.get_object(Bucket=bucket, Key="log", ChecksumMode="ENABLED")
+    assert got["Body"].read() == b"onetwo" and got["Metadata"] == {"color": "blue"}
+    keys = [entry["Key"] for entry in s3.list_objects_v2(Bucket=bucket)["Contents"]]
+    assert keys == ["log"]
+
+
+def test_deletes_compare_size_and_time(s3, bucket):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"seven b")
+    modified = s3.head_object(Bucket=bucket, Key="k")["LastModified"]
+    for condition in ({"IfMatchSize": 8}, {"IfMatchLastModifiedTime": 0}):
+        with pytest.raises(ClientError) as refused:
+            s3.delete_object(Bucket=bucket, Key="k", **condition)
+        assert status(refused) == 412
+    for condition in ({"Size": 8}, {"LastModifiedTime": 0}):
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "k", **condition}]})
+        assert [error["Code"] for error in answer["Errors"]] == ["PreconditionFailed"]
+    entry = {"Key": "k", "Size": 7, "LastModifiedTime": modified}
+    answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": [entry]})
+    assert "Errors" not in answer and answer["Deleted"][0]["Key"] == "k"
+
+
+def test_a_new_bucket_has_no_abac_and_no_metadata_tables(s3, bucket):
+    assert s3.get_bucket_abac(Bucket=bucket)["AbacStatus"] == {"Status": "Disabled"}
+    s3.put_bucket_abac(Bucket=bucket, AbacStatus={"Status": "Disabled"})
+    with pytest.raises(ClientError) as refused:
+        s3.put_bucket_abac(Bucket=bucket, AbacStatus={"Status": "Enabled"})
+    assert code(refused) == "NotImplemented"
+    for get in (s3.get_bucket_metadata_configuration, s3.get_bucket_metadata_table_configuration):
+        with pytest.raises(ClientError) as refused:
+            get(Bucket=bucket)
+        assert (code(refused), status(refused)) == ("MetadataConfigurationNotFound", 404)
+    s3.delete_bucket_metadata_configuration(Bucket=bucket)
+    s3.delete_bucket_metadata_table_configuration(Bucket=bucket)
+
+
 @pytest.mark.parametrize("version", [None, "s3v4"])
 def test_presigned_requests_and_posts(server, bucket, version):
     s3 = client(server.endpoint, signature_version=version)  # None: what boto3 takes by itself.

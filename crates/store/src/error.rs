@@ -91,6 +91,21 @@ pub enum StoreError {
         /// The reason, and what to do.
         message: String,
     },
+    /// An append does not begin where the object ends.
+    #[error("the object has {object_bytes} bytes, and an append must begin there")]
+    InvalidWriteOffset {
+        /// Size of the object; 0 if there is none.
+        object_bytes: u64,
+    },
+    /// An append to an object that has as many parts as there may be.
+    #[error("the object has the most parts that there may be")]
+    TooManyParts,
+    /// An append to an encrypted object, which is not supported.
+    #[error("an encrypted object cannot be appended to")]
+    EncryptedAppend,
+    /// An append that is to be encrypted, to an object that is not.
+    #[error("the object is not encrypted, and what is appended would be")]
+    EncryptionMismatch,
     /// The token of a rename belongs to one that was already done with another source.
     #[error("the client token was used before with another source")]
     TokenMismatch,

@@ -34,6 +34,12 @@ impl ETag {
         Self::Multipart { md5: digest.finish(), parts }
     }
 
+    /// The tag of a multipart object, from the digest of the MD5s of its parts.
+    pub(crate) fn of_part_md5s(md5s: Md5) -> Option<Self> {
+        let parts = u32::try_from(md5s.bytes() / 16).ok()?;
+        Some(Self::Multipart { md5: md5s.finish(), parts })
+    }
+
     /// Parses `hex` or `hex-parts`, with or without quotes; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -186,6 +186,34 @@ fn check_announced(headers: &HeaderMap, sent: Option<ChecksumAlgorithm>) -> S3Re
     }
 }
 
+/// The checksums to compute of bytes that are added to others: the one that is kept of all, and the one that
+/// the client sends. They may differ only where no client has named the one that is kept.
+pub(super) fn of_both(
+    kept: Option<ChecksumAlgorithm>,
+    sent: Option<ChecksumAlgorithm>,
+) -> S3Result<Vec<ChecksumAlgorithm>> {
+    match (kept, sent) {
+        (Some(kept), Some(sent)) if kept == sent => Ok(vec![kept]),
+        (Some(kept), Some(sent)) if kept != DEFAULT_ALGORITHM => {
+            Err(other_algorithm(kept, Some(sent)))
+        }
+        (kept, sent) => Ok(kept.into_iter().chain(sent).collect()),
+    }
+}
+
+/// The error for bytes that come with another checksum than `kept`, or with none.
+pub(super) fn other_algorithm(kept: ChecksumAlgorithm, sent: Option<ChecksumAlgorithm>) -> S3Error {
+    let name = |algorithm| name(algorithm).to_ascii_lowercase();
+    let sent = sent.map_or_else(|| "null".to_owned(), name);
+    let kept = name(kept);
+    S3Error::with_message(
+        S3ErrorCode::InvalidRequest,
+        format!(
+            "Checksum Type mismatch occurred, expected checksum Type: {kept}, actual checksum Type: {sent}"
+        ),
+    )
+}
+
 fn content_md5(headers: &HeaderMap) -> S3Result<Option<[u8; 16]>> {
     let Some(value) = headers.get("content-md5") else { return Ok(None) };
     let md5 = base64_simd::STANDARD.decode_to_vec(value.as_bytes()).ok();

@@ -25,7 +25,7 @@ pub(super) struct CompletedPart {
 
 impl CompletedParts {
     pub(super) const OPERATION: &'static str = "CompleteMultipartUpload";
-    /// What the typed layer gets instead of the document.
+    /// The document that the typed layer gets instead.
     pub(super) const EMPTY: Bytes =
         Bytes::from_static(b"<CompleteMultipartUpload></CompleteMultipartUpload>");
 

@@ -62,6 +62,31 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::InvalidBucketState { message } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
         }
+        StoreError::InvalidWriteOffset { object_bytes } => custom(
+            "InvalidWriteOffset",
+            StatusCode::BAD_REQUEST,
+            &format!(
+                "The write offset value that you specified does not match the current object size, which is \
+                 {object_bytes}."
+            ),
+        ),
+        StoreError::TooManyParts => custom(
+            "TooManyParts",
+            StatusCode::BAD_REQUEST,
+            "You have attempted to add more parts than the maximum of 10000 that are allowed for this \
+             object. You can use the CopyObject operation to copy this object to another and then add more \
+             data to the newly copied object.",
+        ),
+        StoreError::EncryptedAppend => s3_error!(
+            NotImplemented,
+            "Appending to an encrypted object is not implemented by LiteIO yet."
+        ),
+        StoreError::EncryptionMismatch => custom(
+            "EncryptionTypeMismatch",
+            StatusCode::BAD_REQUEST,
+            "The existing object was created with a different encryption type: it is not encrypted, and the \
+             request, or the default of the bucket, wants encryption.",
+        ),
         StoreError::TokenMismatch => custom(
             "IdempotencyParameterMismatch",
             StatusCode::BAD_REQUEST,

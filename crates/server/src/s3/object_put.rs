@@ -1,10 +1,13 @@
-//! PutObject, and POST of a form (browser-based uploads).
+//! PutObject, also to append, and POST of a form (browser-based uploads).
 
 use http::header::{ETAG, LOCATION};
-use http::{Extensions, HeaderValue, StatusCode};
-use liteio_store::{Bucket, ObjectChecksum, ObjectVersion, PutOptions};
+use http::{Extensions, HeaderName, HeaderValue, StatusCode};
+use liteio_store::{
+    Bucket, ChecksumAlgorithm, GetOptions, ObjectChecksum, ObjectKey, ObjectVersion, PutOptions,
+    StoreError,
+};
 use s3s::dto::{PutObjectInput, PutObjectOutput};
-use s3s::{S3Response, S3Result};
+use s3s::{S3Response, S3Result, s3_error};
 
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, header_value, object_key, object_url};
@@ -26,7 +29,7 @@ pub(super) async fn put_object(
     request: Req<PutObjectInput>,
 ) -> Resp<PutObjectOutput> {
     let Req { input, headers, mut extensions, .. } = request;
-    unsupported::check_write(&headers)?;
+    unsupported::check_put(&headers)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let options = PutOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
@@ -41,21 +44,91 @@ pub(super) async fn put_object(
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let sealing = asked.seal(app)?;
     let form = extensions.remove::<PostForm>();
+    let append = Append::of_request(app, &granted, &key, input.write_offset_bytes, form.as_ref())?;
     let bytes_expected = match form {
         // The length of the file is known only at the end of the form.
         Some(_) => None,
         None => Some(body_in::declared_bytes(&headers)?),
     };
-    let algorithm = checks.algorithm().unwrap_or(DEFAULT_ALGORITHM);
-    let body = body_in::receive(app, input.body, bytes_expected, vec![algorithm], sealing).await?;
+    if append.is_some() && bytes_expected == Some(0) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Request body cannot be empty when 'write offset' is specified."
+        ));
+    }
+    let kept = append.and_then(|append| append.kept);
+    let algorithms = match checksum::of_both(kept, checks.algorithm())? {
+        none if none.is_empty() => vec![DEFAULT_ALGORITHM],
+        algorithms => algorithms,
+    };
+    let algorithm = checks.algorithm().unwrap_or(algorithms[0]);
+    let body = body_in::receive(app, input.body, bytes_expected, algorithms, sealing).await?;
     checks.verify(body.digests())?;
     let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
     let options = PutOptions { checksum, ..options };
-    let object = app.store.put_object(granted.bucket(), key, body, options).await;
+    let object = match append {
+        None => app.store.put_object(granted.bucket(), key, body, options).await,
+        Some(Append { offset, .. }) => {
+            app.store.append_object(granted.bucket(), key, offset, body, options).await
+        }
+    };
     let object = object.map_err(error::from_store)?;
-    match form {
-        Some(form) => form_response(app, &form, granted.bucket(), &object, &asked, &extensions),
-        None => response(app, granted.bucket(), &object, &asked),
+    let mut response = match form {
+        Some(form) => form_response(app, &form, granted.bucket(), &object, &asked, &extensions)?,
+        None => response(app, granted.bucket(), &object, &asked)?,
+    };
+    if append.is_some() {
+        response.headers.insert(OBJECT_SIZE, HeaderValue::from(object.bytes));
+        if let (None, Some(appended)) = (&object.checksum, checksum) {
+            checksum::insert_value(&mut response.headers, &appended.value)?;
+        }
+    }
+    Ok(response)
+}
+
+const OBJECT_SIZE: HeaderName = HeaderName::from_static("x-amz-object-size");
+
+/// A PutObject that appends, which AWS has for directory buckets.
+#[derive(Clone, Copy, Debug)]
+struct Append {
+    offset: u64,
+    /// The algorithm of the checksum that the object has.
+    kept: Option<ChecksumAlgorithm>,
+}
+
+impl Append {
+    /// The append that a request asks for. What cannot succeed is refused before the body is received; the
+    /// store decides again.
+    fn of_request(
+        app: &App,
+        granted: &Granted,
+        key: &ObjectKey,
+        offset: Option<i64>,
+        form: Option<&PostForm>,
+    ) -> S3Result<Option<Append>> {
+        let Some(offset) = offset else { return Ok(None) };
+        if form.is_some() {
+            return Err(s3_error!(InvalidRequest, "A form upload cannot append to an object."));
+        }
+        let offset = u64::try_from(offset).map_err(|_| {
+            s3_error!(InvalidArgument, "The x-amz-write-offset-bytes header must not be negative.")
+        })?;
+        let options = GetOptions::default();
+        let found = app.look(|store| store.head_object(granted.bucket(), key, &options));
+        let found = match found.map_err(StoreError::from) {
+            Ok(found) => Some(found.object),
+            Err(StoreError::NoSuchKey { .. }) => None,
+            Err(StoreError::CustomerKeyRequired) => {
+                return Err(error::from_store(StoreError::EncryptedAppend));
+            }
+            Err(error) => return Err(error::from_store(error)),
+        };
+        let object_bytes = found.as_ref().map_or(0, |object| object.bytes);
+        if object_bytes != offset {
+            return Err(error::from_store(StoreError::InvalidWriteOffset { object_bytes }));
+        }
+        let checksum = found.and_then(|object| object.checksum);
+        Ok(Some(Append { offset, kept: checksum.map(|checksum| checksum.value.algorithm) }))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use http::header::ETAG;
 use liteio_store::{
-    ByteRange, ChecksumAlgorithm, ChecksumType, CopyPartOptions, CopyPartOutcome, EncryptionScheme,
-    PartPage, StoreError, Upload,
+    ByteRange, ChecksumType, CopyPartOptions, CopyPartOutcome, EncryptionScheme, PartPage,
+    StoreError,
 };
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::checksum::{self, BodyChecks, DEFAULT_ALGORITHM};
+use super::checksum::{self, BodyChecks};
 use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
@@ -40,7 +40,13 @@ pub(super) async fn upload_part(
             sealing.map_err(encryption::from_part)?
         }
     };
-    let algorithms = algorithms(&upload, checks.algorithm())?;
+    let kind = upload.checksum.map(|(_, kind)| kind);
+    let (kept, sent) = (upload.checksum.map(|(algorithm, _)| algorithm), checks.algorithm());
+    if let (Some(kept), None, Some(ChecksumType::Composite)) = (kept, sent, kind) {
+        // S3 computes only what it can combine itself.
+        return Err(checksum::other_algorithm(kept, None));
+    }
+    let algorithms = checksum::of_both(kept, sent)?;
     let kept = algorithms.first().copied();
     let body = body_in::receive(app, input.body, Some(bytes_expected), algorithms, sealing).await?;
     checks.verify(body.digests())?;
@@ -55,38 +61,6 @@ pub(super) async fn upload_part(
     }
     encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
     Ok(response)
-}
-
-/// The checksums to compute of a part: the one its upload keeps, and the one its client sends. They may
-/// differ only where the client of the upload named no algorithm.
-fn algorithms(
-    upload: &Upload,
-    sent: Option<ChecksumAlgorithm>,
-) -> S3Result<Vec<ChecksumAlgorithm>> {
-    match (upload.checksum.map(|(algorithm, _)| algorithm), sent) {
-        (Some(kept), Some(sent)) if kept == sent => Ok(vec![kept]),
-        (Some(kept), Some(sent)) if kept != DEFAULT_ALGORITHM => Err(S3Error::with_message(
-            S3ErrorCode::InvalidRequest,
-            format!(
-                "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum \
-                 Type: {}",
-                checksum::name(kept).to_ascii_lowercase(),
-                checksum::name(sent).to_ascii_lowercase()
-            ),
-        )),
-        // S3 computes only what it can combine itself.
-        (Some(kept), None) if upload.checksum == Some((kept, ChecksumType::Composite)) => {
-            Err(S3Error::with_message(
-                S3ErrorCode::InvalidRequest,
-                format!(
-                    "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum \
-                     Type: null",
-                    checksum::name(kept).to_ascii_lowercase()
-                ),
-            ))
-        }
-        (kept, sent) => Ok(kept.into_iter().chain(sent).collect()),
-    }
 }
 
 pub(super) async fn upload_part_copy(

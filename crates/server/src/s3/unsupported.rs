@@ -4,16 +4,22 @@
 use http::HeaderMap;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-/// Checks a request that writes an object or begins an upload.
+/// Checks a request that begins an upload, or copies.
 pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
+    if headers.contains_key("x-amz-write-offset-bytes") {
+        return Err(not_implemented("Only PutObject appends to objects."));
+    }
+    check_put(headers)
+}
+
+/// Checks a request that writes an object.
+pub(super) fn check_put(headers: &HeaderMap) -> S3Result<()> {
     for (name, value) in headers {
         let Some(name) = name.as_str().strip_prefix("x-amz-") else { continue };
         if name == "acl" {
             check_object_acl(value.as_bytes())?;
         } else if name.starts_with("grant-") {
             return Err(acl_not_supported());
-        } else if name == "write-offset-bytes" {
-            return Err(not_implemented("Appending to objects is not implemented by LiteIO yet."));
         }
     }
     Ok(())

@@ -64,7 +64,7 @@ async fn a_new_bucket_answers_every_question_of_its_settings() {
     }
 }
 
-/// What would keep nobody out is not accepted.
+/// A setting that would keep nobody out is not accepted.
 #[tokio::test]
 async fn access_by_tags_is_disabled_and_cannot_be_enabled() {
     let server = harness::memory().await;

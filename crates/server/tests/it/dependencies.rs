@@ -155,6 +155,7 @@ const RULES: [Rule; 32] = [
                 "create_upload",
                 "delete_bucket",
                 "delete_document",
+                "append_object",
                 "delete_object",
                 "delete_objects",
                 "put_document",

@@ -182,7 +182,7 @@ async fn what_is_not_done_is_refused_before_anything_is_stored() {
         ("x-amz-grant-full-control", "id=\"bob-id\"", 400, "AccessControlListNotSupported"),
         ("x-amz-storage-class", "PAPER", 400, "InvalidStorageClass"),
         ("x-amz-website-redirect-location", "elsewhere", 400, "InvalidRedirectLocation"),
-        ("x-amz-write-offset-bytes", "3", 501, "NotImplemented"),
+        ("x-amz-write-offset-bytes", "3", 400, "InvalidWriteOffset"),
         ("content-md5", "nonsense", 400, "InvalidDigest"),
     ];
     for (name, value, status, code) in rows {

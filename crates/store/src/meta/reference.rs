@@ -54,6 +54,11 @@ pub(crate) fn give_up(
     Ok(left)
 }
 
+/// `true` when one record alone has the content.
+pub(crate) fn is_single(id: &ContentId, from: &impl Read) -> Result<bool, StoreError> {
+    Ok(count(from, id)? <= 1)
+}
+
 fn count(from: &impl Read, id: &ContentId) -> Result<u64, StoreError> {
     match from.get(&space::reference(id))? {
         Some(bytes) => record::decode(&bytes, "a count of references"),

@@ -11,7 +11,7 @@ use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
 use crate::encryption::{Encryption, EncryptionKey, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::limits::PART_BYTES_MAX;
+use crate::limits::{PART_BYTES_MAX, PART_NUMBER_MAX};
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
@@ -94,8 +94,9 @@ impl Prepared {
 const ATTEMPTS: usize = 4;
 
 impl Store {
-    /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes. With [`CopyOptions::checksum_algorithm`] and
-    /// [`CopyOptions::encryption`] it may block, see there.
+    /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes, unless it has the most parts
+    /// that there may be. Then, and with [`CopyOptions::checksum_algorithm`] and [`CopyOptions::encryption`],
+    /// it may block, see there.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
@@ -144,7 +145,9 @@ impl Store {
         let found = self.head_object(&source.bucket, &source.key, &read)?;
         check_size(found.object.bytes)?;
         let encryption = found.extensions.encryption()?;
-        if !may_share(self.keys(), encryption.as_ref(), customer, asked) {
+        // It could not be appended to: AWS tells clients to go on with a copy then.
+        let has_most_parts = found.object.part_count == Some(PART_NUMBER_MAX.into());
+        if has_most_parts || !may_share(self.keys(), encryption.as_ref(), customer, asked) {
             return self.rewrite(source, options, &read);
         }
         let compute = |algorithm| self.compute(source, &found, &read, algorithm);

@@ -1,5 +1,6 @@
 //! Objects.
 
+mod append;
 pub(crate) mod body;
 mod change;
 pub(crate) mod copy;

@@ -2,7 +2,7 @@
 //! is removed.
 //!
 //! ```text
-//!                 put, copy, complete, rename                 delete without a version
+//!                 put, append, copy, complete, rename         delete without a version
 //!  never          replaces the current object                 removes the current object
 //!  enabled        archives the current object                 archives it, adds a delete marker
 //!  suspended      replaces `null`, archives any other         removes `null`, archives any other,

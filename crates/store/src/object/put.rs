@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
 use super::{ObjectVersion, StagedBody};
 use crate::checksum::ObjectChecksum;
+use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::Extensions;
@@ -53,22 +55,31 @@ impl Store {
         self.update_with_blob(blob, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             slot.check(&options.conditions)?;
-            let new = NewVersion {
-                bytes: body.digests.bytes,
-                etag: ETag::Md5(body.tag),
-                modified_ms: None,
-                owner: options.owner.clone(),
-                checksum: options.checksum,
-                metadata: options.metadata.clone(),
-                lock: options.lock,
-                extensions: Extensions::default(),
-                sealing: body.object_sealing()?.cloned(),
-                content: body.content.clone(),
-                event: if options.is_form { EventKind::CreatedPost } else { EventKind::CreatedPut },
-                cause: options.cause.clone(),
-            };
-            let (object, wakes) = slot.publish(write, new)?;
+            let (object, wakes) = slot.publish(write, NewVersion::of_body(&body, &options)?)?;
             Ok(Committed::with_guard(object, wakes))
+        })
+    }
+}
+
+impl NewVersion {
+    /// The version that a put makes of a body.
+    ///
+    /// # Errors
+    /// [`StoreError::Internal`] for the body of a part.
+    pub(super) fn of_body(body: &NewBody, options: &PutOptions) -> Result<Self, StoreError> {
+        Ok(Self {
+            bytes: body.digests.bytes,
+            etag: ETag::Md5(body.tag),
+            modified_ms: None,
+            owner: options.owner.clone(),
+            checksum: options.checksum,
+            metadata: options.metadata.clone(),
+            lock: options.lock,
+            extensions: Extensions::default(),
+            sealing: body.object_sealing()?.cloned(),
+            content: body.content.clone(),
+            event: if options.is_form { EventKind::CreatedPost } else { EventKind::CreatedPut },
+            cause: options.cause.clone(),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Renamed objects, as callers of the store see them.
 
 use liteio_store::{
-    EtagCondition, ObjectVersion, ReadConditions, RenameOptions, Selection, Store, StoreError,
-    Versioning, WriteConditions,
+    EtagCondition, ObjectVersion, PutOptions, ReadConditions, RenameOptions, Selection, Store,
+    StoreError, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -180,6 +180,13 @@ fn a_token_makes_it_idempotent_while_its_object_is_there() {
             assert_eq!((again, get(store, "new")), (renamed.clone(), b"one".into()));
             put(store, "old", b"two");
         }
+        // An append leaves it the object that was renamed.
+        let body = stage(store, b" and more").expect("staged");
+        let target = bucket(store, "bucket");
+        let appended = store.append_object(&target, key("new"), 3, body, PutOptions::default());
+        appended.wait().expect("appended");
+        rename(store, "old", "new", with("token")).expect("repeated");
+        assert_eq!(get(store, "new"), b"one and more");
         let other_source = rename(store, "other", "new", with("token"));
         assert!(matches!(other_source, Err(StoreError::TokenMismatch)));
         rename(store, "old", "new", with("another")).expect("renamed");

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
 use super::{ObjectLock, ObjectMetadata, Owner, record};
-use crate::checksum::ObjectChecksum;
+use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
 use crate::error::{DeleteMarker, StoreError};
 use crate::etag::ETag;
@@ -66,6 +66,8 @@ pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 
 /// The [`Renamed`] of an object that was renamed with a token.
 const RENAMED: u8 = 2;
+/// The digest of the MD5s of the parts of an object that was appended to.
+const PART_MD5S: u8 = 3;
 /// The first number of extensions that must be known.
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`], unless there is none.
@@ -91,6 +93,16 @@ impl Extensions {
     /// The same, made by another rename or by none.
     pub(crate) fn with_renamed(self, renamed: Option<&Renamed>) -> Self {
         self.with(RENAMED, renamed)
+    }
+
+    /// The digest of the MD5s of the parts, if the object was appended to.
+    pub(crate) fn part_md5s(&self) -> Result<Option<Md5>, StoreError> {
+        self.get(PART_MD5S)
+    }
+
+    /// The same with the digest of other parts.
+    pub(crate) fn with_part_md5s(self, md5s: Option<&Md5>) -> Self {
+        self.with(PART_MD5S, md5s)
     }
 
     /// The lock of the version.

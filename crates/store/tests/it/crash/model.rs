@@ -141,6 +141,8 @@ pub(super) struct ModelObject {
     pub(super) modified_ms: u64,
     pub(super) label: String,
     pub(super) part_count: Option<u32>,
+    /// Those of its parts, or its own.
+    pub(super) part_md5s: Vec<[u8; 16]>,
     pub(super) is_null: bool,
     pub(super) is_held: bool,
     /// The upload that made it.
@@ -227,7 +229,8 @@ impl Model {
             }
             Step::Put { place, bytes } => {
                 let bytes = turn.body(bytes);
-                let etag = ETag::Md5(Md5::digest(&bytes).into());
+                let md5 = Md5::digest(&bytes).into();
+                let etag = ETag::Md5(md5);
                 next.insert(
                     (place, "ObjectCreated:Put"),
                     turn,
@@ -237,6 +240,7 @@ impl Model {
                         modified_ms: turn.now_ms,
                         label: turn.label(),
                         part_count: None,
+                        part_md5s: vec![md5],
                         is_null: true,
                         is_held: false,
                         made_by: None,
@@ -315,10 +319,38 @@ impl Model {
                     return next.insert((to, "ObjectCreated:Copy"), turn, copy);
                 }
                 // Written anew, in one piece.
-                let etag = ETag::Md5(Md5::digest(&copy.bytes).into());
+                let md5 = Md5::digest(&copy.bytes).into();
+                let (etag, part_md5s) = (ETag::Md5(md5), vec![md5]);
                 let is_encrypted = turn.is_encrypted();
-                let copy = ModelObject { etag, part_count: None, is_encrypted, ..copy };
+                let copy = ModelObject { etag, part_count: None, part_md5s, is_encrypted, ..copy };
                 next.insert((to, "ObjectCreated:Copy"), turn, copy)
+            }
+            Step::Append { place: (bucket, key), bytes } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
+                    return Refused("NoSuchBucket");
+                };
+                if found.versioning != Versioning::Never {
+                    return Refused("InvalidBucketState");
+                }
+                let Some(object) = found.objects.get_mut(KEYS[key]) else { return Skip };
+                if object.is_encrypted {
+                    return Refused("EncryptedAppend");
+                }
+                let body = turn.body(bytes);
+                let md5 = Md5::digest(&body).into();
+                if object.bytes.is_empty() {
+                    (object.etag, object.part_count) = (ETag::Md5(md5), None);
+                    object.part_md5s = vec![md5];
+                } else {
+                    object.part_md5s.push(md5);
+                    object.etag = ETag::multipart(&object.part_md5s);
+                    object.part_count = Some(object.part_md5s.len() as u32);
+                }
+                object.bytes = [&object.bytes[..], &body[..]].concat().into();
+                object.modified_ms = turn.now_ms;
+                object.made_by = None;
+                next.tell(bucket, KEYS[key], Some("ObjectCreated:Put"));
+                Done(next)
             }
             Step::Rename { from: (bucket, from), to } => {
                 let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
@@ -471,6 +503,7 @@ impl Model {
             modified_ms: turn.now_ms,
             label: upload.label.clone(),
             part_count: Some(upload.parts.len() as u32),
+            part_md5s: md5s,
             is_null: true,
             is_held: false,
             made_by: Some(slot),
@@ -503,6 +536,7 @@ pub(super) fn refusal(error: &StoreError) -> Option<&'static str> {
         StoreError::InvalidRequest { .. } => Some("InvalidRequest"),
         StoreError::InvalidBucketState { .. } => Some("InvalidBucketState"),
         StoreError::ObjectLocked => Some("ObjectLocked"),
+        StoreError::EncryptedAppend => Some("EncryptedAppend"),
         StoreError::NoSpace | StoreError::Poisoned { .. } | StoreError::Io(_) => None,
         _ => Some("something that must not happen"),
     }

@@ -320,6 +320,13 @@ fn perform(
                 .copy_object(object_id(store, from)?, &target.bucket, target.key, options)
                 .wait()?;
         }
+        Step::Append { place, bytes } => {
+            let target = object_id(store, place)?;
+            let offset = model.object(place).map_or(0, |object| object.bytes.len() as u64);
+            let body = stage(store, &turn.body(bytes), None).map_err(before_submission)?;
+            let options = PutOptions { owner: owner(), ..PutOptions::default() };
+            store.append_object(&target.bucket, target.key, offset, body, options).wait()?;
+        }
         Step::Rename { from, to } => {
             let source = object_id(store, from)?;
             let options = RenameOptions::default();

@@ -57,6 +57,11 @@ pub(super) enum Step {
         to: Place,
         is_relabelled: bool,
     },
+    /// At the end of the object.
+    Append {
+        place: Place,
+        bytes: usize,
+    },
     /// The object of one key to another of its bucket.
     Rename {
         from: Place,
@@ -141,13 +146,16 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
     let open: Vec<u32> = open.map(|(slot, _)| *slot).collect();
     let slot = || pick(random, &open).unwrap_or_else(|| random.below(u64::from(next_slot)) as u32);
     let number = || 1 + random.below(3) as u16;
-    match random.below(128) {
+    match random.below(138) {
         100..104 => {
             let bucket = usize::from(random.below(3) == 0);
             Step::SetVersioning { bucket, is_enabled: random.below(4) > 0 }
         }
         104..115 => Step::DeleteVersion { place: somewhere(), newer: random.below(3) as usize },
-        120.. => Step::Rename { from: somewhere(), to: random.below(KEYS.len() as u64) as usize },
+        128.. => Step::Append { place: somewhere(), bytes: body_bytes(random).max(1) },
+        120..128 => {
+            Step::Rename { from: somewhere(), to: random.below(KEYS.len() as u64) as usize }
+        }
         115.. => Step::Hold { place: somewhere(), is_held: random.below(4) > 0 },
         0..3 => Step::CreateBucket { bucket: random.below(2) as usize },
         3..6 => Step::DeleteBucket { bucket: random.below(2) as usize },
