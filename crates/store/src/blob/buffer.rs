@@ -16,8 +16,11 @@ use parking_lot::Mutex;
 pub(super) use crate::limits::PIECE_BYTES;
 pub(super) use crate::limits::UNCACHED_PIECE_BYTES;
 
-/// Length of a buffer: a piece, and room for the footer of a blob of one piece.
-pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + 4096;
+/// Room of a buffer behind a piece: for the footer of a blob of one piece, or the end of an encrypted body.
+pub(crate) const SPARE_BYTES: usize = 4096;
+
+/// Length of a buffer.
+pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + SPARE_BYTES;
 
 /// Bytes of buffers kept for later; the rest goes back to the allocator.
 const KEPT_BYTES_MAX: usize = 16 * BUFFER_BYTES;

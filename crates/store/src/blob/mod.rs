@@ -47,6 +47,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub(crate) use buffer::SPARE_BYTES;
 pub(crate) use error::BlobError;
 pub(crate) use extents::{BlobExtent, ExtentReader};
 pub(crate) use file::FileBlobStore;

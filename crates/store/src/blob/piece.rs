@@ -32,24 +32,32 @@ impl BlobPiece {
         }
     }
 
-    /// The first bytes as `change` leaves them, as many as it returns. They are changed where they are, unless
-    /// they are shared.
+    /// The first bytes as `change` leaves them, as many as it returns, and `tail` behind them. They are changed
+    /// where they are, unless they are shared.
     ///
     /// # Errors
     /// Those of `change`.
     pub(crate) fn change<E>(
         self,
+        tail: &[u8],
         change: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<Bytes, E> {
         match self {
             Self::Buffered { mut buffer, range } => {
-                let length = change(&mut buffer[range.clone()])?;
-                Ok(buffer.freeze(range.start..range.start + length))
+                let end = range.start + change(&mut buffer[range.clone()])?;
+                match buffer.get_mut(end..end + tail.len()) {
+                    Some(spare) => {
+                        spare.copy_from_slice(tail);
+                        Ok(buffer.freeze(range.start..end + tail.len()))
+                    }
+                    None => Ok([&buffer[range.start..end], tail].concat().into()),
+                }
             }
             Self::Shared(bytes) => {
                 let mut own = bytes.to_vec();
                 let length = change(&mut own)?;
                 own.truncate(length);
+                own.extend_from_slice(tail);
                 Ok(own.into())
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::OpenError;
-use crate::blob::{BlobId, BlobPiece, BlobReader};
+use crate::blob::{BlobId, BlobPiece, BlobReader, SPARE_BYTES};
 use crate::encryption::{
     BLOCK_BYTES, BodyKey, KeptBlock, KeptBlocks, Opener, PLAIN_BLOCK_BYTES, stored_bytes,
 };
@@ -85,15 +85,18 @@ impl SealedReader {
         let number = self.rest.start / PLAIN_BLOCK_BYTES;
         let (plain, leave) = match self.kept.take() {
             Some((plain, leave)) => (plain, Some(leave)),
-            None => match self.open_block(number, patience)? {
-                Some(plain) => (plain, None),
-                None => return Ok(None),
-            },
+            None => {
+                let tail = self.tail(number, bytes_max, patience)?;
+                match self.open_block(number, &tail, patience)? {
+                    Some(plain) => (plain, None),
+                    None => return Ok(None),
+                }
+            }
         };
         let first = self.rest.start - number * PLAIN_BLOCK_BYTES;
-        let last = self.rest.end.min((number + 1) * PLAIN_BLOCK_BYTES) - number * PLAIN_BLOCK_BYTES;
+        let last = (self.rest.end - number * PLAIN_BLOCK_BYTES).min(plain.len() as u64);
         let end = last.min(first.saturating_add(bytes_max));
-        if last > plain.len() as u64 {
+        if last <= first {
             return Err(StoreError::corrupt("an encrypted block is too short"));
         }
         self.rest.start += end - first;
@@ -110,12 +113,35 @@ impl SealedReader {
         Ok(Some(piece))
     }
 
-    /// The decrypted bytes of a block. `None` when they are not in memory, and the read must not wait.
-    fn open_block(&self, number: u64, patience: Patience) -> Result<Option<Bytes>, StoreError> {
+    /// The bytes behind a block that are returned with it, if they are the last and few. A body of whole pieces
+    /// ends with the few that tags have pushed into another block, and a piece of their own would cost as much
+    /// as any.
+    fn tail(&self, number: u64, bytes_max: u64, patience: Patience) -> Result<Bytes, StoreError> {
+        let end = (number + 1) * PLAIN_BLOCK_BYTES;
+        let length = self.rest.end.saturating_sub(end);
+        let is_wanted =
+            (1..=SPARE_BYTES as u64).contains(&length) && bytes_max >= PLAIN_BLOCK_BYTES + length;
+        let block = match is_wanted {
+            true => self.open_block(number + 1, &[], patience)?,
+            false => None,
+        };
+        let mut tail = block.unwrap_or_default();
+        tail.truncate(length as usize);
+        Ok(tail)
+    }
+
+    /// The decrypted bytes of a block, and `tail` behind them. `None` when they are not in memory, and the read
+    /// must not wait.
+    fn open_block(
+        &self,
+        number: u64,
+        tail: &[u8],
+        patience: Patience,
+    ) -> Result<Option<Bytes>, StoreError> {
         let start = number * BLOCK_BYTES;
         let range = start..(start + BLOCK_BYTES).min(self.stored_bytes);
         let Some(sealed) = self.read(range, patience)? else { return Ok(None) };
-        sealed.change(|block| self.opener.open(number, block)).map(Some)
+        sealed.change(tail, |block| self.opener.open(number, block)).map(Some)
     }
 
     fn read(&self, range: Range<u64>, patience: Patience) -> Result<Option<BlobPiece>, StoreError> {

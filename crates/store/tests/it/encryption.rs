@@ -147,6 +147,24 @@ fn what_was_put_is_read_whole_and_in_ranges() {
 }
 
 #[test]
+fn the_few_bytes_that_tags_push_into_another_block_have_no_piece_of_their_own() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for config in [config(1), on_directory(directory.path())] {
+        let store = open(with_ring(config, ring()));
+        for (length, pieces) in [(PIECE_BYTES, 1), (4 * PIECE_BYTES, 4), (BLOCK + 4097, 2)] {
+            let body = bytes(length as u64, length);
+            put_sealed(&store, "object", &body, &Encryption::Master);
+            let options = GetOptions::default();
+            let opened = store.get_object(&bucket(&store, "bucket"), &key("object"), &options);
+            let mut reader = opened.expect("opened").reader;
+            let found: Vec<_> = std::iter::from_fn(|| reader.next().expect("read")).collect();
+            assert!(found.concat() == body);
+            assert_eq!(found.len(), pieces, "{length} bytes");
+        }
+    }
+}
+
+#[test]
 fn a_reader_of_short_pieces_decrypts_a_block_once() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = open(with_ring(on_directory(directory.path()), ring()));
