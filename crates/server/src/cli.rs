@@ -90,12 +90,13 @@ pub(crate) struct ServerArgs {
     /// Seconds of a day of lifecycle rules, for tests that cannot wait for midnight [default: 86400].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
     pub(crate) lifecycle_day: Option<u32>,
-    /// Target of event notifications, repeatable: buckets name it in the ARN of a queue, topic or function.
+    /// Target of event notifications, repeatable (the variable: separated by spaces): buckets name it in the ARN
+    /// of a queue, topic or function.
     #[arg(
         long,
         value_name = "NAME=URL",
         env = "LITEIO_WEBHOOK",
-        value_delimiter = ',',
+        value_delimiter = ' ',
         hide_env_values = true
     )]
     pub(crate) webhook: Vec<String>,
@@ -108,6 +109,9 @@ pub(crate) struct ServerArgs {
     /// Events that wait for one target; beyond them events are lost [default: 100000].
     #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]
     pub(crate) event_queue: Option<u32>,
+    /// Delete the events that wait for a target that there is no more; repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drop_events: Vec<String>,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]

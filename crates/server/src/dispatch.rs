@@ -53,7 +53,8 @@ impl Dispatch {
         let readiness = {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             let logged = Mutex::default();
-            move || readiness(&app, &stopping, &logged)
+            let lost_at_start = app.look(Store::outbox_state).map_or(0, |outbox| outbox.lost());
+            move || readiness(&app, &stopping, &logged, lost_at_start)
         };
         let details = {
             let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
@@ -144,13 +145,19 @@ fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
     (reads > 0).then(|| format!("{reads} {told} to find it"))
 }
 
-fn readiness(app: &App, stopping: &AtomicBool, logged: &Mutex<String>) -> Readiness {
+fn readiness(
+    app: &App,
+    stopping: &AtomicBool,
+    logged: &Mutex<String>,
+    lost_at_start: u64,
+) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
     }
     match app.store.health() {
         StoreHealth::Ready => {
-            let told = found_damage(&app.store, logged).or_else(|| lost_events(&app.store));
+            let told = found_damage(&app.store, logged);
+            let told = told.or_else(|| lost_events(&app.store, lost_at_start));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
@@ -158,11 +165,20 @@ fn readiness(app: &App, stopping: &AtomicBool, logged: &Mutex<String>) -> Readin
     }
 }
 
-/// The reason why events are being lost, if any are.
-fn lost_events(store: &Store) -> Option<String> {
-    let full = store.full_event_queues().unwrap_or_default();
-    let told = "queues of events are full, and new events are lost: a webhook does not take them";
-    (full > 0).then(|| format!("{full} {told}"))
+/// The reason why events are being lost, or were since the start, when so many had been lost, if any are.
+fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
+    let outbox = match store.outbox_state() {
+        Ok(outbox) => outbox,
+        Err(error) => return Some(format!("the outbox of events cannot be read: {error}")),
+    };
+    if let Ok(full @ 1..) = store.full_event_queues() {
+        let told =
+            "queues of events are full, and new events are lost: a webhook does not take them";
+        return Some(format!("{full} {told}"));
+    }
+    let lost = outbox.lost().saturating_sub(lost_at_start);
+    let told = "events were lost since the start, because too many waited for a webhook";
+    (lost > 0).then(|| format!("{lost} {told}"))
 }
 
 /// The state of what works in the background, without names, for people and programs that ask for the health.
@@ -181,7 +197,7 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
     if !(app.event_targets.is_empty() && outbox.queues.is_empty()) {
         let events = json!({
             "waiting": outbox.queues.values().map(|queue| queue.waiting).sum::<u64>(),
-            "lost": outbox.queues.values().map(|queue| queue.lost).sum::<u64>(),
+            "lost": outbox.lost(),
             "failing_targets": senders.failing(),
         });
         told.insert("events".to_owned(), events);

@@ -7,11 +7,11 @@ use std::time::Duration;
 use liteio_store::{Store, StoreConfig};
 
 use crate::auth::{Credentials, User};
-use crate::config::{Config, CredentialsSource, Storage};
+use crate::config::{Config, CredentialsSource, EventSettings, Storage};
 use crate::events::{Target, open_webhooks};
 use crate::keys;
 use crate::offload::Offload;
-use crate::state::App;
+use crate::state::{App, EventTarget};
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -48,11 +48,23 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
-    let names = targets.iter().map(|target| target.name().to_owned()).collect();
+    let webhooks = config.events.all_webhooks().map_err(OpenError)?;
+    let names = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
+    let names = names.collect();
     let region = config.region.clone();
     let app = App::new(store, region, names, config.allow_insecure_sse_c, offload);
     Ok(Opened { app, credentials, targets })
+}
+
+/// Deletes the events for targets that there are no more.
+fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
+    for name in &events.dropped {
+        let dropped = store.drop_events(name).map_err(|error| OpenError(error.to_string()))?;
+        tracing::warn!(webhook = name, dropped, "the events for a target were deleted, as asked");
+    }
+    Ok(())
 }
 
 /// Events for a target that there is no more wait until there is one of that name.

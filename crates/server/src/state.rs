@@ -17,11 +17,26 @@ pub(crate) struct App {
     pub(crate) store: Store,
     /// The region of the server and of its buckets.
     pub(crate) region: String,
-    /// The names of the targets of events.
-    pub(crate) event_targets: Vec<String>,
+    /// The targets of events.
+    pub(crate) event_targets: Vec<EventTarget>,
     /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
     pub(crate) allows_keys_in_plain: bool,
     offload: Offload,
+}
+
+/// A target of events, as notifications of buckets name it.
+#[derive(Clone, Debug)]
+pub(crate) struct EventTarget {
+    pub(crate) name: String,
+    /// The names of the users who may name it; none for all.
+    pub(crate) users: Vec<String>,
+}
+
+impl EventTarget {
+    /// `true` if the user of that name may name it.
+    pub(crate) fn is_open_to(&self, user: &str) -> bool {
+        self.users.is_empty() || self.users.iter().any(|name| name == user)
+    }
 }
 
 /// A piece of an object, nothing at its end, with the reader of those that follow.
@@ -40,7 +55,7 @@ impl App {
     pub(crate) fn new(
         store: Store,
         region: String,
-        event_targets: Vec<String>,
+        event_targets: Vec<EventTarget>,
         allows_keys_in_plain: bool,
         offload: Offload,
     ) -> App {

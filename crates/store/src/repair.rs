@@ -182,6 +182,10 @@ pub(crate) fn repair(
 fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> {
     let value = write.get(place)?.map(|value| value.to_vec());
     write.delete(place)?;
+    if space::split_event(place).is_some() {
+        // The next event counts the queues anew.
+        write.delete(space::OUTBOX_KEY)?;
+    }
     // Of a record that cannot be decoded nobody knows the content.
     let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };
     let Content::Parts { list, count, .. } = content else {

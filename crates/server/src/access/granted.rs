@@ -133,6 +133,11 @@ impl Granted {
         self.principal.id()
     }
 
+    /// The name of the sender; none of an anonymous one.
+    pub(crate) fn user_name(&self) -> Option<&str> {
+        self.principal.user_name()
+    }
+
     /// The owner of what the request creates in the bucket.
     pub(crate) fn owner(&self) -> Owner {
         self.principal.owner().unwrap_or_else(|| self.target.owner.clone())

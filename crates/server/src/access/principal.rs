@@ -33,6 +33,14 @@ impl Principal {
         }
     }
 
+    /// The name; none of anonymous senders.
+    pub(super) fn user_name(&self) -> Option<&str> {
+        match self {
+            Principal::Anonymous => None,
+            Principal::User(user) => Some(&user.name),
+        }
+    }
+
     /// The owner of what the principal creates; none of anonymous senders.
     pub(super) fn owner(&self) -> Option<Owner> {
         match self {

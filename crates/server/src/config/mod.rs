@@ -459,6 +459,7 @@ fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> 
         webhook_file: arguments.webhook_file.clone(),
         ca_file: arguments.ca_file.clone(),
         waiting_max,
+        dropped: arguments.drop_events.clone(),
     })
 }
 

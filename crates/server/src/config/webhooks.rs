@@ -23,6 +23,8 @@ pub struct EventSettings {
     pub ca_file: Option<PathBuf>,
     /// Events that wait for one target. Beyond them events are lost.
     pub waiting_max: u64,
+    /// Targets that there are no more: what waits for them is deleted at the start.
+    pub dropped: Vec<String>,
 }
 
 impl Default for EventSettings {
@@ -32,6 +34,7 @@ impl Default for EventSettings {
             webhook_file: None,
             ca_file: None,
             waiting_max: liteio_store::limits::EVENTS_WAITING_MAX,
+            dropped: Vec::new(),
         }
     }
 }
@@ -47,6 +50,8 @@ pub struct Webhook {
     pub secret: Option<String>,
     /// A bearer token that is sent along.
     pub token: Option<String>,
+    /// The names of the users whose buckets may name it; none for all.
+    pub users: Vec<String>,
 }
 
 // Never shows a secret; the path and the query of a URL may be one.
@@ -66,7 +71,8 @@ impl Webhook {
     /// # Errors
     /// [`ConfigError`] if the name or the URL is not valid.
     pub fn new(name: impl Into<String>, url: impl Into<String>) -> Result<Webhook, ConfigError> {
-        let webhook = Webhook { name: name.into(), url: url.into(), secret: None, token: None };
+        let (name, url) = (name.into(), url.into());
+        let webhook = Webhook { name, url, secret: None, token: None, users: Vec::new() };
         webhook.check()?;
         Ok(webhook)
     }
@@ -83,7 +89,7 @@ impl Webhook {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        let Webhook { name, url, secret, token } = self;
+        let Webhook { name, url, secret, token, .. } = self;
         let is_of_name =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_of_name) {
@@ -162,8 +168,8 @@ fn in_file(path: &Path, error: &str) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Reads a file of targets: any number of `[[webhook]]` tables with `name`, `url` and, if wanted, `secret` and
-/// `token`.
+/// Reads a file of targets: any number of `[[webhook]]` tables with `name`, `url` and, if wanted, `secret`,
+/// `token` and `users`.
 fn of_toml(text: &str) -> Result<Vec<Webhook>, String> {
     // The parser's own report quotes the line, which may hold a secret: only its place is told.
     let document: toml::Table =
@@ -187,12 +193,12 @@ fn of_toml(text: &str) -> Result<Vec<Webhook>, String> {
     tables.iter().enumerate().map(|(index, table)| of_table(index + 1, table)).collect()
 }
 
+const KNOWN: [&str; 5] = ["name", "url", "secret", "token", "users"];
+
 fn of_table(number: usize, value: &toml::Value) -> Result<Webhook, String> {
     let table =
         value.as_table().ok_or_else(|| format!("webhook {number} is not a [[webhook]] table"))?;
-    if let Some(other) =
-        table.keys().find(|key| !["name", "url", "secret", "token"].contains(&key.as_str()))
-    {
+    if let Some(other) = table.keys().find(|key| !KNOWN.contains(&key.as_str())) {
         return Err(format!("webhook {number}: unknown key {other:?}"));
     }
     let text = |key: &str| match table.get(key) {
@@ -203,7 +209,16 @@ fn of_table(number: usize, value: &toml::Value) -> Result<Webhook, String> {
     let required =
         |key: &str| text(key)?.ok_or_else(|| format!("webhook {number}: {key} is missing"));
     let (name, url) = (required("name")?, required("url")?);
-    let webhook = Webhook { name, url, secret: text("secret")?, token: text("token")? };
+    let users = match table.get("users") {
+        None => Some(Vec::new()),
+        Some(toml::Value::Array(users)) if !users.is_empty() => {
+            users.iter().map(|user| user.as_str().map(str::to_owned)).collect()
+        }
+        Some(_) => None,
+    };
+    let users = users
+        .ok_or_else(|| format!("webhook {number}: users must be a list of names, at least one"))?;
+    let webhook = Webhook { name, url, secret: text("secret")?, token: text("token")?, users };
     webhook.check().map_err(|error| format!("webhook {number}: {error}"))?;
     Ok(webhook)
 }
@@ -251,6 +266,7 @@ mod tests {
             ("[[webhook]]\nname = 'a\nsecret='hush'", "line 2: not valid TOML"),
             ("[[webhook]]\nname='a'\nurl='http://a'\nsecret=1", "secret must be a string"),
             ("[[webhook]]\nname='a'\nurl='http://a'\nsecret='whsec_hush!'", "base64 must follow"),
+            ("[[webhook]]\nname='a'\nurl='http://a'\nusers=[]", "users must be a list"),
             ("[[webhook]]\nname='a'\nurl='http://a'\ncolour=1", "unknown key \"colour\""),
             ("[[webhook]]\nname='a'\nurl='http://a'\ntoken=''", "the token of the webhook \"a\""),
         ] {

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -29,10 +29,13 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// For the connection and the answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// An answer is read up to here, so that its connection can be used again.
+/// From the begin of a request to the head of its answer. Standard Webhooks wants 15 to 30 s.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// For a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An answer is read up to here, and so long, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(250);
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
@@ -88,9 +91,17 @@ fn client(ca_file: Option<&Path>) -> Result<HttpClient, String> {
         .map_err(|error| format!("TLS cannot be used: {error}"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector =
-        HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build();
-    Ok(Client::builder(TokioExecutor::new()).build(connector))
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    http.set_nodelay(true);
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(config)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(http);
+    let mut client = Client::builder(TokioExecutor::new());
+    Ok(client.http1_max_buf_size(ANSWER_BYTES_MAX).pool_timer(TokioTimer::new()).build(connector))
 }
 
 impl WebhookTarget {
@@ -126,11 +137,14 @@ impl WebhookTarget {
     }
 
     async fn post(&self, request: Request<Full<Bytes>>) -> Result<(), NotTaken> {
-        let answered = self.client.request(request).await;
+        let answered = tokio::time::timeout(TIMEOUT, self.client.request(request)).await;
+        let answered =
+            answered.map_err(|_| NotTaken(format!("no answer within {} s", TIMEOUT.as_secs())))?;
         let answer = answered.map_err(|error| NotTaken(in_one_line(&error)))?;
         let status = answer.status();
-        // A longer answer costs its connection, and nothing else.
-        let _ = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        // The head has decided. A longer or slower answer costs its connection, and nothing else.
+        let rest = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
+        let _ = tokio::time::timeout(ANSWER_TIMEOUT, rest).await;
         match status.is_success() {
             true => Ok(()),
             false => Err(NotTaken(format!("it answered {status}"))),
@@ -148,10 +162,7 @@ impl Target for WebhookTarget {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let request = self.request(message, now.as_secs());
         let request = request.map_err(|error| NotTaken(error.to_string()))?;
-        match tokio::time::timeout(TIMEOUT, self.post(request)).await {
-            Ok(given) => given,
-            Err(_) => Err(NotTaken(format!("no answer within {} s", TIMEOUT.as_secs()))),
-        }
+        self.post(request).await
     }
 }
 

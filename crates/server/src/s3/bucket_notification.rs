@@ -1,6 +1,6 @@
 //! Notifications of a bucket: the document, and what it asks for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use liteio_store::{NotificationRule, Notifications};
 use s3s::dto::{
@@ -86,7 +86,7 @@ pub(super) async fn put_bucket_notification_configuration(
     request: Req<PutBucketNotificationConfigurationInput>,
 ) -> Resp<PutBucketNotificationConfigurationOutput> {
     let Req { input, extensions, .. } = request;
-    let notifications = parse(app, input.notification_configuration)?;
+    let notifications = parse(app, &granted, input.notification_configuration)?;
     let cause = event_cause::always(&granted, &extensions);
     let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
     set.map_err(error::from_store)?;
@@ -111,7 +111,11 @@ pub(super) async fn get_bucket_notification_configuration(
 }
 
 /// The notifications in a document, checked; none if it asks for nothing.
-fn parse(app: &App, mut sent: NotificationConfiguration) -> S3Result<Option<Notifications>> {
+fn parse(
+    app: &App,
+    granted: &Granted,
+    mut sent: NotificationConfiguration,
+) -> S3Result<Option<Notifications>> {
     if sent.event_bridge_configuration.is_some() {
         return Err(invalid_argument(
             "There is no EventBridge behind this server: give a configuration with the ARN of a \
@@ -131,7 +135,7 @@ fn parse(app: &App, mut sent: NotificationConfiguration) -> S3Result<Option<Noti
             if one.id.as_ref().is_none_or(String::is_empty) {
                 *one.id = free.find(|id| ids.insert(id.clone()));
             }
-            rules.push(parse_one(app, one)?);
+            rules.push(parse_one(app, granted, one)?);
         }
         if ids.len() != rules.len() {
             return Err(invalid_argument("The IDs of notification configurations must differ."));
@@ -173,7 +177,7 @@ fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {
     topics.chain(queues).chain(functions).collect()
 }
 
-fn parse_one(app: &App, sent: &Sent<'_>) -> S3Result<NotificationRule> {
+fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<NotificationRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
         return Err(invalid_argument(
@@ -183,16 +187,18 @@ fn parse_one(app: &App, sent: &Sent<'_>) -> S3Result<NotificationRule> {
     if sent.events.is_empty() {
         return Err(error::malformed_xml());
     }
-    let mut events = Vec::with_capacity(sent.events.len());
+    let mut events = BTreeSet::new();
     for event in &sent.events {
         let known = EVENTS.contains(event);
         let name = event.strip_prefix("s3:").filter(|_| known).ok_or_else(|| {
+            let event = quoted(event);
             invalid_argument(&format!("The event '{event}' is not supported for notifications"))
         })?;
-        events.push(name.to_owned());
+        events.insert(name.to_owned());
     }
     let (prefix, suffix) = parse_filter(sent.filter)?;
-    Ok(NotificationRule { id, target: target(app, sent)?, events, prefix, suffix })
+    let events = events.into_iter().collect();
+    Ok(NotificationRule { id, target: target(app, granted, sent)?, events, prefix, suffix })
 }
 
 /// Prefix and suffix of the keys.
@@ -225,7 +231,7 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
 
 /// The name of the target that an ARN means: the last word of AWS's, `arn:aws:sqs:us-east-1:000000000000:NAME`, or
 /// the last but one of MinIO's, `arn:minio:sqs:us-east-1:NAME:webhook`.
-fn target(app: &App, sent: &Sent<'_>) -> S3Result<String> {
+fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
     let words: Vec<&str> = sent.arn.split(':').collect();
     let service = sent.destination.service();
     let name = match words.as_slice() {
@@ -241,18 +247,26 @@ fn target(app: &App, sent: &Sent<'_>) -> S3Result<String> {
             return Err(invalid_argument(&format!(
                 "The ARN '{}' is not valid here: give one of the service {service}, such as \
                  arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a webhook.",
-                sent.arn,
+                quoted(sent.arn),
                 if service == "lambda" { "function:" } else { "" },
             )));
         }
     };
-    if app.event_targets.iter().any(|target| target == name) {
+    let user = granted.user_name().unwrap_or_default();
+    if app.event_targets.iter().any(|target| target.name == *name && target.is_open_to(user)) {
         return Ok((*name).to_owned());
     }
+    let name = quoted(name);
     Err(invalid_argument(&format!(
         "Unable to validate the following destination configurations: there is no webhook named \
-         '{name}'. The server is told of one by --webhook {name}=URL."
+         '{name}' for you. The server is told of one by --webhook {name}=URL."
     )))
+}
+
+/// As much of a text as a message shows.
+fn quoted(text: &str) -> &str {
+    const BYTES_MAX: usize = 256;
+    &text[..text.floor_char_boundary(BYTES_MAX)]
 }
 
 fn invalid_argument(message: &str) -> S3Error {

@@ -11,6 +11,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 use sha2::Sha256;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 
 use crate::command::Running;
@@ -200,6 +201,8 @@ async fn notifications_that_make_no_sense_are_refused_and_the_old_ones_stay() {
         (filtered(&(rule("prefix", "a") + &rule("Prefix", "b"))), "InvalidArgument"),
         (filtered(&rule("prefix", &"x".repeat(1025))), "InvalidArgument"),
         (filtered("<FilterRule><Name>prefix</Name></FilterRule>"), "MalformedXML"),
+        (queue(&format!("<Event>{}</Event>", "x".repeat(100_000))), "InvalidArgument"),
+        (of(&"ä".repeat(100_000)), "InvalidArgument"),
         (document(&many), "InvalidArgument"),
         (
             document(&(one(1, "s3:ObjectCreated:Put") + &one(1, "s3:ObjectRemoved:*"))),
@@ -215,7 +218,8 @@ async fn notifications_that_make_no_sense_are_refused_and_the_old_ones_stay() {
         (String::new(), "MissingRequestBodyError"),
     ];
     for (body, code) in rows {
-        server.put("/mine?notification", &body).await.expect_error(400, code);
+        let refused = server.put("/mine?notification", &body).await.expect_error(400, code);
+        assert!(refused.text().len() < 2_000, "{}", refused.text().len());
     }
     assert_eq!(server.get("/mine?notification").await.elements("Id"), ["kept"]);
     let missing = server.put("/nothing?notification", queue(PUT)).await;
@@ -273,6 +277,63 @@ async fn a_webhook_that_fails_gets_its_events_later_and_one_that_refuses_one_get
     let told: Value = serde_json::from_str(&health.text()).expect("JSON");
     assert_eq!((&told["status"], &told["events"]["failing_targets"]), (&"ready".into(), &1.into()));
     assert_eq!(told["events"]["waiting"], 1);
+}
+
+#[tokio::test]
+async fn many_events_that_are_refused_do_not_hold_up_the_others() {
+    let mut receiver = Receiver::deciding(|post| match post.event().contains("bad") {
+        true => 500,
+        false => 200,
+    })
+    .await;
+    let server = server(&receiver).await;
+    server.bucket("mine").await;
+    server.put("/mine?notification", queue(ALL)).await.expect_status(200);
+    for number in 0..40 {
+        server.put(&format!("/mine/bad{number}"), "1").await.expect_status(200);
+    }
+    server.put("/mine/good", "1").await.expect_status(200);
+    while receiver.next().await.event() != "ObjectCreated:Put good" {}
+}
+
+#[tokio::test]
+async fn the_head_of_an_answer_decides_whatever_its_body_does() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let settings = EventSettings { webhooks: vec![hook(&url)], ..EventSettings::default() };
+    let server = harness::with_events(settings).await;
+    server.bucket("mine").await;
+    server.put("/mine?notification", queue(ALL)).await.expect_status(200);
+    server.put("/mine/a", "1").await.expect_status(200);
+    // Without a length the body goes on until the connection is closed, which it is not.
+    let mut open = Vec::new();
+    let mut ids = BTreeSet::new();
+    while ids.len() < 2 {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut head = Vec::new();
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            assert!(stream.read_buf(&mut head).await.expect("a head") > 0);
+        }
+        let text = String::from_utf8_lossy(&head).into_owned();
+        let id = text.lines().find(|line| line.starts_with("webhook-id"));
+        assert!(ids.insert(id.expect("an id").to_owned()), "it was sent again");
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.expect("sent");
+        open.push(stream);
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_may_be_for_some_users_only() {
+    let mut receiver = Receiver::start().await;
+    let webhook = Webhook { users: vec!["bob".to_owned()], ..hook(&receiver.url()) };
+    let settings = EventSettings { webhooks: vec![webhook], ..EventSettings::default() };
+    let server = harness::with_events(settings).await;
+    server.bucket("alices").await;
+    server.put("/alices?notification", queue(ALL)).await.expect_error(400, "InvalidArgument");
+    server.request("PUT", "/bobs").by(harness::BOB).send().await.expect_status(200);
+    let set = server.request("PUT", "/bobs?notification").by(harness::BOB).body(queue(ALL));
+    set.send().await.expect_status(200);
+    assert_eq!(receiver.next().await.json()["Bucket"], "bobs");
 }
 
 #[tokio::test]

@@ -107,7 +107,10 @@ impl Store {
             return Pending::ready(Err(error));
         }
         let bucket = Arc::clone(bucket);
-        let rules = notifications.map(|notifications| notifications.rules).unwrap_or_default();
+        let Some(notifications) = notifications else {
+            return self.set_document(&bucket, document::NOTIFICATION, None);
+        };
+        let rules = notifications.rules;
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
             document::replace(write, bucket.id, document::NOTIFICATION, document.as_deref())?;

@@ -96,6 +96,8 @@ pub(crate) struct BucketState {
     pub(crate) versioning: Versioning,
     /// Versions may be locked.
     pub(crate) object_lock: bool,
+    /// Grows with every change of the settings.
+    pub(crate) settings_stamp: u64,
     pub(crate) is_version_1: bool,
 }
 
@@ -169,12 +171,20 @@ pub(crate) fn require(from: &impl Read, name: &BucketName) -> Result<BucketState
         (1, fields) => {
             let (id, _) = record::take(fields, WHAT)?;
             let versioning = Versioning::Never;
-            Ok(BucketState { id, versioning, object_lock: false, is_version_1: true })
+            let settings_stamp = 0;
+            Ok(BucketState {
+                id,
+                versioning,
+                object_lock: false,
+                settings_stamp,
+                is_version_1: true,
+            })
         }
         _ => {
             let fields = Sealed::open(&place, &bytes, WHAT)?.fields;
-            let ((id, versioning, object_lock), _) = record::take(fields, WHAT)?;
-            Ok(BucketState { id, versioning, object_lock, is_version_1: false })
+            let ((id, versioning, object_lock, settings_stamp), _) = record::take(fields, WHAT)?;
+            let is_version_1 = false;
+            Ok(BucketState { id, versioning, object_lock, settings_stamp, is_version_1 })
         }
     }
 }

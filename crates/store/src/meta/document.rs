@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::notification::Notifications;
 use super::record::Sealed;
 use super::{record, space};
 use crate::error::StoreError;
@@ -85,6 +86,16 @@ pub(crate) fn read(
         Some(bytes) => Ok(Some(decode(&place, &bytes)?.to_vec())),
         None => Ok(None),
     }
+}
+
+/// The notifications of a bucket.
+pub(crate) fn read_notifications(
+    from: &impl Read,
+    bucket: BucketId,
+) -> Result<Option<Notifications>, StoreError> {
+    let place = space::document(bucket, NOTIFICATION);
+    let bytes = from.get(&place)?;
+    bytes.map(|bytes| decode_setting(decode(&place, &bytes)?)).transpose()
 }
 
 /// Writes the document of the kind with that number.

@@ -153,11 +153,14 @@ pub struct QueueState {
 }
 
 impl OutboxState {
-    pub(crate) fn read(from: &impl Read) -> Result<Self, StoreError> {
-        match from.get(space::OUTBOX_KEY)? {
-            Some(bytes) => Self::decode(&bytes),
-            None => Ok(Self::default()),
-        }
+    /// Events that were lost, for all targets.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.queues.values().map(|queue| queue.lost).sum()
+    }
+
+    pub(crate) fn read(from: &impl Read) -> Result<Option<Self>, StoreError> {
+        from.get(space::OUTBOX_KEY)?.map(|bytes| Self::decode(&bytes)).transpose()
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {

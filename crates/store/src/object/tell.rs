@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::error::StoreError;
 use crate::kv::Transaction;
-use crate::meta::Versioning;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::object::ObjectRecord;
+use crate::meta::{Versioning, document};
 use crate::name::ObjectKey;
 use crate::outbox;
 use crate::process::{Bucket, WakeSender};
@@ -22,7 +22,16 @@ pub(super) fn tell(
     (key, record): (&ObjectKey, &ObjectRecord),
     (kind, cause): (EventKind, &Cause),
 ) -> Result<Option<WakeSender>, StoreError> {
-    let Some(notifications) = &bucket.settings.notifications else { return Ok(None) };
+    let kept;
+    let notifications = match state.settings_stamp == bucket.settings_stamp {
+        true => bucket.settings.notifications.as_deref(),
+        // They were changed since the request began.
+        false => {
+            kept = document::read_notifications(write, bucket.id)?;
+            kept.as_ref()
+        }
+    };
+    let Some(notifications) = notifications else { return Ok(None) };
     let Some(rule) = notifications.rule_for(kind, key.as_str()) else { return Ok(None) };
     let is_object = !record.is_delete_marker;
     let is_there = !matches!(kind, EventKind::RemovedDelete | EventKind::ExpiredDelete);

@@ -27,6 +27,9 @@ pub struct QueuedEvent {
     pub event: Result<Event, StoreError>,
 }
 
+/// Events that one transaction deletes.
+const DROPPED_AT_ONCE: usize = 1000;
+
 /// Bits of a number below the time, in milliseconds, before which it is not given out. So numbers go on
 /// growing when the record of the outbox is lost.
 const NUMBER_BITS: u32 = 16;
@@ -41,7 +44,12 @@ pub(crate) fn note(
 ) -> Result<WakeSender, StoreError> {
     let mut state = read_or_count(write)?;
     let queue = state.queues.entry(rule.target.clone()).or_default();
-    if queue.waiting >= shared.config.events_waiting_max {
+    let waiting_max = shared.config.events_waiting_max;
+    if queue.waiting >= waiting_max && is_empty(write, &rule.target)? {
+        // Damaged records that were removed were not counted off.
+        queue.waiting = 0;
+    }
+    if queue.waiting >= waiting_max {
         queue.lost += 1;
     } else {
         queue.waiting += 1;
@@ -51,14 +59,15 @@ pub(crate) fn note(
         write.put(&place, &event.encode(&place))?;
     }
     state.write(write)?;
-    Ok(WakeSender::new(shared))
+    Ok(WakeSender::new(shared, &rule.target))
 }
 
-/// The state of the outbox; if its record is damaged, as the events themselves tell it.
+/// The state of the outbox; if its record is damaged or gone, as the events themselves tell it.
 fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
     match OutboxState::read(write) {
-        Err(StoreError::Corrupt { .. }) => {}
-        state => return state,
+        Ok(None) | Err(StoreError::Corrupt { .. }) => {}
+        Ok(Some(state)) => return Ok(state),
+        Err(error) => return Err(error),
     }
     let mut state = OutboxState::default();
     let end = successor(space::ALL_EVENTS);
@@ -130,12 +139,37 @@ impl Store {
         })
     }
 
+    /// Deletes all events for a target that there is no more, and what is known of its queue. Returns how many.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn drop_events(&self, target: &str) -> Result<u64, StoreError> {
+        let mut dropped = 0;
+        loop {
+            let page = self.queued_events(target, None, DROPPED_AT_ONCE)?;
+            if page.is_empty() {
+                break;
+            }
+            dropped += page.len() as u64;
+            self.forget_events(target, page.iter().map(|event| event.number).collect()).wait()?;
+        }
+        let target = target.to_owned();
+        let forgotten = self.update_freeing(move |write, _| {
+            let mut state = read_or_count(write)?;
+            if is_empty(write, &target)? && state.queues.remove(&target).is_some() {
+                state.write(write)?;
+            }
+            Ok(Committed::new(()))
+        });
+        forgotten.wait().map(|()| dropped)
+    }
+
     /// The state of the queues of events.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn outbox_state(&self) -> Result<OutboxState, StoreError> {
-        OutboxState::read(&self.snapshot()?)
+        OutboxState::read(&self.snapshot()?).map(Option::unwrap_or_default)
     }
 
     /// The number of queues that take no more events.
@@ -148,16 +182,20 @@ impl Store {
         Ok(state.queues.values().filter(|queue| queue.waiting >= max).count())
     }
 
-    /// The number of times that events were queued since the store was opened.
+    /// The number of times that events for `target` were queued since the store was opened.
     #[must_use]
-    pub fn events_queued(&self) -> u64 {
-        self.shared().outbox.count()
+    pub fn events_queued(&self, target: &str) -> u64 {
+        self.shared().outbox.count(target)
     }
 
-    /// Waits until events are queued after [`Store::events_queued`] was `seen`.
-    pub fn wait_for_events(&self, seen: u64) -> impl Future<Output = ()> + Send + use<> {
-        let shared = Arc::clone(self.shared());
-        std::future::poll_fn(move |context| shared.outbox.poll_past(seen, context))
+    /// Waits until events for `target` are queued after [`Store::events_queued`] was `seen`.
+    pub fn wait_for_events(
+        &self,
+        target: &str,
+        seen: u64,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (shared, target) = (Arc::clone(self.shared()), target.to_owned());
+        std::future::poll_fn(move |context| shared.outbox.poll_past(&target, seen, context))
     }
 }
 

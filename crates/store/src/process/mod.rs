@@ -12,7 +12,7 @@
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
 //! | [`Work`]: wake-up calls | the queue is filled here | polling |
-//! | [`Signal`]: events were queued | they are queued here, and told by one sender for each target | polling, and a lease on each target |
+//! | [`Signals`]: events were queued | they are queued here, and told by one sender for each target | polling, and a lease on each target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
 //! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner for each index |
 //!
@@ -40,7 +40,7 @@ pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
 pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
-pub(crate) use signal::{Signal, WakeSender};
+pub(crate) use signal::{Signals, WakeSender};
 pub(crate) use staging::{StagedBlob, Staging};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) staging: Staging,
     pub(crate) pins: Pins,
     pub(crate) work: Work,
-    pub(crate) outbox: Signal,
+    pub(crate) outbox: Signals,
     pub(crate) counters: Counters,
     pub(crate) kept_blocks: KeptBlocks,
 }
@@ -72,7 +72,7 @@ impl Shared {
             staging: Staging::default(),
             pins: Pins::default(),
             work: Work::default(),
-            outbox: Signal::default(),
+            outbox: Signals::default(),
             counters: Counters::default(),
             kept_blocks: KeptBlocks::default(),
         }

@@ -1,5 +1,6 @@
 //! Waking those who tell events.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -7,59 +8,65 @@ use parking_lot::Mutex;
 
 use super::Shared;
 
-/// A number that grows, and who waits for it to.
+/// Numbers that grow, one for each name, and who waits for them to.
 #[derive(Debug, Default)]
-pub(crate) struct Signal {
-    state: Mutex<SignalState>,
+pub(crate) struct Signals {
+    by_name: Mutex<HashMap<String, Signal>>,
 }
 
 #[derive(Debug, Default)]
-struct SignalState {
+struct Signal {
     count: u64,
     waiting: Vec<Waker>,
 }
 
-impl Signal {
-    pub(crate) fn count(&self) -> u64 {
-        self.state.lock().count
+impl Signals {
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        self.by_name.lock().get(name).map_or(0, |signal| signal.count)
     }
 
-    fn raise(&self) {
+    fn raise(&self, name: &str) {
         let waiting = {
-            let mut state = self.state.lock();
-            state.count += 1;
-            std::mem::take(&mut state.waiting)
+            let mut by_name = self.by_name.lock();
+            let signal = match by_name.get_mut(name) {
+                Some(signal) => signal,
+                None => by_name.entry(name.to_owned()).or_default(),
+            };
+            signal.count += 1;
+            std::mem::take(&mut signal.waiting)
         };
         waiting.into_iter().for_each(Waker::wake);
     }
 
     /// Ready once the number is greater than `seen`.
-    pub(crate) fn poll_past(&self, seen: u64, context: &Context<'_>) -> Poll<()> {
-        let mut state = self.state.lock();
-        if state.count > seen {
+    pub(crate) fn poll_past(&self, name: &str, seen: u64, context: &Context<'_>) -> Poll<()> {
+        let mut by_name = self.by_name.lock();
+        let signal = by_name.entry(name.to_owned()).or_default();
+        if signal.count > seen {
             return Poll::Ready(());
         }
-        if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.waiting.push(context.waker().clone());
+        if !signal.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+            signal.waiting.push(context.waker().clone());
         }
         Poll::Pending
     }
 }
 
-/// Wakes the senders of events when dropped, which must be after the commit that queued one.
+/// Wakes the sender of events to a target when dropped, which must be after the commit that queued one.
 #[derive(Debug)]
 pub(crate) struct WakeSender {
     shared: Arc<Shared>,
+    target: String,
 }
 
 impl WakeSender {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        Self { shared: Arc::clone(shared) }
+    pub(crate) fn new(shared: &Arc<Shared>, target: &str) -> Self {
+        Self { shared: Arc::clone(shared), target: target.to_owned() }
     }
 }
 
 impl Drop for WakeSender {
     fn drop(&mut self) {
-        self.shared.outbox.raise();
+        self.shared.outbox.raise(&self.target);
     }
 }

@@ -152,8 +152,9 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 9] = [
+pub(crate) const SPACES: [&[u8]; 10] = [
     space::ALL_DOCUMENTS,
+    space::OUTBOX_KEY,
     space::ALL_EVENTS,
     space::ALL_CURRENT,
     space::ALL_HISTORY,

@@ -10,7 +10,7 @@ use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::kv::{KvError, Read};
 use crate::meta::bucket::BucketRecord;
-use crate::meta::event::Event;
+use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{document, space};
@@ -150,8 +150,18 @@ impl Verifier<'_> {
             let result = self.verify_null_version(bucket, key, value, &mut location);
             return self.note(result, place, value, location);
         }
-        if space::split_event(place).is_some() {
-            let result = Event::decode(place, value).map(drop).map_err(Failure::from);
+        if place == space::OUTBOX_KEY {
+            let result = OutboxState::decode(value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if let Some((target, number)) = space::split_event(place) {
+            let named = |error| match error {
+                StoreError::Corrupt { .. } => {
+                    StoreError::corrupt(format!("event {number} for {target:?}: {error}"))
+                }
+                error => error,
+            };
+            let result = Event::decode(place, value).map(drop).map_err(|it| named(it).into());
             return self.note(result, place, value, location);
         }
         if space::is_upload(place) {

@@ -240,13 +240,14 @@ fn whoever_waits_for_events_is_woken_by_one() {
     let store = Store::open(config(1)).expect("memory");
     create_bucket(&store, "bucket");
     everything(&store);
-    let seen = store.events_queued();
-    let mut wait = pin!(store.wait_for_events(seen));
+    let seen = store.events_queued(TARGET);
+    let mut wait = pin!(store.wait_for_events(TARGET, seen));
     let mut context = Context::from_waker(Waker::noop());
     assert!(wait.as_mut().poll(&mut context).is_pending());
     put(&store, "a", b"1");
     assert_eq!(wait.as_mut().poll(&mut context), Poll::Ready(()));
-    assert!(store.events_queued() > seen);
+    assert!(store.events_queued(TARGET) > seen);
+    assert_eq!(store.events_queued("another"), 0);
 }
 
 #[test]
@@ -260,5 +261,37 @@ fn events_that_wait_outlive_their_bucket_and_verify() {
         assert_eq!(report.damaged, []);
         assert_eq!(waiting(store).len(), 3);
         create_bucket(store, "bucket");
+    });
+}
+
+#[test]
+fn a_request_that_began_before_the_notifications_is_told() {
+    on_every_backend(|store| {
+        // As a request has it that receives its body meanwhile.
+        let before = bucket(store, "bucket");
+        everything(store);
+        let body = stage(store, b"1").expect("staged");
+        let put = store.put_object(&before, key("a"), body, PutOptions::default());
+        put.wait().expect("put");
+        assert_eq!(take(store), ["TestEvent ", "ObjectCreated:Put a"]);
+        let with = bucket(store, "bucket");
+        store.set_notifications(&with, None, Cause::Unknown).wait().expect("taken away");
+        let body = stage(store, b"1").expect("staged");
+        store.put_object(&with, key("b"), body, PutOptions::default()).wait().expect("put");
+        assert!(waiting(store).is_empty());
+    });
+}
+
+#[test]
+fn the_queue_of_a_target_that_is_gone_can_be_dropped() {
+    on_every_backend(|store| {
+        everything(store);
+        put(store, "a", b"1");
+        assert_eq!(store.drop_events("another").expect("nothing"), 0);
+        assert_eq!(store.drop_events(TARGET).expect("dropped"), 2);
+        assert!(waiting(store).is_empty());
+        assert!(store.outbox_state().expect("a state").queues.is_empty());
+        put(store, "b", b"1");
+        assert_eq!(take(store), ["ObjectCreated:Put b"]);
     });
 }
