@@ -3,11 +3,15 @@
 import datetime
 import io
 import os
+import urllib.error
+import urllib.request
 import uuid
 
 import pytest
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
+
+from conftest import client
 
 MIB = 1 << 20
 
@@ -134,3 +138,31 @@ def test_a_key_of_the_client_is_needed_for_the_bytes_and_not_for_the_tags(s3, bu
     s3.copy_object(Bucket=bucket, Key="plain", CopySource={"Bucket": bucket, "Key": "k"},
                    **{f"CopySource{name}": value for name, value in mine.items()})
     assert s3.get_object(Bucket=bucket, Key="plain")["Body"].read() == data
+
+
+def test_a_page_may_put_by_a_presigned_url_if_a_rule_says_so(server, s3, bucket):
+    rules = [{"AllowedOrigins": ["http://app.example.com"], "AllowedMethods": ["PUT"],
+              "AllowedHeaders": ["*"], "ExposeHeaders": ["ETag"], "MaxAgeSeconds": 60}]
+    s3.put_bucket_cors(Bucket=bucket, CORSConfiguration={"CORSRules": rules})
+    assert s3.get_bucket_cors(Bucket=bucket)["CORSRules"] == rules
+    signer = client(server.endpoint, signature_version="s3v4")
+    url = signer.generate_presigned_url(
+        "put_object", Params={"Bucket": bucket, "Key": "from-a-page"})
+    page = {"Origin": "http://app.example.com"}
+    asks = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "x-custom"}
+    preflight = urllib.request.Request(url, method="OPTIONS", headers=page | asks)
+    with urllib.request.urlopen(preflight) as answer:
+        assert answer.headers["Access-Control-Allow-Origin"] == page["Origin"]
+        assert answer.headers["Access-Control-Allow-Headers"] == "x-custom"
+    put = urllib.request.Request(url, method="PUT", data=b"body", headers=page)
+    with urllib.request.urlopen(put) as answer:
+        assert answer.headers["Access-Control-Expose-Headers"] == "ETag"
+    other = {"Origin": "http://elsewhere.example.com"}
+    preflight = urllib.request.Request(url, method="OPTIONS", headers=other | asks)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(preflight)
+    assert refused.value.code == 403
+    s3.delete_bucket_cors(Bucket=bucket)
+    with pytest.raises(ClientError) as missing:
+        s3.get_bucket_cors(Bucket=bucket)
+    assert missing.value.response["Error"]["Code"] == "NoSuchCORSConfiguration"

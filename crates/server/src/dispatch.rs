@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use http::Request;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
+use http::{Method, Request};
 use http_body::Body as _;
 use liteio_store::{Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
@@ -96,7 +96,26 @@ impl Handler for Dispatch {
             return Box::pin(async move { services.operational.call(request).await });
         }
         let origin = Arc::clone(origin);
-        Box::pin(async move { services.signed(request, &origin, &allowance).await })
+        if *request.method() == Method::OPTIONS {
+            let (head, _) = request.into_parts();
+            return Box::pin(async move { services.s3.preflight(&head, &origin) });
+        }
+        let page = request.headers().get(ORIGIN).cloned();
+        let Some(page) = page else {
+            return Box::pin(async move { services.signed(request, &origin, &allowance).await });
+        };
+        let method = request.method().clone();
+        Box::pin(async move {
+            let reply = services.signed(request, &origin, &allowance).await;
+            match (services.s3.cors_headers(&page, &method, &origin), reply) {
+                (None, reply) => reply,
+                (Some(headers), Ok(mut response)) => {
+                    response.headers_mut().extend(headers);
+                    Ok(response)
+                }
+                (Some(headers), Err(error)) => Err(error.with_more_headers(headers)),
+            }
+        })
     }
 
     fn scrub(&self) {

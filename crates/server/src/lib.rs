@@ -35,6 +35,7 @@ mod cli;
 mod command;
 mod config;
 mod connection;
+mod cors;
 mod dispatch;
 mod events;
 mod front;

@@ -78,6 +78,11 @@ pub(crate) fn bucket(
     Ok(Granted { target: bucket, principal: principal.clone() })
 }
 
+/// The bucket `name`, for what its rules say to everybody: those of CORS.
+pub(crate) fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusal> {
+    Ok(store.bucket(&BucketName::try_from(name)?)?)
+}
+
 /// Resolves the vector bucket `name`, and decides about `action` on it.
 pub(crate) fn vector_bucket(
     store: &Store,

@@ -20,6 +20,6 @@ mod principal;
 pub(crate) use self::action::Action;
 pub(crate) use self::decision::{Context, Denial};
 pub(crate) use self::granted::{
-    Granted, GrantedAccount, Refusal, account, bucket, index, vector_bucket,
+    Granted, GrantedAccount, Refusal, account, bucket, bucket_for_rules, index, vector_bucket,
 };
 pub(crate) use self::principal::Principal;

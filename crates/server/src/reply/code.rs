@@ -31,8 +31,10 @@ macro_rules! codes {
 
 codes! {
     AccessDenied = FORBIDDEN,
+    AccessForbidden = FORBIDDEN,
     AuthorizationHeaderMalformed = BAD_REQUEST,
     AuthorizationQueryParametersError = BAD_REQUEST,
+    BadRequest = BAD_REQUEST,
     EntityTooLarge = BAD_REQUEST,
     EntityTooSmall = BAD_REQUEST,
     IncompleteBody = BAD_REQUEST,

@@ -69,6 +69,12 @@ impl ApiError {
         self
     }
 
+    /// Adds headers to the response.
+    pub(crate) fn with_more_headers(mut self, headers: HeaderMap) -> ApiError {
+        self.0.headers.extend(headers);
+        self
+    }
+
     /// The API that the error belongs to.
     pub(crate) fn dialect(&self) -> Dialect {
         self.0.dialect

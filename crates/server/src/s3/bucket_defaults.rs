@@ -38,8 +38,6 @@ macro_rules! deleted {
 }
 
 missing! {
-    get_bucket_cors(GetBucketCorsInput) -> GetBucketCorsOutput =
-        s3_error!(NoSuchCORSConfiguration, "The CORS configuration does not exist");
     get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput =
         s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist");
     get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput =
@@ -88,7 +86,6 @@ pub(super) async fn delete_bucket_metadata_configuration(
 }
 
 deleted! {
-    delete_bucket_cors(DeleteBucketCorsInput) -> DeleteBucketCorsOutput;
     delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
         -> DeleteBucketMetadataTableConfigurationOutput;
     delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput;

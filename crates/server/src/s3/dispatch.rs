@@ -9,10 +9,10 @@ use super::plain::{PlainRequest, PlainResponse};
 use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
-    Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_defaults,
-    bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings, bucket_versioning,
-    multipart, object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
-    object_rename, object_tagging, part,
+    Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
+    bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings,
+    bucket_versioning, multipart, object_attributes, object_copy, object_delete, object_list,
+    object_lock, object_put, object_rename, object_tagging, part,
 };
 use crate::access::Action;
 use crate::state::App;
@@ -111,7 +111,7 @@ operations! {
             -> DeleteBucketAnalyticsConfigurationOutput = bucket_configurations::delete_bucket_analytics_configuration;
     DeleteBucketCors [s3:PutBucketCORS] DELETE bucket {"cors"}:
         delete_bucket_cors(DeleteBucketCorsInput)
-            -> DeleteBucketCorsOutput = bucket_defaults::delete_bucket_cors;
+            -> DeleteBucketCorsOutput = bucket_cors::delete_bucket_cors;
     DeleteBucketEncryption [s3:PutEncryptionConfiguration] DELETE bucket {"encryption"}:
         delete_bucket_encryption(DeleteBucketEncryptionInput)
             -> DeleteBucketEncryptionOutput = bucket_encryption::delete_bucket_encryption;
@@ -171,7 +171,7 @@ operations! {
             -> GetBucketAnalyticsConfigurationOutput = bucket_configurations::get_bucket_analytics_configuration;
     GetBucketCors [s3:GetBucketCORS] GET bucket {"cors"}:
         get_bucket_cors(GetBucketCorsInput)
-            -> GetBucketCorsOutput = bucket_defaults::get_bucket_cors;
+            -> GetBucketCorsOutput = bucket_cors::get_bucket_cors;
     GetBucketEncryption [s3:GetEncryptionConfiguration] GET bucket {"encryption"}:
         get_bucket_encryption(GetBucketEncryptionInput)
             -> GetBucketEncryptionOutput = bucket_encryption::get_bucket_encryption;
@@ -299,7 +299,8 @@ operations! {
     PutBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] PUT bucket {"analytics"} {"id"}:
         put_bucket_analytics_configuration(PutBucketAnalyticsConfigurationInput)
             -> PutBucketAnalyticsConfigurationOutput = bucket_configurations::put_bucket_analytics_configuration;
-    PutBucketCors [s3:PutBucketCORS] PUT bucket {"cors"};
+    PutBucketCors [s3:PutBucketCORS] PUT bucket {"cors"}:
+        put_bucket_cors(PutBucketCorsInput) -> PutBucketCorsOutput = bucket_cors::put_bucket_cors;
     PutBucketEncryption [s3:PutEncryptionConfiguration] PUT bucket {"encryption"}:
         put_bucket_encryption(PutBucketEncryptionInput)
             -> PutBucketEncryptionOutput = bucket_encryption::put_bucket_encryption;

@@ -37,6 +37,14 @@ const fn rules(operation: &'static str, elements: Elements) -> Rules {
 
 const RULES: &[Rules] = &[
     rules(
+        "PutBucketCors",
+        &[
+            ("", "CORSConfiguration"),
+            ("CORSConfiguration", "CORSRule"),
+            ("CORSRule", "ID AllowedHeader AllowedMethod AllowedOrigin ExposeHeader MaxAgeSeconds"),
+        ],
+    ),
+    rules(
         "PutBucketNotificationConfiguration",
         &[
             ("", "NotificationConfiguration"),

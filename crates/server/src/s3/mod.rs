@@ -12,6 +12,7 @@ mod body_out;
 mod bucket;
 mod bucket_abac;
 mod bucket_configurations;
+mod bucket_cors;
 mod bucket_defaults;
 mod bucket_encryption;
 mod bucket_lifecycle;

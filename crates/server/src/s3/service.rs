@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -21,7 +22,7 @@ use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{condition, error};
+use super::{bucket_cors, condition, error};
 use crate::auth::AuthBody;
 use crate::front::Allowance;
 use crate::origin::Origin;
@@ -64,6 +65,21 @@ impl S3Service {
         builder.set_access(Access { app: Arc::clone(&app) });
         builder.set_validation(AnyName);
         S3Service { app, inner: builder.build() }
+    }
+
+    /// Answers a preflight request of a browser, which nobody signs.
+    pub(crate) fn preflight(&self, head: &Parts, origin: &Origin) -> Reply {
+        bucket_cors::preflight(&self.app, head, origin)
+    }
+
+    /// The headers that tell a browser what the page of the origin `page` may do with the answer.
+    pub(crate) fn cors_headers(
+        &self,
+        page: &HeaderValue,
+        method: &Method,
+        origin: &Origin,
+    ) -> Option<HeaderMap> {
+        bucket_cors::headers(&self.app, page, method, origin)
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.

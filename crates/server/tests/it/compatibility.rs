@@ -76,7 +76,6 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
         ("PUT", "/mine?acl", "PutBucketAcl"),
-        ("PUT", "/mine?cors", "PutBucketCors"),
         ("PUT", "/mine?ownershipControls", "PutBucketOwnershipControls"),
         ("PUT", "/mine?policy", "PutBucketPolicy"),
         ("PUT", "/mine?publicAccessBlock", "PutPublicAccessBlock"),

@@ -8,6 +8,7 @@ mod command;
 mod compatibility;
 mod conditional;
 mod copy_source;
+mod cors;
 mod damaged_files;
 mod dependencies;
 mod documents;

@@ -1,8 +1,12 @@
 //! The settings of a bucket, as one value.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::document::{self, DocumentKind};
 use super::key::successor;
@@ -27,14 +31,61 @@ pub struct Settings {
     /// The events that are told.
     pub notifications: Option<Arc<Notifications>>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
+    parsed: Parsed,
     bytes: usize,
 }
+
+/// Documents as their readers have parsed them. It follows from the documents.
+#[derive(Default)]
+struct Parsed(Mutex<BTreeMap<DocumentKind, Arc<dyn Any + Send + Sync>>>);
+
+impl fmt::Debug for Parsed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.0.lock().keys()).finish()
+    }
+}
+
+impl Clone for Parsed {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().clone()))
+    }
+}
+
+impl PartialEq for Parsed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Parsed {}
 
 impl Settings {
     /// The document of that kind, if the bucket has one.
     #[must_use]
     pub fn document(&self, kind: DocumentKind) -> Option<&[u8]> {
         self.documents.get(&kind).map(AsRef::as_ref)
+    }
+
+    /// The document of that kind as `parse` reads it, which is done once for these settings.
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    pub fn parsed<T, E>(
+        &self,
+        kind: DocumentKind,
+        parse: impl FnOnce(&[u8]) -> Result<T, E>,
+    ) -> Result<Option<Arc<T>>, E>
+    where
+        T: Send + Sync + 'static,
+    {
+        let Some(document) = self.document(kind) else { return Ok(None) };
+        let known = self.parsed.0.lock().get(&kind).cloned();
+        if let Some(Ok(known)) = known.map(Arc::downcast) {
+            return Ok(Some(known));
+        }
+        let parsed = Arc::new(parse(document)?);
+        self.parsed.0.lock().insert(kind, Arc::clone(&parsed) as _);
+        Ok(Some(parsed))
     }
 
     /// Reads all documents of a bucket.

@@ -1,0 +1,206 @@
+//! The CORS rules of a bucket, the answers to preflight requests, and the headers of other answers.
+
+use std::sync::Arc;
+
+use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response};
+use liteio_store::{Bucket, DocumentKind};
+use s3s::dto::{
+    CORSConfiguration, CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput,
+    GetBucketCorsOutput, PutBucketCorsInput, PutBucketCorsOutput,
+};
+use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+
+use super::bucket_settings::{from_xml, to_xml};
+use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
+use super::{Req, Resp, error};
+use crate::access::{self, Granted};
+use crate::cors::{Cors, CorsRule};
+use crate::origin::Origin;
+use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
+use crate::state::App;
+
+/// The methods that rules may be about.
+const METHODS: [Method; 5] = [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::HEAD];
+
+pub(super) async fn put_bucket_cors(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketCorsInput>,
+) -> Resp<PutBucketCorsOutput> {
+    let sent = request.input.cors_configuration;
+    parse(&sent)?;
+    let kept = app.store.put_document(granted.bucket(), DocumentKind::Cors, to_xml(&sent)?).await;
+    kept.map_err(error::from_store)?;
+    Ok(S3Response::new(PutBucketCorsOutput::default()))
+}
+
+pub(super) async fn get_bucket_cors(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketCorsInput>,
+) -> Resp<GetBucketCorsOutput> {
+    let kept = granted.bucket().settings.document(DocumentKind::Cors);
+    let kept: Option<CORSConfiguration> = kept.map(from_xml).transpose()?;
+    let kept = kept.ok_or_else(|| {
+        s3_error!(NoSuchCORSConfiguration, "The CORS configuration does not exist")
+    })?;
+    Ok(S3Response::new(GetBucketCorsOutput { cors_rules: Some(kept.cors_rules) }))
+}
+
+pub(super) async fn delete_bucket_cors(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeleteBucketCorsInput>,
+) -> Resp<DeleteBucketCorsOutput> {
+    let deleted = app.store.delete_document(granted.bucket(), DocumentKind::Cors).await;
+    deleted.map_err(error::from_store)?;
+    Ok(S3Response::new(DeleteBucketCorsOutput::default()))
+}
+
+/// The rules of a bucket, parsed once for each time that its settings change.
+fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
+    bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
+}
+
+/// Answers a preflight request. It has no signature, and tells nothing but the rules.
+pub(super) fn preflight(app: &App, head: &Parts, origin: &Origin) -> Reply {
+    let header = |name| head.headers.get(name);
+    let Some(page) = header(ORIGIN) else {
+        return Err(bad_request("Insufficient information. Origin request header needed."));
+    };
+    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
+    let method = method.filter(|method| METHODS.iter().any(|known| known == method));
+    let Some(method) = method else {
+        return Err(bad_request(
+            "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
+        ));
+    };
+    let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
+    let names = names.unwrap_or_default().split(',').map(str::trim);
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    let bucket = app.look(|store| access::bucket_for_rules(store, origin.target.bucket()));
+    let Ok(bucket) = bucket else {
+        return Err(forbidden("CORSResponse: Bucket not found"));
+    };
+    let cors = of_bucket(&bucket).map_err(super::refusal::of_error)?;
+    let Some(cors) = cors else {
+        return Err(forbidden("CORSResponse: CORS is not enabled for this bucket."));
+    };
+    let Some(headers) = cors.preflight(page, method, &names) else {
+        return Err(forbidden(
+            "CORSResponse: This CORS request is not allowed. This is usually because the evaluation \
+             of Origin, request method / Access-Control-Request-Method or \
+             Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.",
+        ));
+    };
+    let mut response = Response::new(ReplyBody::empty());
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+/// The headers of the answer to a request of a page of the origin `page`.
+pub(super) fn headers(
+    app: &App,
+    page: &HeaderValue,
+    method: &Method,
+    origin: &Origin,
+) -> Option<HeaderMap> {
+    let bucket = app.look(|store| access::bucket_for_rules(store, origin.target.bucket()));
+    let cors = of_bucket(&*bucket.ok()?).ok()??;
+    Some(cors.actual(page, method.as_str()))
+}
+
+fn bad_request(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::BadRequest, message)
+}
+
+fn forbidden(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::AccessForbidden, message)
+}
+
+/// The rules in a document, checked.
+fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
+    if sent.cors_rules.is_empty() {
+        return Err(error::malformed_xml());
+    }
+    if sent.cors_rules.len() > CORS_RULES_MAX {
+        return Err(invalid(
+            "The number of CORS rules should not exceed allowed limit of 100 rules.",
+        ));
+    }
+    let rules = sent.cors_rules.iter().map(parse_rule).collect::<S3Result<_>>()?;
+    Ok(Cors { rules })
+}
+
+fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
+    if sent.id.as_ref().is_some_and(|id| id.len() > RULE_ID_BYTES_MAX) {
+        return Err(invalid("The ID of a CORS rule has at most 255 bytes."));
+    }
+    if sent.allowed_methods.is_empty() || sent.allowed_origins.is_empty() {
+        return Err(error::malformed_xml());
+    }
+    for method in &sent.allowed_methods {
+        if !METHODS.iter().any(|known| known == method.as_str()) {
+            return Err(invalid(&format!(
+                "Found unsupported HTTP method in CORS config. Unsupported method is {}",
+                shown(method)
+            )));
+        }
+    }
+    let headers = sent.allowed_headers.clone().unwrap_or_default();
+    let exposed = sent.expose_headers.clone().unwrap_or_default();
+    for (what, patterns) in [("AllowedOrigin", &sent.allowed_origins), ("AllowedHeader", &headers)]
+    {
+        for pattern in patterns {
+            check_text(what, pattern)?;
+            if pattern.matches('*').count() > 1 {
+                let pattern = shown(pattern);
+                return Err(invalid(&format!(
+                    "{what} \"{pattern}\" can not have more than one wildcard."
+                )));
+            }
+        }
+    }
+    for name in &exposed {
+        check_text("ExposeHeader", name)?;
+        if name.contains('*') {
+            let name = shown(name);
+            return Err(invalid(&format!(
+                "ExposeHeader \"{name}\" contains wildcard. We currently do not support wildcard for \
+                 ExposeHeader."
+            )));
+        }
+    }
+    let max_age_s = sent.max_age_seconds.map(|seconds| {
+        u32::try_from(seconds).map_err(|_| invalid("MaxAgeSeconds must not be negative."))
+    });
+    Ok(CorsRule {
+        origins: sent.allowed_origins.clone(),
+        methods: sent.allowed_methods.clone(),
+        headers,
+        exposed,
+        max_age_s: max_age_s.transpose()?,
+    })
+}
+
+/// A text that stands in a header must be one that can.
+fn check_text(what: &str, text: &str) -> S3Result<()> {
+    match !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte)) {
+        true => Ok(()),
+        false => {
+            Err(invalid(&format!("{what} must have visible characters of ASCII, and only those.")))
+        }
+    }
+}
+
+/// As much of a text as a message shows.
+fn shown(text: &str) -> &str {
+    const BYTES_MAX: usize = 256;
+    &text[..text.floor_char_boundary(BYTES_MAX)]
+}
+
+fn invalid(message: &str) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidRequest, message.to_owned())
+}
