@@ -500,12 +500,12 @@ fn a_rename_survives_the_replacement_of_the_master_key() {
     let store = at(vec![secret(1)]);
     create_bucket(&store, "bucket");
     put_sealed(&store, "old", b"body", &Encryption::Master);
-    drop(store);
+    store.close();
     let store = at(vec![secret(2), secret(1)]);
     let options = RenameOptions::default();
     let renamed = store.rename_object(&bucket(&store, "bucket"), key("old"), key("new"), options);
     renamed.wait().expect("renamed");
-    drop(store);
+    store.close();
     let store = at(vec![secret(2)]);
     assert_eq!(read(&store, "new", Selection::Whole, None).expect("read").1, b"body");
 }
