@@ -10,9 +10,9 @@ use s3s::dto::{
     CORSConfiguration, CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput,
     GetBucketCorsOutput, PutBucketCorsInput, PutBucketCorsOutput,
 };
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+use s3s::{S3Response, S3Result, s3_error};
 
-use super::bucket_settings::{from_xml, to_xml};
+use super::bucket_settings::{drop_kept, from_xml, keep, kept};
 use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error};
 use crate::access::{self, Granted};
@@ -31,8 +31,7 @@ pub(super) async fn put_bucket_cors(
 ) -> Resp<PutBucketCorsOutput> {
     let sent = request.input.cors_configuration;
     parse(&sent)?;
-    let kept = app.store.put_document(granted.bucket(), DocumentKind::Cors, to_xml(&sent)?).await;
-    kept.map_err(error::from_store)?;
+    keep(app, &granted, DocumentKind::Cors, &sent).await?;
     Ok(S3Response::new(PutBucketCorsOutput::default()))
 }
 
@@ -41,8 +40,7 @@ pub(super) async fn get_bucket_cors(
     granted: Granted,
     _request: Req<GetBucketCorsInput>,
 ) -> Resp<GetBucketCorsOutput> {
-    let kept = granted.bucket().settings.document(DocumentKind::Cors);
-    let kept: Option<CORSConfiguration> = kept.map(from_xml).transpose()?;
+    let kept: Option<CORSConfiguration> = kept(&granted, DocumentKind::Cors)?;
     let kept = kept.ok_or_else(|| {
         s3_error!(NoSuchCORSConfiguration, "The CORS configuration does not exist")
     })?;
@@ -54,8 +52,7 @@ pub(super) async fn delete_bucket_cors(
     granted: Granted,
     _request: Req<DeleteBucketCorsInput>,
 ) -> Resp<DeleteBucketCorsOutput> {
-    let deleted = app.store.delete_document(granted.bucket(), DocumentKind::Cors).await;
-    deleted.map_err(error::from_store)?;
+    drop_kept(app, &granted, DocumentKind::Cors).await?;
     Ok(S3Response::new(DeleteBucketCorsOutput::default()))
 }
 
@@ -126,7 +123,7 @@ fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
         return Err(error::malformed_xml());
     }
     if sent.cors_rules.len() > CORS_RULES_MAX {
-        return Err(invalid(
+        return Err(error::invalid_request(
             "The number of CORS rules should not exceed allowed limit of 100 rules.",
         ));
     }
@@ -136,16 +133,16 @@ fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
 
 fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
     if sent.id.as_ref().is_some_and(|id| id.len() > RULE_ID_BYTES_MAX) {
-        return Err(invalid("The ID of a CORS rule has at most 255 bytes."));
+        return Err(error::invalid_request("The ID of a CORS rule has at most 255 bytes."));
     }
     if sent.allowed_methods.is_empty() || sent.allowed_origins.is_empty() {
         return Err(error::malformed_xml());
     }
     for method in &sent.allowed_methods {
         if !METHODS.iter().any(|known| known == method.as_str()) {
-            return Err(invalid(&format!(
+            return Err(error::invalid_request(format!(
                 "Found unsupported HTTP method in CORS config. Unsupported method is {}",
-                shown(method)
+                error::quoted(method)
             )));
         }
     }
@@ -156,8 +153,8 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
         for pattern in patterns {
             check_text(what, pattern)?;
             if pattern.matches('*').count() > 1 {
-                let pattern = shown(pattern);
-                return Err(invalid(&format!(
+                let pattern = error::quoted(pattern);
+                return Err(error::invalid_request(format!(
                     "{what} \"{pattern}\" can not have more than one wildcard."
                 )));
             }
@@ -166,15 +163,16 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
     for name in &exposed {
         check_text("ExposeHeader", name)?;
         if name.contains('*') {
-            let name = shown(name);
-            return Err(invalid(&format!(
+            let name = error::quoted(name);
+            return Err(error::invalid_request(format!(
                 "ExposeHeader \"{name}\" contains wildcard. We currently do not support wildcard for \
                  ExposeHeader."
             )));
         }
     }
     let max_age_s = sent.max_age_seconds.map(|seconds| {
-        u32::try_from(seconds).map_err(|_| invalid("MaxAgeSeconds must not be negative."))
+        u32::try_from(seconds)
+            .map_err(|_| error::invalid_request("MaxAgeSeconds must not be negative."))
     });
     Ok(CorsRule {
         origins: sent.allowed_origins.clone(),
@@ -189,18 +187,8 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
 fn check_text(what: &str, text: &str) -> S3Result<()> {
     match !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte)) {
         true => Ok(()),
-        false => {
-            Err(invalid(&format!("{what} must have visible characters of ASCII, and only those.")))
-        }
+        false => Err(error::invalid_request(format!(
+            "{what} must have visible characters of ASCII, and only those."
+        ))),
     }
-}
-
-/// As much of a text as a message shows.
-fn shown(text: &str) -> &str {
-    const BYTES_MAX: usize = 256;
-    &text[..text.floor_char_boundary(BYTES_MAX)]
-}
-
-fn invalid(message: &str) -> S3Error {
-    S3Error::with_message(S3ErrorCode::InvalidRequest, message.to_owned())
 }

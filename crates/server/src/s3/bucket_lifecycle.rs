@@ -1,7 +1,5 @@
 //! Lifecycle rules: the document and its operations, and the headers that tell clients of them.
 
-use std::collections::HashSet;
-
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
     Bucket, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
@@ -16,9 +14,9 @@ use s3s::dto::{
     PutBucketLifecycleConfigurationOutput, Tag, Timestamp, TransitionDefaultMinimumObjectSize,
     TransitionStorageClass,
 };
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+use s3s::{S3Response, S3Result, s3_error};
 
-use super::bucket_settings::{from_xml, to_xml};
+use super::bucket_settings::{from_xml, name_rules, to_xml};
 use super::convert::{http_date, insert_text, unix_seconds};
 use super::limits::{LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX};
 use super::page_token::IN_HEADER;
@@ -128,17 +126,10 @@ fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
     if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
         return Err(error::malformed_xml());
     }
-    let mut ids = HashSet::new();
-    let given = sent.rules.iter().filter_map(|rule| rule.id.clone());
-    ids.extend(given.filter(|id| !id.is_empty()));
-    let mut free = (1_usize..).map(|number| format!("rule-{number}"));
-    for rule in &mut sent.rules {
-        if rule.id.as_ref().is_none_or(String::is_empty) {
-            rule.id = free.find(|id| ids.insert(id.clone()));
-        }
-    }
+    let ids = sent.rules.iter_mut().map(|rule| &mut rule.id).collect();
+    let all_differ = name_rules(ids, "rule");
     let rules: Vec<LifecycleRule> = sent.rules.iter().map(parse_rule).collect::<S3Result<_>>()?;
-    if ids.len() != rules.len() {
+    if !all_differ {
         return Err(s3_error!(
             InvalidArgument,
             "Rule ID must be unique. Found same ID for more than one rule"
@@ -150,7 +141,7 @@ fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
 fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
-        return Err(invalid_argument("ID length should not exceed allowed limit of 255"));
+        return Err(error::invalid_argument("ID length should not exceed allowed limit of 255"));
     }
     let is_enabled = match sent.status.as_str() {
         ExpirationStatus::ENABLED => true,
@@ -173,7 +164,7 @@ fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
     let abort_uploads_days = match &sent.abort_incomplete_multipart_upload {
         None => None,
         Some(_) if !filter.tags.is_empty() || is_sized(&filter) => {
-            return Err(invalid_request(
+            return Err(error::invalid_request(
                 "AbortIncompleteMultipartUpload cannot be specified with Tags or object sizes.",
             ));
         }
@@ -191,7 +182,7 @@ fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
         && abort_uploads_days.is_none()
         && !has_transition
     {
-        return Err(invalid_request("At least one action needs to be specified in a rule"));
+        return Err(error::invalid_request("At least one action needs to be specified in a rule"));
     }
     Ok(LifecycleRule {
         id,
@@ -239,7 +230,7 @@ fn parse_filter(sent: &LifecycleRuleFilter) -> S3Result<LifecycleFilter> {
         },
     };
     match (filter.larger_than, filter.smaller_than) {
-        (Some(larger), Some(smaller)) if larger >= smaller => Err(invalid_request(
+        (Some(larger), Some(smaller)) if larger >= smaller => Err(error::invalid_request(
             "'ObjectSizeGreaterThan' has to be a value less than 'ObjectSizeLessThan'.",
         )),
         _ => Ok(filter),
@@ -251,7 +242,7 @@ fn tags(sent: Vec<Tag>) -> S3Result<Vec<(String, String)>> {
 }
 
 fn size(sent: i64) -> S3Result<u64> {
-    u64::try_from(sent).map_err(|_| invalid_request("An object size must not be negative."))
+    u64::try_from(sent).map_err(|_| error::invalid_request("An object size must not be negative."))
 }
 
 fn is_sized(filter: &LifecycleFilter) -> bool {
@@ -269,7 +260,7 @@ fn parse_expiration(
         }
         (None, Some(date), None) => Ok((Some(Expiration::At(midnight(date)?)), false)),
         (None, None, Some(_)) if !filter.tags.is_empty() || is_sized(filter) => {
-            Err(invalid_request(
+            Err(error::invalid_request(
                 "ExpiredObjectDeleteMarker cannot be specified with Tags or object sizes.",
             ))
         }
@@ -281,7 +272,8 @@ fn parse_expiration(
 fn midnight(date: &Timestamp) -> S3Result<u64> {
     let seconds = unix_seconds(date.clone()).filter(|seconds| seconds % DAY_S == 0);
     let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    let seconds = seconds.ok_or_else(|| invalid_argument("'Date' must be at midnight GMT"))?;
+    let seconds =
+        seconds.ok_or_else(|| error::invalid_argument("'Date' must be at midnight GMT"))?;
     Ok(seconds * 1000)
 }
 
@@ -295,7 +287,7 @@ fn parse_noncurrent(sent: &NoncurrentVersionExpiration) -> S3Result<NoncurrentEx
             let count =
                 u32::try_from(count).ok().filter(|it| (1..=NEWER_NONCURRENT_MAX).contains(it));
             count.ok_or_else(|| {
-                invalid_argument(
+                error::invalid_argument(
                     "'NewerNoncurrentVersions' for NoncurrentVersionExpiration action must be a \
                      positive integer of at most 100",
                 )
@@ -327,7 +319,7 @@ fn check_transitions(sent: &RuleDto) -> S3Result<()> {
             _ => return Err(error::malformed_xml()),
         };
         if !is_timed {
-            return Err(invalid_argument("The time of a Transition action is not valid"));
+            return Err(error::invalid_argument("The time of a Transition action is not valid"));
         }
         if !is_class(&transition.storage_class) {
             return Err(error::malformed_xml());
@@ -343,13 +335,8 @@ fn check_transitions(sent: &RuleDto) -> S3Result<()> {
 
 fn positive(days: Option<i32>, message: &'static str) -> S3Result<u32> {
     let days = days.ok_or_else(error::malformed_xml)?;
-    u32::try_from(days).ok().filter(|days| *days > 0).ok_or_else(|| invalid_argument(message))
-}
-
-fn invalid_argument(message: &'static str) -> S3Error {
-    S3Error::with_message(S3ErrorCode::InvalidArgument, message)
-}
-
-fn invalid_request(message: &'static str) -> S3Error {
-    S3Error::with_message(S3ErrorCode::InvalidRequest, message)
+    u32::try_from(days)
+        .ok()
+        .filter(|days| *days > 0)
+        .ok_or_else(|| error::invalid_argument(message))
 }

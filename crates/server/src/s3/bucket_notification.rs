@@ -1,6 +1,6 @@
 //! Notifications of a bucket: the document, and what it asks for.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use liteio_store::{NotificationRule, Notifications};
 use s3s::dto::{
@@ -9,9 +9,9 @@ use s3s::dto::{
     PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
     QueueConfiguration, TopicConfiguration,
 };
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result};
+use s3s::{S3Response, S3Result};
 
-use super::bucket_settings::{from_xml, to_xml};
+use super::bucket_settings::{from_xml, name_rules, to_xml};
 use super::limits::{FILTER_VALUE_BYTES_MAX, NOTIFICATION_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error, event_cause};
 use crate::access::Granted;
@@ -117,7 +117,7 @@ fn parse(
     mut sent: NotificationConfiguration,
 ) -> S3Result<Option<Notifications>> {
     if sent.event_bridge_configuration.is_some() {
-        return Err(invalid_argument(
+        return Err(error::invalid_argument(
             "There is no EventBridge behind this server: give a configuration with the ARN of a \
              webhook.",
         ));
@@ -126,24 +126,24 @@ fn parse(
     {
         let mut all = all_of(&mut sent);
         if all.len() > NOTIFICATION_RULES_MAX {
-            return Err(invalid_argument("A bucket has at most 100 notification configurations."));
+            return Err(error::invalid_argument(
+                "A bucket has at most 100 notification configurations.",
+            ));
         }
-        let mut ids: HashSet<String> = HashSet::new();
-        ids.extend(all.iter().filter_map(|one| one.id.clone()).filter(|id| !id.is_empty()));
-        let mut free = (1_usize..).map(|number| format!("notification-{number}"));
-        for one in &mut all {
-            if one.id.as_ref().is_none_or(String::is_empty) {
-                *one.id = free.find(|id| ids.insert(id.clone()));
-            }
+        let all_differ =
+            name_rules(all.iter_mut().map(|one| &mut *one.id).collect(), "notification");
+        for one in &all {
             rules.push(parse_one(app, granted, one)?);
         }
-        if ids.len() != rules.len() {
-            return Err(invalid_argument("The IDs of notification configurations must differ."));
+        if !all_differ {
+            return Err(error::invalid_argument(
+                "The IDs of notification configurations must differ.",
+            ));
         }
     }
     for (place, rule) in rules.iter().enumerate() {
         if rules[..place].iter().any(|other| rule.overlaps(other)) {
-            return Err(invalid_argument(
+            return Err(error::invalid_argument(
                 "Configurations overlap. Configurations on the same bucket cannot share a common \
                  event type.",
             ));
@@ -180,7 +180,7 @@ fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {
 fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<NotificationRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
-        return Err(invalid_argument(
+        return Err(error::invalid_argument(
             "The ID of a notification configuration has at most 255 bytes.",
         ));
     }
@@ -191,8 +191,10 @@ fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<Notifica
     for event in &sent.events {
         let known = EVENTS.contains(event);
         let name = event.strip_prefix("s3:").filter(|_| known).ok_or_else(|| {
-            let event = quoted(event);
-            invalid_argument(&format!("The event '{event}' is not supported for notifications"))
+            let event = error::quoted(event);
+            error::invalid_argument(format!(
+                "The event '{event}' is not supported for notifications"
+            ))
         })?;
         events.insert(name.to_owned());
     }
@@ -210,18 +212,22 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
             return Err(error::malformed_xml());
         };
         if value.len() > FILTER_VALUE_BYTES_MAX {
-            return Err(invalid_argument("The value of a filter rule has at most 1024 bytes."));
+            return Err(error::invalid_argument(
+                "The value of a filter rule has at most 1024 bytes.",
+            ));
         }
         // Terraform and SDKs write them in either case.
         let place = match name.as_str().to_ascii_lowercase().as_str() {
             "prefix" => &mut prefix,
             "suffix" => &mut suffix,
             _ => {
-                return Err(invalid_argument("filter rule name must be either prefix or suffix"));
+                return Err(error::invalid_argument(
+                    "filter rule name must be either prefix or suffix",
+                ));
             }
         };
         if place.replace(value.clone()).is_some() {
-            return Err(invalid_argument(
+            return Err(error::invalid_argument(
                 "Cannot specify more than one prefix or suffix rule in a filter.",
             ));
         }
@@ -244,10 +250,10 @@ fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
         }
         ["arn", _, found, _, _, name] if *found == service && service != "lambda" => name,
         _ => {
-            return Err(invalid_argument(&format!(
+            return Err(error::invalid_argument(format!(
                 "The ARN '{}' is not valid here: give one of the service {service}, such as \
                  arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a webhook.",
-                quoted(sent.arn),
+                error::quoted(sent.arn),
                 if service == "lambda" { "function:" } else { "" },
             )));
         }
@@ -256,19 +262,9 @@ fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
     if app.event_targets.iter().any(|target| target.name == *name && target.is_open_to(user)) {
         return Ok((*name).to_owned());
     }
-    let name = quoted(name);
-    Err(invalid_argument(&format!(
+    let name = error::quoted(name);
+    Err(error::invalid_argument(format!(
         "Unable to validate the following destination configurations: there is no webhook named \
          '{name}' for you. The server is told of one by --webhook {name}=URL."
     )))
-}
-
-/// As much of a text as a message shows.
-fn quoted(text: &str) -> &str {
-    const BYTES_MAX: usize = 256;
-    &text[..text.floor_char_boundary(BYTES_MAX)]
-}
-
-fn invalid_argument(message: &str) -> S3Error {
-    S3Error::with_message(S3ErrorCode::InvalidArgument, message.to_owned())
 }

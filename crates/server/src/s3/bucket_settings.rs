@@ -1,5 +1,7 @@
 //! Settings of buckets that are kept and answered, and have no effect: tags, logging, who pays, acceleration.
 
+use std::collections::HashSet;
+
 use liteio_store::DocumentKind;
 use s3s::dto::*;
 use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,7 +13,7 @@ use crate::access::{Action, Context, Granted};
 use crate::state::App;
 
 /// Keeps a document in place of the last of its kind.
-async fn keep(
+pub(super) async fn keep(
     app: &App,
     granted: &Granted,
     kind: DocumentKind,
@@ -22,14 +24,15 @@ async fn keep(
 }
 
 /// The document of that kind, if the bucket has one.
-fn kept<T>(granted: &Granted, kind: DocumentKind) -> S3Result<Option<T>>
+pub(super) fn kept<T>(granted: &Granted, kind: DocumentKind) -> S3Result<Option<T>>
 where
     T: for<'xml> Deserialize<'xml>,
 {
     granted.bucket().settings.document(kind).map(from_xml).transpose()
 }
 
-async fn drop_kept(app: &App, granted: &Granted, kind: DocumentKind) -> S3Result<()> {
+/// Deletes the document of that kind.
+pub(super) async fn drop_kept(app: &App, granted: &Granted, kind: DocumentKind) -> S3Result<()> {
     app.store.delete_document(granted.bucket(), kind).await.map_err(error::from_store)
 }
 
@@ -39,6 +42,20 @@ where
     T: for<'xml> Deserialize<'xml>,
 {
     T::deserialize(&mut Deserializer::new(document)).map_err(S3Error::internal_error)
+}
+
+/// Gives an id that begins with `prefix` to every rule of a document that has none. Returns whether all ids
+/// differ.
+pub(super) fn name_rules(mut ids: Vec<&mut Option<String>>, prefix: &str) -> bool {
+    let given = ids.iter().filter_map(|id| id.as_ref()).filter(|id| !id.is_empty());
+    let mut taken: HashSet<String> = given.cloned().collect();
+    let mut free = (1_usize..).map(|number| format!("{prefix}-{number}"));
+    for id in &mut ids {
+        if id.as_ref().is_none_or(String::is_empty) {
+            **id = free.find(|id| taken.insert(id.clone()));
+        }
+    }
+    taken.len() == ids.len()
 }
 
 /// A document as it is kept.

@@ -1,5 +1,7 @@
 //! The answers of S3 to errors of the store: the only place where they are decided.
 
+use std::borrow::Cow;
+
 use http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use liteio_store::{DeleteMarker, StoreError};
@@ -257,6 +259,20 @@ pub(super) const MALFORMED_XML: &str =
 
 pub(super) fn malformed_xml() -> S3Error {
     S3Error::with_message(S3ErrorCode::MalformedXML, MALFORMED_XML)
+}
+
+pub(super) fn invalid_argument(message: impl Into<Cow<'static, str>>) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidArgument, message)
+}
+
+pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidRequest, message)
+}
+
+/// As much of a text of the client as a message repeats.
+pub(super) fn quoted(text: &str) -> &str {
+    const BYTES_MAX: usize = 256;
+    &text[..text.floor_char_boundary(BYTES_MAX)]
 }
 
 /// An error with a code that s3s may not know by name.
