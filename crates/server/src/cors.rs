@@ -11,7 +11,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// What an answer depends on, for caches.
+/// The headers that an answer depends on, for caches.
 const VARIES: HeaderValue = HeaderValue::from_static(
     "Origin, Access-Control-Request-Headers, Access-Control-Request-Method",
 );

@@ -101,13 +101,11 @@ impl Handler for Dispatch {
             return Box::pin(async move { services.s3.preflight(&head, &origin) });
         }
         let page = request.headers().get(ORIGIN).cloned();
-        let Some(page) = page else {
-            return Box::pin(async move { services.signed(request, &origin, &allowance).await });
-        };
         let method = request.method().clone();
         Box::pin(async move {
             let reply = services.signed(request, &origin, &allowance).await;
-            match (services.s3.cors_headers(&page, &method, &origin), reply) {
+            let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
+            match (headers, reply) {
                 (None, reply) => reply,
                 (Some(headers), Ok(mut response)) => {
                     response.headers_mut().extend(headers);
@@ -190,7 +188,7 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
         Ok(outbox) => outbox,
         Err(error) => return Some(format!("the outbox of events cannot be read: {error}")),
     };
-    if let Ok(full @ 1..) = store.full_event_queues() {
+    if let full @ 1.. = store.full_event_queues(&outbox) {
         let told =
             "queues of events are full, and new events are lost: a webhook does not take them";
         return Some(format!("{full} {told}"));

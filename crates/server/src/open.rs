@@ -19,7 +19,7 @@ use crate::state::{App, EventTarget};
 #[error("{0}")]
 pub(crate) struct OpenError(String);
 
-/// What was opened.
+/// The parts of a server, opened.
 pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) credentials: Credentials,
@@ -34,7 +34,8 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     // Users first: a wrong file of users must not leave a new data directory behind.
     let credentials = open_credentials(&config.credentials)?;
     let keys = keys::open(&config.keys).map_err(OpenError)?;
-    let targets = open_webhooks(&config.events).map_err(OpenError)?;
+    let webhooks = config.events.all_webhooks().map_err(OpenError)?;
+    let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -50,11 +51,10 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     }
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
-    let webhooks = config.events.all_webhooks().map_err(OpenError)?;
-    let names = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
-    let names = names.collect();
+    let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
+    let named = named.collect();
     let region = config.region.clone();
-    let app = App::new(store, region, names, config.allow_insecure_sse_c, offload);
+    let app = App::new(store, region, named, config.allow_insecure_sse_c, offload);
     Ok(Opened { app, credentials, targets })
 }
 

@@ -46,7 +46,7 @@ pub struct Webhook {
     pub name: String,
     /// The URL that events are posted to.
     pub url: String,
-    /// What events are signed with: a text, or `whsec_` and base64.
+    /// The secret that events are signed with: a text, or `whsec_` and base64.
     pub secret: Option<String>,
     /// A bearer token that is sent along.
     pub token: Option<String>,

@@ -36,7 +36,6 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// The tasks. They end when this is dropped.
-#[derive(Default)]
 pub(crate) struct Senders {
     tasks: Vec<(Arc<AtomicBool>, JoinHandle<()>)>,
 }

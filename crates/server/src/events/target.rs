@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 /// A message to a target.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// The same each time that the event is sent, and of no other event.
     pub(super) id: String,
     /// The document.
@@ -14,7 +14,7 @@ pub(super) struct Message {
 /// The reason for which a message was not taken, in one line, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct NotTaken(pub(super) String);
+pub(crate) struct NotTaken(pub(super) String);
 
 /// Whatever takes messages. It may be given one twice.
 #[async_trait::async_trait]
@@ -26,6 +26,5 @@ pub(crate) trait Target: Send + Sync {
     ///
     /// # Errors
     /// [`NotTaken`]: it has to be given again, later.
-    #[expect(private_interfaces, reason = "only the sender calls it")]
     async fn give(&self, message: &Message) -> Result<(), NotTaken>;
 }

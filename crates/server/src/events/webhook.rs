@@ -23,7 +23,7 @@ use rustls::{ClientConfig, RootCertStore};
 use sha2::Sha256;
 
 use super::target::{Message, NotTaken, Target};
-use crate::config::{EventSettings, Webhook};
+use crate::config::Webhook;
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -48,16 +48,18 @@ struct WebhookTarget {
     client: HttpClient,
 }
 
-/// The webhooks of a configuration.
+/// These webhooks, ready to be called; certificates are trusted by the authorities of `ca_file`, too.
 ///
 /// # Errors
 /// One line that says what to change, without any secret.
-pub(crate) fn open_webhooks(settings: &EventSettings) -> Result<Vec<Arc<dyn Target>>, String> {
-    let webhooks = settings.all_webhooks()?;
+pub(crate) fn open_webhooks(
+    webhooks: &[Webhook],
+    ca_file: Option<&Path>,
+) -> Result<Vec<Arc<dyn Target>>, String> {
     if webhooks.is_empty() {
         return Ok(Vec::new());
     }
-    let client = client(settings.ca_file.as_deref())?;
+    let client = client(ca_file)?;
     webhooks
         .iter()
         .map(|webhook| {

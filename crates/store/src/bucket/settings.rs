@@ -102,14 +102,14 @@ impl Store {
         notifications: Option<Notifications>,
         cause: Cause,
     ) -> Pending<()> {
-        let document = notifications.as_ref().map(document::encode_setting);
+        let Some(notifications) = notifications else {
+            return self.set_document(bucket, document::NOTIFICATION, None);
+        };
+        let document = Some(document::encode_setting(&notifications));
         if let Err(error) = check_length(document.as_deref()) {
             return Pending::ready(Err(error));
         }
         let bucket = Arc::clone(bucket);
-        let Some(notifications) = notifications else {
-            return self.set_document(&bucket, document::NOTIFICATION, None);
-        };
         let rules = notifications.rules;
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
@@ -178,7 +178,7 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let forget = change(write, shared, &bucket, |_| Ok(()))?;
-            let document = change_one(document::read(write, bucket.id, kind)?.as_deref())?;
+            let document = change_one(document::read(write, bucket.id, kind as u8)?.as_deref())?;
             check_length(document.as_deref())?;
             document::replace(write, bucket.id, kind as u8, document.as_deref())?;
             Ok(Committed::with_guard((), forget))
@@ -194,7 +194,7 @@ impl Store {
         bucket: &Bucket,
         kind: DocumentKind,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        document::read(&self.snapshot()?, bucket.id, kind)
+        document::read(&self.snapshot()?, bucket.id, kind as u8)
     }
 
     /// Deletes the document of that kind; a bucket without one is fine.

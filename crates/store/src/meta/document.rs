@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::notification::Notifications;
 use super::record::Sealed;
 use super::{record, space};
 use crate::error::StoreError;
@@ -75,27 +74,17 @@ pub(crate) const OBJECT_LOCK: u8 = 9;
 /// The number of the notifications.
 pub(crate) const NOTIFICATION: u8 = 10;
 
-/// The document, if the bucket has one of that kind.
+/// The document of the kind with that number, if the bucket has one.
 pub(crate) fn read(
     from: &impl Read,
     bucket: BucketId,
-    kind: DocumentKind,
+    number: u8,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let place = space::document(bucket, kind as u8);
+    let place = space::document(bucket, number);
     match from.get(&place)? {
         Some(bytes) => Ok(Some(decode(&place, &bytes)?.to_vec())),
         None => Ok(None),
     }
-}
-
-/// The notifications of a bucket.
-pub(crate) fn read_notifications(
-    from: &impl Read,
-    bucket: BucketId,
-) -> Result<Option<Notifications>, StoreError> {
-    let place = space::document(bucket, NOTIFICATION);
-    let bytes = from.get(&place)?;
-    bytes.map(|bytes| decode_setting(decode(&place, &bytes)?)).transpose()
 }
 
 /// Writes the document of the kind with that number.

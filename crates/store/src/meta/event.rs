@@ -88,7 +88,7 @@ pub struct Requester {
 // The order is part of the record format: add at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
-    /// Nobody wants to know.
+    /// One that is not told.
     #[default]
     Unknown,
     /// A request.

@@ -60,7 +60,7 @@ pub(crate) struct NewVersion {
     /// The key of the content, if it is encrypted, to be wrapped for this version.
     pub(crate) sealing: Option<ObjectSealing>,
     pub(crate) content: Content,
-    /// What made it.
+    /// The event of its making.
     pub(crate) event: EventKind,
     /// The reason, as the event tells it.
     pub(crate) cause: Cause,

@@ -7,7 +7,7 @@ use crate::kv::Transaction;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::{Versioning, document};
+use crate::meta::{Notifications, Versioning, document};
 use crate::name::ObjectKey;
 use crate::outbox;
 use crate::process::{Bucket, WakeSender};
@@ -22,12 +22,13 @@ pub(super) fn tell(
     (key, record): (&ObjectKey, &ObjectRecord),
     (kind, cause): (EventKind, &Cause),
 ) -> Result<Option<WakeSender>, StoreError> {
-    let kept;
+    let kept: Option<Notifications>;
     let notifications = match state.settings_stamp == bucket.settings_stamp {
         true => bucket.settings.notifications.as_deref(),
         // They were changed since the request began.
         false => {
-            kept = document::read_notifications(write, bucket.id)?;
+            let document = document::read(write, bucket.id, document::NOTIFICATION)?;
+            kept = document.as_deref().map(document::decode_setting).transpose()?;
             kept.as_ref()
         }
     };

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::error::StoreError;
-use crate::kv::{Read as _, Transaction, Write as _};
+use crate::kv::{Cursor, Read, Transaction, Write as _};
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::key::successor;
 use crate::meta::{NotificationRule, space};
@@ -70,9 +70,7 @@ fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
         Err(error) => return Err(error),
     }
     let mut state = OutboxState::default();
-    let end = successor(space::ALL_EVENTS);
-    let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let mut cursor = write.cursor(Bound::Included(space::ALL_EVENTS), upper)?;
+    let mut cursor = events(write, space::ALL_EVENTS, None)?;
     while let Some((place, _)) = cursor.next()? {
         let Some((target, number)) = space::split_event(place) else { continue };
         state.next = state.next.max(number + 1);
@@ -93,24 +91,18 @@ impl Store {
         max: usize,
     ) -> Result<Vec<QueuedEvent>, StoreError> {
         let prefix = space::events_of(target);
-        let first = after.map(|number| space::event(target, number));
-        let lower = match &first {
-            Some(place) => Bound::Excluded(place.as_slice()),
-            None => Bound::Included(prefix.as_slice()),
-        };
-        let end = successor(&prefix);
-        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let after = after.map(|number| space::event(target, number));
         let snapshot = self.snapshot()?;
-        let mut cursor = snapshot.cursor(lower, upper)?;
-        let mut events = Vec::new();
-        while events.len() < max
+        let mut cursor = events(&snapshot, &prefix, after.as_deref())?;
+        let mut queued = Vec::new();
+        while queued.len() < max
             && let Some((place, value)) = cursor.next()?
         {
             let (_, number) = space::split_event(place)
                 .ok_or_else(|| StoreError::corrupt("the key of an event"))?;
-            events.push(QueuedEvent { number, event: Event::decode(place, value) });
+            queued.push(QueuedEvent { number, event: Event::decode(place, value) });
         }
-        Ok(events)
+        Ok(queued)
     }
 
     /// Deletes the events with these numbers: they were taken.
@@ -172,14 +164,11 @@ impl Store {
         OutboxState::read(&self.snapshot()?).map(Option::unwrap_or_default)
     }
 
-    /// The number of queues that take no more events.
-    ///
-    /// # Errors
-    /// As [`Store::outbox_state`].
-    pub fn full_event_queues(&self) -> Result<usize, StoreError> {
+    /// The number of queues that take no more events, in a state of the outbox.
+    #[must_use]
+    pub fn full_event_queues(&self, outbox: &OutboxState) -> usize {
         let max = self.shared().config.events_waiting_max;
-        let state = self.outbox_state()?;
-        Ok(state.queues.values().filter(|queue| queue.waiting >= max).count())
+        outbox.queues.values().filter(|queue| queue.waiting >= max).count()
     }
 
     /// The number of times that events for `target` were queued since the store was opened.
@@ -200,10 +189,18 @@ impl Store {
 }
 
 fn is_empty(write: &Transaction<'_>, target: &str) -> Result<bool, StoreError> {
-    let prefix = space::events_of(target);
-    let end = successor(&prefix);
+    Ok(events(write, &space::events_of(target), None)?.next()?.is_none())
+}
+
+/// The records whose keys begin with `prefix`, all or those behind the key `after`.
+fn events<'a>(
+    from: &'a impl Read,
+    prefix: &[u8],
+    after: Option<&[u8]>,
+) -> Result<Cursor<'a>, StoreError> {
+    let end = successor(prefix);
     let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    Ok(write.cursor(Bound::Included(&prefix), upper)?.next()?.is_none())
+    Ok(from.cursor(after.map_or(Bound::Included(prefix), Bound::Excluded), upper)?)
 }
 
 #[cfg(test)]

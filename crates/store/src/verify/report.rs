@@ -24,11 +24,11 @@ pub struct Damage {
     pub version: Option<VersionId>,
     /// The damage, in words.
     pub what: String,
-    /// What repair can do about it.
+    /// The remedy for it, if repair has one.
     pub(crate) remedy: Remedy,
 }
 
-/// What [`Store::repair`](crate::Store::repair) can do about damage.
+/// The remedy that [`Store::repair`](crate::Store::repair) has for damage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// Nothing: the damaged record is not known, or it may be whole, and could only not be read.

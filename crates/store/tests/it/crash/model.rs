@@ -60,7 +60,7 @@ pub(super) type ModelEvent = (&'static str, String, String);
 pub(super) struct ModelBucket {
     pub(super) created_ms: u64,
     pub(super) versioning: Versioning,
-    /// What happens in it is told.
+    /// Its events are told.
     pub(super) is_told: bool,
     /// The current objects.
     pub(super) objects: BTreeMap<String, ModelObject>,
