@@ -48,6 +48,8 @@ mod open;
 mod operational;
 mod origin;
 mod platform;
+#[expect(dead_code, unused_imports, reason = "access and the services of policies come next")]
+mod policy;
 mod repair;
 mod reply;
 mod request_id;

@@ -1,0 +1,117 @@
+//! Requests, as policies see them.
+
+use std::borrow::Cow;
+
+use super::key::ContextKey;
+
+/// The sender, as policies name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The account, 12 digits.
+    pub(crate) account: String,
+    /// The canonical id of the account.
+    pub(crate) canonical_id: String,
+    /// `arn:aws:iam::ACCOUNT:root`, `arn:aws:iam::ACCOUNT:user/PATH/NAME`,
+    /// `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION` or
+    /// `arn:aws:sts::ACCOUNT:federated-user/NAME`.
+    pub(crate) arn: String,
+    /// Other names of it in a `Principal`: the ARN of the role of a session, first; the ARN as a user
+    /// of a root user that has a name; the identity provider of a federated user.
+    pub(crate) aliases: Vec<String>,
+    /// `aws:userid`.
+    pub(crate) user_id: String,
+    /// `aws:username`: of users and of root users that have a name.
+    pub(crate) name: Option<String>,
+    pub(crate) kind: CallerKind,
+}
+
+/// The kind of a sender, `aws:PrincipalType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallerKind {
+    /// `Account`.
+    Root,
+    /// `User`.
+    User,
+    /// `AssumedRole`.
+    AssumedRole,
+    /// `FederatedUser`.
+    FederatedUser,
+}
+
+/// A question to policies.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    /// The sender; none of an anonymous request.
+    pub(crate) caller: Option<&'r Caller>,
+    /// The action, such as `s3:GetObject`.
+    pub(crate) action: &'r str,
+    /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` of actions on none.
+    pub(crate) resource: &'r str,
+    /// Asked only when a condition or a variable needs it.
+    pub(crate) context: &'r dyn Context,
+}
+
+/// The values of condition keys for one request.
+pub(crate) trait Context {
+    /// The value of `key`. Keys that follow from the [`Caller`] are never asked for.
+    fn value(&self, key: &ContextKey) -> Value<'_>;
+}
+
+/// The value of a condition key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'v> {
+    /// The request has no such key.
+    None,
+    /// One value. Booleans are `true` and `false`; times ISO 8601 or seconds since 1970.
+    One(Cow<'v, str>),
+    /// Several values, or a list that may be empty.
+    Many(Vec<Cow<'v, str>>),
+}
+
+impl<'v> Value<'v> {
+    /// A value without a copy.
+    pub(crate) fn text(text: &'v str) -> Value<'v> {
+        Value::One(Cow::Borrowed(text))
+    }
+
+    /// The value, if there is one.
+    pub(crate) fn of(text: Option<&'v str>) -> Value<'v> {
+        text.map_or(Value::None, Value::text)
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn bool(flag: bool) -> Value<'v> {
+        Value::text(if flag { "true" } else { "false" })
+    }
+}
+
+/// No values at all: for requests whose conditions nobody can answer.
+pub(crate) struct NoContext;
+
+impl Context for NoContext {
+    fn value(&self, _key: &ContextKey) -> Value<'_> {
+        Value::None
+    }
+}
+
+impl CallerKind {
+    /// The value of `aws:PrincipalType`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CallerKind::Root => "Account",
+            CallerKind::User => "User",
+            CallerKind::AssumedRole => "AssumedRole",
+            CallerKind::FederatedUser => "FederatedUser",
+        }
+    }
+}
+
+impl Caller {
+    /// The value of `aws:PrincipalArn`: of a session, its role.
+    pub(crate) fn principal_arn(&self) -> &str {
+        match self.kind {
+            CallerKind::AssumedRole => self.aliases.first().unwrap_or(&self.arn),
+            CallerKind::Root | CallerKind::User | CallerKind::FederatedUser => &self.arn,
+        }
+    }
+}
