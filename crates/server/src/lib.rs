@@ -28,6 +28,8 @@
 //! ```
 
 mod access;
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "its users come next"))]
+mod acl;
 mod auth;
 mod banner;
 mod budget;
