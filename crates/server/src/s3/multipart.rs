@@ -44,6 +44,7 @@ pub(super) async fn create_multipart_upload(
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
+        acl: None,
         encryption: wanted.encryption.clone(),
     };
     let key = object_key(input.key)?;

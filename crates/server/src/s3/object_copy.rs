@@ -64,6 +64,7 @@ pub(super) async fn copy_object(
         conditions: condition::of_write(&extensions),
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
+        acl: None,
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,

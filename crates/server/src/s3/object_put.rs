@@ -37,6 +37,7 @@ pub(super) async fn put_object(
         conditions: condition::of_write(&extensions),
         owner: granted.owner(),
         lock: object_lock::of_request(app, &headers)?,
+        acl: None,
         is_form: extensions.get::<PostForm>().is_some(),
         cause: event_cause::of_request(&granted, &extensions),
     };

@@ -47,6 +47,8 @@ pub struct UploadOptions {
     pub owner: Owner,
     /// The lock of the object. Without a retention it gets the default of the bucket, once it is complete.
     pub lock: ObjectLock,
+    /// The access control list of the object, unless it is the default.
+    pub acl: Option<Vec<u8>>,
     /// The encryption of the object.
     pub encryption: Option<Encryption>,
 }
@@ -62,7 +64,7 @@ impl Store {
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
-        let UploadOptions { metadata, checksum, owner, lock, encryption } = options;
+        let UploadOptions { metadata, checksum, owner, lock, acl, encryption } = options;
         if let Some((algorithm, kind)) = checksum
             && !algorithm.supports(kind)
         {
@@ -95,6 +97,7 @@ impl Store {
                 metadata: metadata.clone(),
                 extensions: Extensions::default()
                     .with_lock(lock)
+                    .with_acl(acl.as_ref())
                     .with_encryption(encryption.as_ref()),
             };
             record.write(write, &id)?;

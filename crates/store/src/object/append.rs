@@ -38,8 +38,8 @@ impl Store {
     /// with the offset 0 it is [`Store::put_object`]. Of two appends at one offset one fails. No byte of the
     /// object is read, and none that is in a blob is copied.
     ///
-    /// The object keeps its metadata and its owner; `options` must not have metadata of the user, tags or
-    /// another storage class. If its checksum is a CRC over all bytes, `body` must have been digested by the
+    /// The object keeps its metadata, its owner and its access control list; `options` must not have metadata of
+    /// the user, tags, an access control list or another storage class. If its checksum is a CRC over all bytes, `body` must have been digested by the
     /// same algorithm, and the checksum is that of all bytes again; after any other it has none. Only a copy of
     /// an object with the most parts, which is written anew, can grow further.
     ///
@@ -148,6 +148,9 @@ fn check(current: &ObjectRecord, body: &NewBody, options: &PutOptions) -> Result
         () if !new.user.is_empty() || !new.tags.is_empty() => {
             "Cannot specify both a write offset value and user-defined object metadata or tags for \
              existing objects."
+        }
+        () if options.acl.is_some() => {
+            "Cannot specify both a write offset value and an access control list for existing objects."
         }
         () if new.storage_class.is_some()
             && new.storage_class != current.metadata.storage_class =>

@@ -1,4 +1,4 @@
-//! Changes of a version that stays what it is: its tags and its lock.
+//! Changes of a version that stays what it is: its tags, its lock and its access control list.
 
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub enum VersionChange {
     },
     /// A legal hold, or none.
     LegalHold(bool),
+    /// Another access control list, or the default.
+    Acl(Option<Vec<u8>>),
 }
 
 impl VersionChange {
@@ -40,6 +42,7 @@ impl VersionChange {
         match self {
             Self::Tags(_) => Some(EventKind::TaggingPut),
             Self::NoTags => Some(EventKind::TaggingDelete),
+            Self::Acl(_) => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
         }
     }
@@ -102,6 +105,10 @@ fn apply(
         }
         VersionChange::NoTags => {
             record.metadata.tags.clear();
+            return Ok(());
+        }
+        VersionChange::Acl(acl) => {
+            record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
         }
         VersionChange::Retention { retention, bypasses_governance } => {

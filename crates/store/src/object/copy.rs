@@ -43,6 +43,8 @@ pub struct CopyOptions {
     pub owner: Owner,
     /// The lock of the copy. That of the source is not copied.
     pub lock: ObjectLock,
+    /// The access control list of the copy, unless it is the default. That of the source is not copied.
+    pub acl: Option<Vec<u8>>,
     /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
     /// the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
@@ -240,7 +242,7 @@ impl Store {
                 checksum: made.checksum,
                 metadata: options.metadata_of(from.metadata),
                 lock: options.lock,
-                extensions: Extensions::default(),
+                extensions: Extensions::default().with_acl(options.acl.as_ref()),
                 sealing: made.sealing,
                 content: made.content,
                 event: EventKind::CreatedCopy,

@@ -71,6 +71,7 @@ impl ObjectVersion {
             encryption,
             owner: record.owner.unwrap_or_else(|| bucket_owner.clone()),
             lock: record.extensions.lock()?,
+            acl: record.extensions.acl()?,
         })
     }
 }

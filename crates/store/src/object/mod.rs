@@ -70,6 +70,8 @@ pub struct ObjectVersion {
     pub owner: Owner,
     /// Its lock.
     pub lock: ObjectLock,
+    /// Its access control list, unless it is the default: bytes of the caller.
+    pub acl: Option<Vec<u8>>,
 }
 
 /// Names an object, or one version of it.

@@ -30,6 +30,8 @@ pub struct PutOptions {
     pub owner: Owner,
     /// Its lock. Without a retention it gets the default of the bucket.
     pub lock: ObjectLock,
+    /// Its access control list, unless it is the default. The store does not read it.
+    pub acl: Option<Vec<u8>>,
     /// The body came in a form, which its event tells.
     pub is_form: bool,
     /// The reason for the put, which its event tells.
@@ -75,7 +77,7 @@ impl NewVersion {
             checksum: options.checksum,
             metadata: options.metadata.clone(),
             lock: options.lock,
-            extensions: Extensions::default(),
+            extensions: Extensions::default().with_acl(options.acl.as_ref()),
             sealing: body.object_sealing()?.cloned(),
             content: body.content.clone(),
             event: if options.is_form { EventKind::CreatedPost } else { EventKind::CreatedPut },

@@ -80,7 +80,8 @@ fn every_change_is_told_once_and_in_order() {
         complete(store, "c", &id, &[1]).expect("completed");
         complete(store, "c", &id, &[1]).expect("answered again");
         let tags = VersionChange::Tags(vec![("k".to_owned(), "v".to_owned())]);
-        for change in [tags, VersionChange::NoTags] {
+        let acl = VersionChange::Acl(Some(b"acl".to_vec()));
+        for change in [tags, VersionChange::NoTags, acl] {
             let changed = store.change_object(&here, key("a"), None, change, Cause::Unknown);
             changed.wait().expect("changed");
         }
@@ -94,6 +95,7 @@ fn every_change_is_told_once_and_in_order() {
             "ObjectCreated:CompleteMultipartUpload c",
             "ObjectTagging:Put a",
             "ObjectTagging:Delete a",
+            "ObjectAcl:Put a",
             "ObjectRemoved:Delete a",
             "ObjectRemoved:Delete b",
             "ObjectRemoved:Delete c",

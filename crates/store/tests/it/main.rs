@@ -1,5 +1,6 @@
 //! The store as its callers see it.
 
+mod acl;
 mod append;
 mod bucket;
 mod copy_source;

@@ -74,6 +74,9 @@ const REQUIRED: u8 = 128;
 const LOCK: u8 = 128;
 /// The encryption: of objects and uploads an [`EncryptionRecord`], of parts the salt of their key.
 const ENCRYPTION: u8 = 129;
+/// The access control list, opaque bytes, unless it is the default. It decides who may read, so a program that
+/// does not know it must not answer.
+const ACL: u8 = 130;
 
 /// The rename that an object got its key by, so that repeating it is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +118,16 @@ impl Extensions {
         self.with(LOCK, (!lock.is_none()).then_some(&lock))
     }
 
+    /// The access control list, unless it is the default.
+    pub(crate) fn acl(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.get(ACL)
+    }
+
+    /// The same with another access control list.
+    pub(crate) fn with_acl(self, acl: Option<&Vec<u8>>) -> Self {
+        self.with(ACL, acl)
+    }
+
     fn get<T: DeserializeOwned>(&self, number: u8) -> Result<Option<T>, StoreError> {
         let found = self.0.iter().find(|(other, _)| *other == number);
         found.map(|(_, bytes)| record::take_all(bytes, WHAT)).transpose()
@@ -128,7 +141,7 @@ impl Extensions {
 
     /// Refuses extensions that must be known and are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        let is_known = |number: u8| number < REQUIRED || matches!(number, LOCK | ENCRYPTION);
+        let is_known = |number: u8| number < REQUIRED || matches!(number, LOCK | ENCRYPTION | ACL);
         match self.0.iter().any(|(number, _)| !is_known(*number)) {
             true => {
                 let known = u32::from(VERSION);
@@ -329,6 +342,19 @@ pub(crate) mod tests {
         let unlocked = decoded.extensions.with_lock(ObjectLock::default());
         assert_eq!(unlocked, Extensions::default());
         assert!(unlocked.lock().expect("none").is_none());
+    }
+
+    #[test]
+    fn an_acl_is_an_extension_that_older_programs_refuse() {
+        let acl = Extensions::default().with_acl(Some(&b"acl".to_vec()));
+        assert_eq!(acl, Extensions(vec![(130, b"\x03acl".to_vec())]));
+        let encoded = ObjectRecord { extensions: acl, ..sample() }.encode(PLACE);
+        let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes");
+        assert_eq!(decoded.extensions.acl().expect("own bytes"), Some(b"acl".to_vec()));
+        let other = decoded.extensions.with_acl(Some(&b"other".to_vec()));
+        assert_eq!(other.acl().expect("own bytes"), Some(b"other".to_vec()));
+        assert_eq!(other.with_acl(None), Extensions::default());
+        assert_eq!(Extensions::default().acl().expect("none"), None);
     }
 
     #[test]
