@@ -34,8 +34,13 @@ fn notify(store: &Store, rules: Vec<NotificationRule>) {
 }
 
 fn everything(store: &Store) {
-    let families =
-        ["ObjectCreated:*", "ObjectRemoved:*", "ObjectTagging:*", "LifecycleExpiration:*"];
+    let families = [
+        "ObjectCreated:*",
+        "ObjectRemoved:*",
+        "ObjectTagging:*",
+        "ObjectAcl:Put",
+        "LifecycleExpiration:*",
+    ];
     notify(store, vec![rule(&families, "")]);
 }
 
