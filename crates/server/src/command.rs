@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use crate::banner::banner;
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
-use crate::platform::{disable_huge_pages, raise_file_limit, scrub_signal, stop_signal};
+use crate::platform::{
+    disable_huge_pages, raise_file_limit, reload_signal, scrub_signal, stop_signal,
+};
 use crate::server::{Server, ServerError};
 use crate::{health, keys, repair, telemetry, verify};
 
@@ -110,6 +112,7 @@ async fn serve_until_told(config: Config) -> Result<(), ServerError> {
     // Before the start, so that a signal during it is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
+    let mut reload_signal = reload_signal().map_err(signal)?;
     let server = Server::spawn(config.clone()).await?;
     print(&banner(&config, server.address()));
     tokio::pin!(stop_signal);
@@ -117,6 +120,7 @@ async fn serve_until_told(config: Config) -> Result<(), ServerError> {
         tokio::select! {
             name = &mut stop_signal => break name,
             Some(()) = scrub_signal.recv() => server.scrub(),
+            Some(()) = reload_signal.recv() => server.reload(),
         }
     };
     tracing::info!(signal = name, "stopping");

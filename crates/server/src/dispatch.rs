@@ -14,10 +14,11 @@ use liteio_store::{Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::auth::{Authenticator, BodyFault, Credentials, Identity, Service};
+use crate::auth::{Authenticator, BodyFault, Identity, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
+use crate::iam::{Users, Watch};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply};
@@ -30,6 +31,8 @@ pub(crate) struct Dispatch {
     services: Arc<Services>,
     app: Arc<App>,
     senders: Arc<Senders>,
+    users: Arc<Users>,
+    _watch: Watch,
     stopping: Arc<AtomicBool>,
 }
 
@@ -42,12 +45,10 @@ struct Services {
 
 impl Dispatch {
     /// The services over `app`, for these users, with events for these targets.
-    pub(crate) fn new(
-        app: App,
-        credentials: Credentials,
-        targets: Vec<Arc<dyn Target>>,
-    ) -> Dispatch {
+    pub(crate) fn new(app: App, users: Users, targets: Vec<Arc<dyn Target>>) -> Dispatch {
         let app = Arc::new(app);
+        let users = Arc::new(users);
+        let watch = users.watch(&app);
         let senders = Arc::new(Senders::start(&app, targets));
         let stopping = Arc::new(AtomicBool::new(false));
         let readiness = {
@@ -61,14 +62,15 @@ impl Dispatch {
             move || details(&app, &senders)
         };
         let clock = Arc::new(SystemTime::now);
-        let authenticator = Authenticator::new(credentials, app.region.clone(), clock);
+        let directory = Arc::clone(users.current());
+        let authenticator = Authenticator::new(directory, app.region.clone(), clock);
         let services = Services {
             operational: Operational::new(readiness, details),
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
         };
-        Dispatch { services: Arc::new(services), app, senders, stopping }
+        Dispatch { services: Arc::new(services), app, senders, users, _watch: watch, stopping }
     }
 }
 
@@ -118,6 +120,10 @@ impl Handler for Dispatch {
 
     fn scrub(&self) {
         self.app.store.scrub_now();
+    }
+
+    fn reload(&self) {
+        self.users.read_again();
     }
 
     fn stop(&self) {

@@ -44,6 +44,9 @@ mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod health;
+mod iam;
+#[expect(dead_code, unused_imports, reason = "the decision about requests reads them next")]
+mod identity;
 mod keys;
 mod offload;
 mod open;
@@ -59,6 +62,7 @@ mod s3;
 mod serve;
 mod server;
 mod state;
+mod tables;
 mod telemetry;
 mod vectors;
 mod verify;

@@ -1,14 +1,13 @@
 //! Opening the users, the targets of events and the data of a configuration.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_store::{Store, StoreConfig};
 
-use crate::auth::{Credentials, User};
-use crate::config::{Config, CredentialsSource, EventSettings, Storage};
+use crate::config::{Config, EventSettings, Storage};
 use crate::events::{Target, open_webhooks};
+use crate::iam::Users;
 use crate::keys;
 use crate::offload::Offload;
 use crate::state::{App, EventTarget};
@@ -22,7 +21,7 @@ pub(crate) struct OpenError(String);
 /// The parts of a server, opened.
 pub(crate) struct Opened {
     pub(crate) app: App,
-    pub(crate) credentials: Credentials,
+    pub(crate) users: Users,
     pub(crate) targets: Vec<Arc<dyn Target>>,
 }
 
@@ -32,7 +31,7 @@ pub(crate) struct Opened {
 /// [`OpenError`].
 pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
-    let credentials = open_credentials(&config.credentials)?;
+    let users = Users::open(&config.credentials).map_err(OpenError)?;
     let keys = keys::open(&config.keys).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
@@ -55,7 +54,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let named = named.collect();
     let region = config.region.clone();
     let app = App::new(store, region, named, config.allow_insecure_sse_c, offload);
-    Ok(Opened { app, credentials, targets })
+    Ok(Opened { app, users, targets })
 }
 
 /// Deletes the events for targets that there are no more.
@@ -96,22 +95,4 @@ fn store_config(config: &Config) -> StoreConfig {
     store_config.events_waiting_max = config.events.waiting_max;
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config
-}
-
-fn open_credentials(source: &CredentialsSource) -> Result<Credentials, OpenError> {
-    let opened = match source {
-        CredentialsSource::Pair { access_key, secret_key } => {
-            User::new(access_key.clone(), access_key.clone(), secret_key.clone())
-                .and_then(|user| Credentials::new(vec![user]))
-        }
-        CredentialsSource::File(path) => {
-            let text = fs::read_to_string(path);
-            let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
-            Credentials::from_toml(&text.map_err(OpenError)?)
-        }
-    };
-    opened.map_err(|error| match source {
-        CredentialsSource::Pair { .. } => OpenError(error.to_string()),
-        CredentialsSource::File(path) => OpenError(format!("{}: {error}", path.display())),
-    })
 }

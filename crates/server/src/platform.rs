@@ -72,6 +72,11 @@ pub(crate) fn scrub_signal() -> io::Result<Signal> {
     signal(SignalKind::user_defined1())
 }
 
+/// The signal that asks to read files again, SIGHUP. It is caught from the call on.
+pub(crate) fn reload_signal() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
+
 /// Waits for a signal to stop; ends with its name. The signals are caught from the call on.
 pub(crate) fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
     let mut terminate = signal(SignalKind::terminate())?;

@@ -213,8 +213,8 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let Opened { app, credentials, targets } = open(&config, store).await?;
-            Arc::new(Dispatch::new(app, credentials, targets))
+            let Opened { app, users, targets } = open(&config, store).await?;
+            Arc::new(Dispatch::new(app, users, targets))
         }
     };
     let Grant { files, memory_bytes } = Grant::of_process();
@@ -250,6 +250,12 @@ impl ServerHandle {
     /// the answer of `/_liteio/health/ready`.
     pub fn scrub(&self) {
         self.handler.scrub();
+    }
+
+    /// Reads the credentials file again. The server does so by itself a second after a change; after this
+    /// call the change is in effect. If the file is not valid, the users stay as they are.
+    pub fn reload(&self) {
+        self.handler.reload();
     }
 
     /// Stops accepting, finishes the requests in flight (for 30 seconds at most), closes the data.

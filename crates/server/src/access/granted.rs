@@ -8,7 +8,7 @@ use liteio_store::{Bucket, BucketName, NameError, Owner, Store, StoreError};
 use super::action::Action;
 use super::decision::{Context, Denial, Documents, Request, decide};
 use super::principal::{Principal, owner};
-use crate::auth::User;
+use crate::identity::User;
 
 /// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
 /// one.

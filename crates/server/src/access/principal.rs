@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use liteio_store::Owner;
 
-use crate::auth::{Identity, User};
+use crate::auth::Identity;
+use crate::identity::User;
+use crate::policy::CallerKind;
 
 /// The sender of a request, as its signature proves. Sessions will be a third kind: a user whose
 /// rights a policy of the session narrows.
@@ -25,11 +27,15 @@ impl Principal {
         }
     }
 
-    /// The canonical id; none of anonymous senders.
+    /// The canonical id of a root user, the unique id of others; none of anonymous senders.
     pub(super) fn id(&self) -> Option<&str> {
         match self {
             Principal::Anonymous => None,
-            Principal::User(user) => Some(&user.id),
+            // Until policies decide, only the root user has the rights of the owner.
+            Principal::User(user) if user.caller.kind != CallerKind::Root => {
+                Some(&user.caller.user_id)
+            }
+            Principal::User(user) => Some(&user.account.canonical_id),
         }
     }
 
@@ -50,7 +56,8 @@ impl Principal {
     }
 }
 
-/// A user as the owner of what it creates.
+/// The account of a user, the owner of what it creates.
 pub(super) fn owner(user: &User) -> Owner {
-    Owner { id: user.id.clone(), display_name: user.display_name.clone() }
+    let account = &user.account;
+    Owner { id: account.canonical_id.clone(), display_name: account.display_name.clone() }
 }

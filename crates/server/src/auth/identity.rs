@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::credentials::User;
+use crate::identity::User;
 
 /// The sender of a request, as its signature proves. Every request leaves the authentication layer with
 /// one in its extensions.

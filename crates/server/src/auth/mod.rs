@@ -14,7 +14,6 @@ mod canonical;
 mod carried;
 mod chunked;
 mod collect;
-mod credentials;
 mod error;
 mod head;
 mod identity;
@@ -46,7 +45,6 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use self::body::{AuthBody, BodyFault};
 pub(crate) use self::collect::{CollectError, collect};
-pub(crate) use self::credentials::{Credentials, User};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::post_object::PostForm;
 pub(crate) use self::sigv4::Service;
@@ -64,14 +62,15 @@ use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv2::{Version2Query, is_version_2};
 use self::sigv4::Claim;
 use self::trailer::TrailerBlock;
+use crate::identity::CurrentDirectory;
 use crate::reply::{ApiError, BoxError};
 
 /// The clock.
 pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// Authenticates requests against a table of users.
+/// Authenticates requests against the directory of the moment.
 pub(crate) struct Authenticator {
-    credentials: Credentials,
+    directory: Arc<CurrentDirectory>,
     region: String,
     clock: ClockFn,
     keys: SigningKeyCache,
@@ -96,8 +95,8 @@ struct Verified {
 impl Authenticator {
     /// An authenticator for one region.
     #[must_use]
-    pub(crate) fn new(credentials: Credentials, region: String, clock: ClockFn) -> Self {
-        Authenticator { credentials, region, clock, keys: SigningKeyCache::default() }
+    pub(crate) fn new(directory: Arc<CurrentDirectory>, region: String, clock: ClockFn) -> Self {
+        Authenticator { directory, region, clock, keys: SigningKeyCache::default() }
     }
 
     fn now_unix_seconds(&self) -> i64 {
@@ -173,7 +172,7 @@ impl Authenticator {
         if found.has_security_token {
             return Err(error::invalid_token());
         }
-        let user = Arc::clone(self.check_version_2_query(&parts, &query, host_bucket)?);
+        let user = self.check_version_2_query(&parts, &query, host_bucket)?;
         let (identity, service) = (Identity::User(user), Some(Service::S3));
         let verified = Verified::without_key(identity, service, &found)?;
         let content_length = found.content_length;
@@ -246,9 +245,9 @@ impl Verified {
         let is_chain = matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. }));
         let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
         let chain = seed.map(|seed| {
-            Box::new(ChunkChain::new(claim.key.clone(), claim.date, claim.scope.text, seed))
+            Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
         });
-        let identity = Identity::User(Arc::clone(claim.user));
+        let identity = Identity::User(Arc::clone(&claim.access_key.user));
         Verified { identity, service: Some(claim.scope.service), payload, chain }
     }
 }

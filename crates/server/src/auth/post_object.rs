@@ -11,7 +11,6 @@ use super::Authenticator;
 use super::amz_date::AmzDate;
 use super::body::{AuthBody, Source, Verifier};
 use super::canonical::push_encoded;
-use super::credentials::User;
 use super::error::{self, SignatureDiagnostics};
 use super::identity::Identity;
 use super::limits::OBJECT_KEY_BYTES_MAX;
@@ -23,6 +22,7 @@ use super::presigned::PresignedQuery;
 use super::query::Query;
 use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
+use crate::identity::User;
 use crate::reply::{ApiError, ErrorCode};
 
 /// The form behind a PUT, in its extensions: the file has no declared length, and the form chooses the
@@ -178,11 +178,11 @@ impl Authenticator {
             return Err(error::invalid_token());
         }
         let user = match is_version_2 {
-            true => Arc::clone(self.check_version_2_policy(
+            true => self.check_version_2_policy(
                 required_field(form, "awsaccesskeyid")?,
                 required_field(form, "policy")?,
                 required_field(form, "signature")?,
-            )?),
+            )?,
             false => self.check_form_signature(form)?,
         };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
@@ -213,9 +213,9 @@ impl Authenticator {
                 Place::Form.malformed("incorrect service; this endpoint belongs to \"s3\".")
             );
         }
-        let (user, key) = self.signer(&scope)?;
-        if same_signature(&key.sign(&[policy.as_bytes()]), signature) {
-            return Ok(Arc::clone(user));
+        let (access_key, signing_key) = self.signer(&scope)?;
+        if same_signature(&signing_key.sign(&[policy.as_bytes()]), signature) {
+            return Ok(Arc::clone(&access_key.user));
         }
         Err(error::signature_does_not_match(&SignatureDiagnostics {
             access_key_id: scope.access_key,

@@ -188,9 +188,9 @@ impl Authenticator {
         let expires_seconds = parse_expires(expires)?;
         let scope = Scope::parse(credential, Place::Query, &self.region, &date)?;
         self.check_life(&date, expires_seconds)?;
-        let (user, key) = self.signer(&scope)?;
+        let (access_key, signing_key) = self.signer(&scope)?;
         check_all_signed(parts, signed_headers, Place::Query)?;
-        Ok(Claim { user, scope, date, signed_headers, signature, key })
+        Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }
 
     fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), ApiError> {

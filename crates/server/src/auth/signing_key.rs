@@ -9,7 +9,7 @@ use sha2::Sha256;
 use super::limits::SIGNING_KEYS_MAX;
 use super::sigv4::Service;
 
-/// The key of one user for one day, region and service, ready to sign.
+/// The key of one access key for one day, region and service, ready to sign.
 #[derive(Clone)]
 pub(super) struct SigningKey(Hmac<Sha256>);
 
@@ -52,10 +52,10 @@ pub(super) fn hex_digest(digest: &[u8]) -> Signature {
     text
 }
 
-/// Place of the user in the table of credentials, day, service.
-type KeyId = (u32, [u8; 8], Service);
+/// Serial of the access key, day, service.
+type KeyId = (u64, [u8; 8], Service);
 
-/// Signing keys by user, day and service; the region is the server's own.
+/// Signing keys by access key, day and service; the region is the server's own.
 ///
 /// Deriving one costs five HMACs, more than all the rest of checking a signature.
 #[derive(Default)]
@@ -66,12 +66,12 @@ pub(super) struct SigningKeyCache {
 impl SigningKeyCache {
     pub(super) fn get_or_derive(
         &self,
-        user_index: u32,
+        serial: u64,
         day: [u8; 8],
         service: Service,
         derive: impl FnOnce() -> SigningKey,
     ) -> SigningKey {
-        let id = (user_index, day, service);
+        let id = (serial, day, service);
         if let Some(key) = self.keys.read().get(&id) {
             return key.clone();
         }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_cache_never_grows_past_its_limit() {
         let cache = SigningKeyCache::default();
-        for user in 0..2 * SIGNING_KEYS_MAX as u32 + 7 {
+        for user in 0..2 * SIGNING_KEYS_MAX as u64 + 7 {
             let derive = || SigningKey(hmac(&user.to_be_bytes()));
             let key = cache.get_or_derive(user, *b"20130524", Service::S3, derive);
             assert_eq!(key.sign(&[b"x"]), SigningKey(hmac(&user.to_be_bytes())).sign(&[b"x"]));

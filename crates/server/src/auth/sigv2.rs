@@ -19,11 +19,11 @@ use subtle::ConstantTimeEq;
 use super::Authenticator;
 use super::amz_date::display_time;
 use super::carried::{CarriedHeaders, is_amz, repeated};
-use super::credentials::{SecretKey, User};
 use super::error::{self, SignatureDiagnostics};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
 use super::query::{Query, decoded};
+use crate::identity::{SecretKey, User};
 use crate::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
@@ -267,22 +267,22 @@ impl Authenticator {
         parts: &Parts,
         query: &Version2Query,
         host_bucket: Option<&str>,
-    ) -> Result<&Arc<User>, ApiError> {
+    ) -> Result<Arc<User>, ApiError> {
         self.check_expires(&query.expires)?;
-        let user = self.version_2_user(&query.access_key)?;
+        let key = self.access_key(&query.access_key)?;
         let path = match host_bucket {
             Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
             None => Cow::Borrowed(parts.uri.path()),
         };
         let string_to_sign = query.string_to_sign(parts, &path);
-        if is_signature_of(&user.secret_key, &string_to_sign, &query.signature) {
-            return Ok(user);
+        if is_signature_of(&key.secret, &string_to_sign, &query.signature) {
+            return Ok(Arc::clone(&key.user));
         }
         // Signers end the name of a bucket with a slash, also where they send none.
         if path.len() > 1 && !path[1..].contains('/') {
             let with_slash = query.string_to_sign(parts, &format!("{path}/"));
-            if is_signature_of(&user.secret_key, &with_slash, &query.signature) {
-                return Ok(user);
+            if is_signature_of(&key.secret, &with_slash, &query.signature) {
+                return Ok(Arc::clone(&key.user));
             }
         }
         Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
@@ -297,17 +297,12 @@ impl Authenticator {
         access_key: &str,
         policy: &str,
         signature: &str,
-    ) -> Result<&Arc<User>, ApiError> {
-        let user = self.version_2_user(access_key)?;
-        match is_signature_of(&user.secret_key, policy.as_bytes(), signature) {
-            true => Ok(user),
+    ) -> Result<Arc<User>, ApiError> {
+        let key = self.access_key(access_key)?;
+        match is_signature_of(&key.secret, policy.as_bytes(), signature) {
+            true => Ok(Arc::clone(&key.user)),
             false => Err(mismatch(access_key, policy.as_bytes(), signature)),
         }
-    }
-
-    fn version_2_user(&self, access_key: &str) -> Result<&Arc<User>, ApiError> {
-        let user = self.credentials.find(access_key);
-        user.ok_or_else(|| error::invalid_access_key_id(access_key))
     }
 
     fn check_expires(&self, expires: &str) -> Result<(), ApiError> {

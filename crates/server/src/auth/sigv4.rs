@@ -10,12 +10,12 @@ use subtle::ConstantTimeEq;
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
 use super::canonical::{Canonical, PathForm};
-use super::credentials::User;
 use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
 use super::query::Query;
 use super::signing_key::{SigningKey, hex_digest};
+use crate::identity::AccessKey;
 use crate::reply::{ApiError, ErrorCode};
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -144,14 +144,14 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A signed request of a known user: everything is checked but the signature itself.
+/// A signed request with a known key: everything is checked but the signature itself.
 pub(super) struct Claim<'a> {
-    pub(super) user: &'a Arc<User>,
+    pub(super) access_key: Arc<AccessKey>,
     pub(super) scope: Scope<'a>,
     pub(super) date: AmzDate,
     pub(super) signed_headers: &'a str,
     pub(super) signature: &'a str,
-    pub(super) key: SigningKey,
+    pub(super) signing_key: SigningKey,
 }
 
 impl Claim<'_> {
@@ -197,7 +197,7 @@ impl Claim<'_> {
     }
 
     fn matches(&self, request_hash: &[u8]) -> bool {
-        let expected = self.key.sign(&[
+        let expected = self.signing_key.sign(&[
             ALGORITHM.as_bytes(),
             b"\n",
             self.date.as_str().as_bytes(),
@@ -216,21 +216,27 @@ pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
 }
 
 impl Authenticator {
-    /// The user and the signing key of a scope.
-    pub(super) fn signer(&self, scope: &Scope<'_>) -> Result<(&Arc<User>, SigningKey), ApiError> {
-        let Some((index, user)) = self.credentials.find_indexed(scope.access_key) else {
-            return Err(error::invalid_access_key_id(scope.access_key));
-        };
+    /// The key with this id.
+    pub(super) fn access_key(&self, id: &str) -> Result<Arc<AccessKey>, ApiError> {
+        self.directory.find(id).ok_or_else(|| error::invalid_access_key_id(id))
+    }
+
+    /// The key of a scope, and the signing key that is derived from it.
+    pub(super) fn signer(
+        &self,
+        scope: &Scope<'_>,
+    ) -> Result<(Arc<AccessKey>, SigningKey), ApiError> {
+        let access_key = self.access_key(scope.access_key)?;
         let derive = || {
-            let secret = user.secret_key.expose();
+            let secret = access_key.secret.expose();
             SigningKey::derive(secret, scope.day, &self.region, scope.service)
         };
         // A scope's day equals that of a parsed date, so that it has eight digits.
         let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
-            Ok(day) => self.keys.get_or_derive(index, day, scope.service, derive),
+            Ok(day) => self.keys.get_or_derive(access_key.serial, day, scope.service, derive),
             Err(_) => derive(),
         };
-        Ok((user, key))
+        Ok((access_key, key))
     }
 
     /// Reads an Authorization header.
@@ -246,10 +252,10 @@ impl Authenticator {
         })?;
         let scope = Scope::parse(fields.credential, Place::Header, &self.region, &date)?;
         self.check_skew(&date)?;
-        let (user, key) = self.signer(&scope)?;
+        let (access_key, signing_key) = self.signer(&scope)?;
         check_all_signed(parts, fields.signed_headers, Place::Header)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
-        Ok(Claim { user, scope, date, signed_headers, signature, key })
+        Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }
 
     fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {

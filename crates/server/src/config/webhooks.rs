@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use http::Uri;
 
 use super::ConfigError;
+use crate::tables::{self, Fields};
 
 /// Longest name of a target.
 const NAME_BYTES_MAX: usize = 64;
@@ -171,55 +172,25 @@ fn in_file(path: &Path, error: &str) -> String {
 /// Reads a file of targets: any number of `[[webhook]]` tables with `name`, `url` and, if wanted, `secret`,
 /// `token` and `users`.
 fn of_toml(text: &str) -> Result<Vec<Webhook>, String> {
-    // The parser's own report quotes the line, which may hold a secret: only its place is told.
-    let document: toml::Table =
-        text.parse().map_err(|error: toml::de::Error| match error.span() {
-            Some(span) => {
-                let before = text.as_bytes().iter().take(span.start);
-                format!(
-                    "line {}: not valid TOML",
-                    1 + before.filter(|byte| **byte == b'\n').count()
-                )
-            }
-            None => "not valid TOML".to_owned(),
-        })?;
-    if let Some(other) = document.keys().find(|key| *key != "webhook") {
-        return Err(format!("unknown key {other:?}; only [[webhook]] tables are expected"));
+    let document = tables::document(text, &["webhook"])?;
+    let webhooks = tables::tables(&document, "webhook", &KNOWN)?;
+    match webhooks.is_empty() {
+        true => Err("there is no [[webhook]] table".to_owned()),
+        false => webhooks.iter().map(of_table).collect(),
     }
-    let tables = match document.get("webhook") {
-        Some(toml::Value::Array(tables)) => tables.as_slice(),
-        _ => return Err("there is no [[webhook]] table".to_owned()),
-    };
-    tables.iter().enumerate().map(|(index, table)| of_table(index + 1, table)).collect()
 }
 
 const KNOWN: [&str; 5] = ["name", "url", "secret", "token", "users"];
 
-fn of_table(number: usize, value: &toml::Value) -> Result<Webhook, String> {
-    let table =
-        value.as_table().ok_or_else(|| format!("webhook {number} is not a [[webhook]] table"))?;
-    if let Some(other) = table.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(format!("webhook {number}: unknown key {other:?}"));
-    }
-    let text = |key: &str| match table.get(key) {
-        None => Ok(None),
-        Some(toml::Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("webhook {number}: {key} must be a string in quotes")),
+fn of_table(fields: &Fields<'_>) -> Result<Webhook, String> {
+    let webhook = Webhook {
+        name: fields.required("name")?,
+        url: fields.required("url")?,
+        secret: fields.text("secret")?,
+        token: fields.text("token")?,
+        users: fields.texts("users")?.unwrap_or_default(),
     };
-    let required =
-        |key: &str| text(key)?.ok_or_else(|| format!("webhook {number}: {key} is missing"));
-    let (name, url) = (required("name")?, required("url")?);
-    let users = match table.get("users") {
-        None => Some(Vec::new()),
-        Some(toml::Value::Array(users)) if !users.is_empty() => {
-            users.iter().map(|user| user.as_str().map(str::to_owned)).collect()
-        }
-        Some(_) => None,
-    };
-    let users = users
-        .ok_or_else(|| format!("webhook {number}: users must be a list of names, at least one"))?;
-    let webhook = Webhook { name, url, secret: text("secret")?, token: text("token")?, users };
-    webhook.check().map_err(|error| format!("webhook {number}: {error}"))?;
+    webhook.check().map_err(|error| format!("{}: {error}", fields.label))?;
     Ok(webhook)
 }
 
@@ -268,7 +239,7 @@ mod tests {
             ("[[webhook]]\nname='a'\nurl='http://a'\nsecret='whsec_hush!'", "base64 must follow"),
             ("[[webhook]]\nname='a'\nurl='http://a'\nusers=[]", "users must be a list"),
             ("[[webhook]]\nname='a'\nurl='http://a'\ncolour=1", "unknown key \"colour\""),
-            ("[[webhook]]\nname='a'\nurl='http://a'\ntoken=''", "the token of the webhook \"a\""),
+            ("[[webhook]]\nname='a'\nurl='http://a'\ntoken=''", "webhook 1: token is empty"),
         ] {
             let error = of_toml(text).expect_err(expected);
             assert!(error.contains(expected), "{error:?} lacks {expected:?}");

@@ -51,6 +51,9 @@ pub(crate) trait Handler: Send + Sync + 'static {
     /// Begins to look for damage, unless it is looking.
     fn scrub(&self) {}
 
+    /// Reads the files of the configuration that may change again.
+    fn reload(&self) {}
+
     /// Called when the server begins to stop; requests in flight are still answered.
     fn stop(&self) {}
 

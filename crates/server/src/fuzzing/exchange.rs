@@ -17,7 +17,8 @@ use http_body_util::{BodyExt, Empty};
 use sha1::Sha1;
 
 use super::signer::Signer;
-use crate::auth::{AuthBody, Authenticator, Credentials, User};
+use crate::auth::{AuthBody, Authenticator};
+use crate::identity::{CurrentDirectory, Directory};
 use crate::reply::ApiError;
 
 const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -30,10 +31,10 @@ pub(super) const NO_SIGNATURE: &str =
 
 /// Its clock stands at [`DATE`].
 static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
-    let user = User::new("example", ACCESS_KEY, SECRET_KEY).expect("valid user");
-    let credentials = Credentials::new(vec![user]).expect("valid users");
+    let users = [("example", ACCESS_KEY, SECRET_KEY)];
+    let directory = CurrentDirectory::new(Directory::of_roots(&users).expect("valid users"));
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(DATE_UNIX_SECONDS.unsigned_abs());
-    Authenticator::new(credentials, "us-east-1".to_owned(), Arc::new(move || now))
+    Authenticator::new(Arc::new(directory), "us-east-1".to_owned(), Arc::new(move || now))
 });
 
 /// The one user, at the time at which the clock stands.

@@ -53,7 +53,7 @@ pub(crate) struct TestServer {
     region: &'static str,
     /// Name of its backend, for messages.
     pub(crate) backend: &'static str,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// One server for each way to keep data: in memory, and in a directory.
@@ -121,13 +121,20 @@ async fn start_with(
         _ => builder.data_dir(directory.path().join("data")),
     };
     let handle = builder.spawn().await.expect("the server starts");
-    TestServer { handle, region, backend, _directory: directory }
+    TestServer { handle, region, backend, directory }
 }
 
 impl TestServer {
     /// For clients of other makes.
     pub(crate) fn endpoint(&self) -> String {
         self.handle.endpoint()
+    }
+
+    /// Replaces the users while the server runs.
+    pub(crate) fn set_users(&self, text: &str) {
+        let users = self.directory.path().join("users.toml");
+        std::fs::write(users, text).expect("the users are written");
+        self.handle.reload();
     }
 
     /// A client of the AWS SDK for Alice.

@@ -17,6 +17,7 @@ mod events;
 mod form;
 mod harness;
 mod hostile;
+mod identity;
 mod lifecycle;
 mod listing;
 mod multipart;

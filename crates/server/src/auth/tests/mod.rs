@@ -22,7 +22,8 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 
 use super::amz_date::AmzDate;
-use super::{AuthBody, Authenticator, Credentials, Identity, User};
+use super::{AuthBody, Authenticator, Identity};
+use crate::identity::{CurrentDirectory, Directory};
 use crate::reply::ApiError;
 
 pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -32,15 +33,25 @@ pub(super) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934c
 
 /// An authenticator whose clock stands at a date, so many seconds later.
 pub(super) fn authenticator_at(date: &str, seconds_later: i64) -> Authenticator {
-    let users = vec![
-        User::new("example", ACCESS_KEY, SECRET_KEY).expect("valid user"),
-        User::new("other", "OTHERKEY", "other-secret").expect("valid user"),
-    ];
+    authenticator_of(directory(), date, seconds_later)
+}
+
+/// The users of the tests.
+fn directory() -> Arc<CurrentDirectory> {
+    let users = [("example", ACCESS_KEY, SECRET_KEY), ("other", "OTHERKEY", "other-secret")];
+    Arc::new(CurrentDirectory::new(Directory::of_roots(&users).expect("valid users")))
+}
+
+/// An authenticator for these users, whose clock stands at a date, so many seconds later.
+fn authenticator_of(
+    directory: Arc<CurrentDirectory>,
+    date: &str,
+    seconds_later: i64,
+) -> Authenticator {
     let date = AmzDate::parse(date).expect("valid date");
     let seconds = u64::try_from(date.unix_seconds() + seconds_later).expect("after 1970");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let credentials = Credentials::new(users).expect("valid users");
-    Authenticator::new(credentials, "us-east-1".to_owned(), Arc::new(move || now))
+    Authenticator::new(directory, "us-east-1".to_owned(), Arc::new(move || now))
 }
 
 pub(super) fn authenticator() -> Authenticator {

@@ -1,0 +1,184 @@
+//! The users of the configuration. A credentials file is read again when it changes.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use liteio_store::StoreError;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::config::CredentialsSource;
+use crate::identity::{CurrentDirectory, Directory, only_user, read_credentials};
+use crate::state::App;
+
+/// The time between two looks at the credentials file.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The users of a server.
+#[derive(Debug)]
+pub(crate) struct Users {
+    source: CredentialsSource,
+    current: Arc<CurrentDirectory>,
+    /// The files that were read, as they were before. Locked while they are read again.
+    read: Mutex<Vec<Stamp>>,
+}
+
+/// A file as it was at one moment.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    path: PathBuf,
+    /// Time of the last change, length and inode; none of a file that is not there.
+    state: Option<(SystemTime, u64, u64)>,
+}
+
+impl Stamp {
+    fn of(path: PathBuf) -> Stamp {
+        let state = fs::metadata(&path).ok();
+        let state = state.and_then(|it| Some((it.modified().ok()?, it.len(), it.ino())));
+        Stamp { path, state }
+    }
+
+    fn is_of_now(&self) -> bool {
+        *self == Stamp::of(self.path.clone())
+    }
+}
+
+impl Users {
+    /// Reads the users of a configuration.
+    ///
+    /// # Errors
+    /// One line that says what to change, without any secret.
+    pub(crate) fn open(source: &CredentialsSource) -> Result<Users, String> {
+        let mut stamps = Vec::new();
+        let directory = read(source, &mut stamps)?;
+        Ok(Users {
+            source: source.clone(),
+            current: Arc::new(CurrentDirectory::new(directory)),
+            read: Mutex::new(stamps),
+        })
+    }
+
+    /// The users as they are at each moment.
+    pub(crate) fn current(&self) -> &Arc<CurrentDirectory> {
+        &self.current
+    }
+
+    /// Reads the file again. One that is not valid leaves the users as they are.
+    pub(crate) fn read_again(&self) {
+        self.read_into(&mut self.read.lock());
+    }
+
+    /// Reads the file again, if it has changed since it was read last.
+    fn read_again_if_changed(&self) {
+        let mut stamps = self.read.lock();
+        if !stamps.iter().all(Stamp::is_of_now) {
+            self.read_into(&mut stamps);
+        }
+    }
+
+    fn read_into(&self, stamps: &mut Vec<Stamp>) {
+        stamps.clear();
+        match read(&self.source, stamps) {
+            Ok(directory) => {
+                self.current.replace(directory);
+                tracing::info!("the users were read again");
+            }
+            Err(error) => tracing::warn!("the users stay as they were: {error}"),
+        }
+    }
+
+    /// Looks at the file every second, as long as the result lives.
+    pub(crate) fn watch(self: &Arc<Users>, app: &Arc<App>) -> Watch {
+        if matches!(self.source, CredentialsSource::Pair { .. }) {
+            return Watch(None);
+        }
+        let (users, app) = (Arc::clone(self), Arc::clone(app));
+        Watch(Some(tokio::spawn(async move {
+            let mut ticks = interval(LOOK_AGAIN);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let users = Arc::clone(&users);
+                let looked = app.blocking(move |_| -> Result<(), StoreError> {
+                    users.read_again_if_changed();
+                    Ok(())
+                });
+                if let Err(error) = looked.await {
+                    tracing::debug!(%error, "the users were not read again");
+                }
+            }
+        })))
+    }
+}
+
+/// The task that reads users again. It ends when this is dropped.
+pub(crate) struct Watch(Option<JoinHandle<()>>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+/// Reads the users. The stamps are of before the reading, so that a change during it is seen after it.
+fn read(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Directory, String> {
+    let path = match source {
+        CredentialsSource::Pair { access_key, secret_key } => {
+            return only_user(access_key, secret_key).map_err(|error| error.to_string());
+        }
+        CredentialsSource::File(path) => path,
+    };
+    let mut read = |path: &Path| {
+        stamps.push(Stamp::of(path.to_owned()));
+        let text = fs::read_to_string(path);
+        text.map_err(|error| format!("cannot read {}: {error}", path.display()))
+    };
+    let text = read(path)?;
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let directory = read_credentials(&text, &mut |name| read(&beside.join(name)));
+    directory.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALICE: &str =
+        "[[user]]\nname = 'alice'\naccess_key = 'alice-key'\nsecret_key = 'a secret'\n";
+
+    #[test]
+    fn a_changed_file_is_read_again_and_a_bad_one_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("users.toml");
+        let write = |text: &str| fs::write(&path, text).expect("written");
+        write(ALICE);
+        let users = Users::open(&CredentialsSource::File(path.clone())).expect("valid");
+        let knows = |key: &str| {
+            users.read_again_if_changed();
+            users.current().find(key).is_some()
+        };
+        assert!(knows("alice-key"));
+
+        let member = "[[user]]\nname = 'bob'\nparent = 'alice'\naccess_key = 'bob-key'\n\
+                      secret_key = 'b secret'\npolicy_files = ['bob.json']\n";
+        write(&format!("{ALICE}{member}"));
+        assert!(!knows("bob-key"), "its policy is missing");
+        let policy = r#"{"Version": "2012-10-17", "Statement":
+            {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}}"#;
+        fs::write(folder.path().join("bob.json"), policy).expect("written");
+        assert!(knows("bob-key"), "the missing file was looked for");
+
+        write("[[user]]\nname = 'eve'");
+        assert!(knows("alice-key") && knows("bob-key"), "a file that is not valid is ignored");
+        write(&ALICE.replace("alice-key", "other-key"));
+        assert!(!knows("alice-key") && !knows("bob-key") && knows("other-key"));
+        fs::remove_file(&path).expect("removed");
+        assert!(knows("other-key"));
+    }
+}

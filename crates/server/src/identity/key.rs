@@ -1,0 +1,90 @@
+//! Access keys and their secrets.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::user::User;
+use super::{IdentityError, fail};
+
+/// Shortest access key, in bytes.
+const ACCESS_KEY_BYTES_MIN: usize = 3;
+/// Longest access key, in bytes.
+const ACCESS_KEY_BYTES_MAX: usize = 128;
+/// Shortest secret key, in bytes.
+const SECRET_KEY_BYTES_MIN: usize = 8;
+
+/// A secret key. It is never printed: `Debug` hides it, and there is no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SecretKey(String);
+
+impl SecretKey {
+    /// A secret of at least 8 characters.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when it is too short or holds a control character.
+    pub(crate) fn new(secret: impl Into<String>) -> Result<SecretKey, IdentityError> {
+        let secret = secret.into();
+        if secret.len() < SECRET_KEY_BYTES_MIN {
+            return fail(format!("secret_key is shorter than {SECRET_KEY_BYTES_MIN} characters"));
+        }
+        if secret.chars().any(char::is_control) {
+            return fail("secret_key holds a control character");
+        }
+        Ok(SecretKey(secret))
+    }
+
+    /// The secret, to sign with.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[hidden]")
+    }
+}
+
+/// A pair of keys, and the user whom it stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct AccessKey {
+    /// The public half, which names the key in a signature; unique in a directory.
+    pub(crate) id: String,
+    /// The secret half, known to the user and to this server alone.
+    pub(crate) secret: SecretKey,
+    /// The user who signs with it.
+    pub(crate) user: Arc<User>,
+    /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
+    /// key that is gone is never used for one that got its id.
+    pub(crate) serial: u64,
+}
+
+impl AccessKey {
+    /// A pair of keys of `user`.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when the id is too short, too long, or holds characters that no signature can
+    /// carry.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        secret: SecretKey,
+        user: Arc<User>,
+    ) -> Result<AccessKey, IdentityError> {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
+        let id = id.into();
+        let bytes = id.len();
+        if !(ACCESS_KEY_BYTES_MIN..=ACCESS_KEY_BYTES_MAX).contains(&bytes) {
+            return fail(format!(
+                "access_key has {bytes} characters; it needs {ACCESS_KEY_BYTES_MIN} to \
+                 {ACCESS_KEY_BYTES_MAX}"
+            ));
+        }
+        let carried = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b',' | b'"');
+        if !id.bytes().all(carried) {
+            return fail("access_key may hold visible ASCII characters only, without / , \"");
+        }
+        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+        Ok(AccessKey { id, secret, user, serial })
+    }
+}

@@ -1,0 +1,41 @@
+//! Accounts, users and their keys, as values.
+//!
+//! A [`Directory`] holds them all as they are at one moment, and never changes. [`CurrentDirectory`] is the
+//! one that requests are authenticated against: a change makes another directory and puts it in place of
+//! the former at once, so a removed key is refused from then on.
+//!
+//! ```text
+//!  Account ◄── User ◄── AccessKey
+//!     ▲         └── AttachedPolicy …
+//!     └── owner of buckets
+//! ```
+//! Every account has a root user, whom no policy of the account binds; its other users have the rights that
+//! their policies give them. Nothing here knows where the users come from, but for [`file`], which reads
+//! the text of a credentials file.
+
+mod account;
+mod directory;
+mod file;
+mod key;
+mod user;
+
+pub(crate) use self::account::Account;
+pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder};
+pub(crate) use self::file::{only_user, read_credentials};
+pub(crate) use self::key::{AccessKey, SecretKey};
+pub(crate) use self::user::{AttachedPolicy, User};
+
+/// Identities that cannot be used: one line that says what to change, without any secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct IdentityError(String);
+
+impl From<String> for IdentityError {
+    fn from(message: String) -> IdentityError {
+        IdentityError(message)
+    }
+}
+
+fn fail<T>(message: impl Into<String>) -> Result<T, IdentityError> {
+    Err(IdentityError(message.into()))
+}

@@ -1,0 +1,140 @@
+//! Users: who may sign requests, and what their policies say.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::account::Account;
+use super::{IdentityError, fail};
+use crate::policy::{Caller, CallerKind, Policy};
+
+/// Longest name of a user, in characters, and of everything else that has one here: AWS takes 64.
+const NAME_CHARACTERS_MAX: usize = 64;
+
+/// A policy, as it is attached to a user.
+#[derive(Debug, Clone)]
+pub(crate) struct AttachedPolicy {
+    /// Its name, for the log.
+    pub(crate) name: String,
+    pub(crate) policy: Arc<Policy>,
+}
+
+/// The sender of signed requests: the root user of an account, another user of it, or a session.
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    /// The sender, as policies name it.
+    pub(crate) caller: Caller,
+    /// The owner of what the user creates.
+    pub(crate) account: Arc<Account>,
+    /// The name for people and logs; of a root user its own, not "root".
+    pub(crate) name: String,
+    /// Policies of the user itself and of its groups; of a session, those of its role. Empty for a root
+    /// user, whom none binds.
+    pub(crate) policies: Arc<[AttachedPolicy]>,
+    /// Policies of a session: what none of them allows, the session may not do. `None` narrows nothing.
+    pub(crate) session_policies: Option<Arc<[AttachedPolicy]>>,
+}
+
+impl User {
+    /// The root user of an account, under a name of its own.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when the name is empty or unprintable.
+    pub(crate) fn root(name: &str, account: Arc<Account>) -> Result<User, IdentityError> {
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return fail("the name is empty or unprintable");
+        }
+        let Account { id, canonical_id, .. } = &*account;
+        let caller = Caller {
+            account: id.clone(),
+            canonical_id: canonical_id.clone(),
+            arn: format!("arn:aws:iam::{id}:root"),
+            aliases: vec![format!("arn:aws:iam::{id}:user/{name}")],
+            user_id: id.clone(),
+            name: Some(name.to_owned()),
+            kind: CallerKind::Root,
+        };
+        let name = name.to_owned();
+        let policies = Arc::default();
+        Ok(User { caller, account, name, policies, session_policies: None })
+    }
+
+    /// A user of an account who has the rights that `policies` give.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when the name is not one that AWS takes.
+    pub(crate) fn member(
+        name: &str,
+        account: Arc<Account>,
+        policies: Arc<[AttachedPolicy]>,
+    ) -> Result<User, IdentityError> {
+        check_name(name)?;
+        let Account { id, canonical_id, .. } = &*account;
+        let caller = Caller {
+            account: id.clone(),
+            canonical_id: canonical_id.clone(),
+            arn: format!("arn:aws:iam::{id}:user/{name}"),
+            aliases: Vec::new(),
+            user_id: unique_id("AIDA", &[id, name]),
+            name: Some(name.to_owned()),
+            kind: CallerKind::User,
+        };
+        let name = name.to_owned();
+        Ok(User { caller, account, name, policies, session_policies: None })
+    }
+}
+
+/// Checks a name: AWS takes letters, digits and `+=,.@-_`.
+fn check_name(name: &str) -> Result<(), IdentityError> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);
+    match (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.bytes().all(is_of_name) {
+        true => Ok(()),
+        false => fail(format!(
+            "the name needs 1 to {NAME_CHARACTERS_MAX} letters, digits and characters of +=,.@-_"
+        )),
+    }
+}
+
+/// The unique id of something that was given none: AWS's prefix of its kind, and 17 characters that follow
+/// from `parts`.
+fn unique_id(prefix: &str, parts: &[&str]) -> String {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut hasher = Sha256::new_with_prefix("liteio unique id:");
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    let digest = hasher.finalize();
+    let characters =
+        digest.iter().take(17).map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
+    prefix.chars().chain(characters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account() -> Arc<Account> {
+        let (id, name) = ("123456789012".to_owned(), "alice".to_owned());
+        Arc::new(Account::new(id, "alice-id".to_owned(), name).expect("valid"))
+    }
+
+    #[test]
+    fn a_root_user_and_a_member_are_named_as_aws_names_them() {
+        let root = User::root("alice", account()).expect("valid");
+        assert_eq!(root.caller.arn, "arn:aws:iam::123456789012:root");
+        assert_eq!(root.caller.aliases, ["arn:aws:iam::123456789012:user/alice"]);
+        assert_eq!((&*root.caller.user_id, root.caller.kind), ("123456789012", CallerKind::Root));
+        let member = User::member("bob", account(), Arc::default()).expect("valid");
+        assert_eq!(member.caller.arn, "arn:aws:iam::123456789012:user/bob");
+        assert_eq!(member.caller.canonical_id, "alice-id");
+        let user_id = &member.caller.user_id;
+        assert!(user_id.starts_with("AIDA") && user_id.len() == 21, "{user_id}");
+        assert_ne!(*user_id, unique_id("AIDA", &["123456789012", "carol"]));
+        for wrong in ["", "a b", "a/b", "é", &"a".repeat(65)] {
+            assert!(User::member(wrong, account(), Arc::default()).is_err(), "{wrong}");
+        }
+        assert!(User::root("two words", account()).is_ok());
+        assert!(User::root("a\nb", account()).is_err());
+    }
+}
