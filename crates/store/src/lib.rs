@@ -258,6 +258,7 @@ mod pending;
 mod process;
 mod store;
 
+mod identities;
 mod lifecycle;
 mod outbox;
 
@@ -277,9 +278,10 @@ pub use clock::{Clock, SystemClock};
 pub use config::{Backend, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
-    NamedKey, Sealing,
+    NamedKey, Sealing, SecretKeys,
 };
 pub use error::{DeleteMarker, StoreError};
+pub use identities::IdentityEntry;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
 pub use meta::{

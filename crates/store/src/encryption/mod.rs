@@ -22,6 +22,7 @@ mod key;
 mod ring;
 mod scheme;
 mod sealing;
+mod secrets;
 mod wrap;
 
 pub(crate) use cipher::{BLOCK_BYTES, BodyKey, Opener, PLAIN_BLOCK_BYTES, Sealer, stored_bytes};
@@ -31,4 +32,5 @@ pub use ring::{KeyRing, NamedKey};
 pub use scheme::{DefaultEncryption, DefaultMethod, Encryption, EncryptionScheme};
 pub use sealing::Sealing;
 pub(crate) use sealing::{ObjectSealing, PartSalt, SealingTarget, object_body_key, part_body_key};
+pub use secrets::SecretKeys;
 pub(crate) use wrap::{EncryptionRecord, Identity};

@@ -32,6 +32,11 @@ impl KeyRing {
         Self { master, named }
     }
 
+    /// The master keys.
+    pub(super) fn master(&self) -> &[EncryptionKey] {
+        &self.master
+    }
+
     /// The scheme that `encryption` stands for, and the key that wraps by it.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ pub(crate) mod bucket;
 pub(crate) mod content;
 pub(crate) mod document;
 pub(crate) mod event;
+pub(crate) mod identity;
 pub(crate) mod key;
 pub(crate) mod lifecycle;
 mod lock;

@@ -9,6 +9,7 @@
 //! | `04` | | the lifecycle: [`LifecycleState`](crate::LifecycleState) |
 //! | `05` | | the outbox: [`OutboxState`](crate::OutboxState) |
 //! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
+//! | `07` | key of an entry | an [entry](super::identity) about users |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -38,6 +39,7 @@ const SCRUB: u8 = 0x03;
 const LIFECYCLE: u8 = 0x04;
 const OUTBOX: u8 = 0x05;
 const EVENT: u8 = 0x06;
+const IDENTITY: u8 = 0x07;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -67,6 +69,8 @@ pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
+/// The prefix of all keys of entries about users.
+pub(crate) const ALL_IDENTITIES: &[u8] = &[IDENTITY];
 /// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
 /// The prefix of all keys of current objects.
@@ -139,6 +143,21 @@ pub(crate) fn event(target: &str, number: u64) -> Vec<u8> {
 pub(crate) fn split_event(bytes: &[u8]) -> Option<(String, u64)> {
     let (target, number) = split_ended(bytes.strip_prefix(&[EVENT])?)?;
     Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// An entry about users.
+pub(crate) fn identity(key: &[u8]) -> Vec<u8> {
+    [&[IDENTITY], key].concat()
+}
+
+/// `true` for a key made by [`identity`].
+pub(crate) fn is_identity(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&IDENTITY)
+}
+
+/// The inverse of [`identity`].
+pub(crate) fn identity_key(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(&[IDENTITY]).unwrap_or_default()
 }
 
 /// The prefix of the keys of all current objects of a bucket; an object key follows as it is.

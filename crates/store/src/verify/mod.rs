@@ -152,10 +152,11 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 10] = [
+pub(crate) const SPACES: [&[u8]; 11] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
+    space::ALL_IDENTITIES,
     space::ALL_CURRENT,
     space::ALL_HISTORY,
     space::ALL_NULL_VERSIONS,

@@ -13,7 +13,7 @@ use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{document, space};
+use crate::meta::{document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::store::Store;
 
@@ -162,6 +162,10 @@ impl Verifier<'_> {
                 error => error,
             };
             let result = Event::decode(place, value).map(drop).map_err(|it| named(it).into());
+            return self.note(result, place, value, location);
+        }
+        if space::is_identity(place) {
+            let result = identity::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::is_upload(place) {

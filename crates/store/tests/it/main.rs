@@ -12,6 +12,7 @@ mod encryption;
 mod events;
 mod fixtures;
 mod harness;
+mod identities;
 mod lifecycle;
 mod list;
 mod lock;
