@@ -3,29 +3,40 @@
 //! [`Policy::parse`] checks a document once, with the rules of its [`Kind`]. [`Policy::evaluate`] then
 //! answers a [`Request`] without another look at the text. A policy only says what its own statements
 //! decide; combining policies is the business of `access`.
+//!
+//! Source: "IAM JSON policy reference" of AWS's IAM User Guide.
 
+mod action;
+mod catalogue;
+mod condition;
 mod error;
+mod json;
 mod key;
+#[cfg_attr(test, expect(dead_code, reason = "the services of policies check these lengths"))]
+mod limits;
+mod operand;
+mod pattern;
+mod principal;
+mod public;
 mod request;
+mod resource;
+mod statement;
+mod template;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use self::error::PolicyError;
 pub(crate) use self::key::ContextKey;
+pub(crate) use self::limits::{
+    BUCKET_POLICY_BYTES_MAX, GROUP_POLICY_CHARACTERS_MAX, MANAGED_POLICY_CHARACTERS_MAX,
+    ROLE_POLICY_CHARACTERS_MAX, SESSION_POLICY_CHARACTERS_MAX, TRUST_POLICY_CHARACTERS_MAX,
+    USER_POLICY_CHARACTERS_MAX, characters,
+};
 pub(crate) use self::request::{Caller, CallerKind, Context, NoContext, Request, Value};
+pub(crate) use self::statement::Statement;
 
-/// The longest policy of a bucket or vector bucket, in bytes.
-pub(crate) const BUCKET_POLICY_BYTES_MAX: usize = 20_480;
-/// The longest managed policy, in characters without white space.
-pub(crate) const MANAGED_POLICY_CHARACTERS_MAX: usize = 6_144;
-/// The longest inline policies of one user together, in characters without white space.
-pub(crate) const USER_POLICY_CHARACTERS_MAX: usize = 2_048;
-/// The longest inline policies of one group together, in characters without white space.
-pub(crate) const GROUP_POLICY_CHARACTERS_MAX: usize = 5_120;
-/// The longest inline policies of one role together, in characters without white space.
-pub(crate) const ROLE_POLICY_CHARACTERS_MAX: usize = 10_240;
-/// The longest trust policy of a role, in characters without white space.
-pub(crate) const TRUST_POLICY_CHARACTERS_MAX: usize = 2_048;
-/// The longest session policy, in characters.
-pub(crate) const SESSION_POLICY_CHARACTERS_MAX: usize = 2_048;
+use self::json::Json;
+use self::statement::Effect;
 
 /// The place of a policy, which decides what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +56,9 @@ pub(crate) enum Kind<'k> {
 /// A policy, checked and ready to be evaluated.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    statements: Vec<Statement>,
-}
-
-/// A statement of a policy.
-#[derive(Debug)]
-pub(crate) struct Statement {
-    sid: Option<String>,
-    number: usize,
+    statements: Box<[Statement]>,
+    is_public: bool,
+    asks_for_existing_tags: bool,
 }
 
 /// The answer of one policy.
@@ -73,45 +79,118 @@ pub(crate) enum Grantee {
     /// The account: its root ARN, its 12 digits or its canonical id. The account's own policies decide
     /// which of its users may.
     Account,
-    /// `*`, or all but some.
+    /// `*`
     Everyone,
     /// The user, role or session itself; in policies without principals: whoever they are attached to.
     Caller,
 }
 
 impl Policy {
-    /// Checks a document.
+    /// Checks a document. The limits of length of all but buckets are the caller's to check.
     ///
     /// # Errors
     /// One line that says what to change.
     pub(crate) fn parse(text: &[u8], kind: Kind<'_>) -> Result<Policy, PolicyError> {
-        let _ = (text, kind);
-        Ok(Policy { statements: Vec::new() })
+        if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
+            if text.len() > BUCKET_POLICY_BYTES_MAX {
+                return Err(PolicyError::new(
+                    "Policy exceeds the maximum allowed document size of 20480 bytes",
+                ));
+            }
+            if text.first() != Some(&b'{') {
+                return Err(PolicyError::new(
+                    "Policies must be valid JSON and the first byte must be '{'",
+                ));
+            }
+        }
+        let Json::Object(elements) = json::parse(text)? else {
+            return Err(PolicyError::new("Invalid policy syntax: a policy must be an object"));
+        };
+        let (mut version, mut statements) = (None, None);
+        for (name, value) in &elements {
+            match name.as_str() {
+                "Version" => version = Some(value),
+                "Statement" => statements = Some(value),
+                "Id" if matches!(value, Json::Text(_)) => {}
+                "Id" => {
+                    return Err(PolicyError::new("Invalid policy syntax: an Id must be a text"));
+                }
+                _ => {
+                    let name = name.escape_debug();
+                    return Err(PolicyError::new(format!("Unknown field {name}")));
+                }
+            }
+        }
+        let variables = has_variables(version)?;
+        let statements = match statements {
+            None => return Err(PolicyError::new("Missing required field Statement")),
+            Some(Json::List(statements)) if statements.is_empty() => {
+                return Err(PolicyError::new("Could not parse the policy: Statement is empty!"));
+            }
+            Some(Json::List(statements)) => statements,
+            Some(statement) => std::slice::from_ref(statement),
+        };
+        let statements = (1..).zip(statements);
+        let statements =
+            statements.map(|(number, json)| Statement::parse(json, number, kind, variables));
+        let statements = statements.collect::<Result<Box<[_]>, _>>()?;
+        check_sids(&statements)?;
+        let mut keys = statements.iter().flat_map(Statement::keys);
+        let asks_for_existing_tags =
+            keys.any(|key| matches!(key, ContextKey::ExistingObjectTag(_)));
+        drop(keys);
+        let is_public = statements.iter().any(public::is_public);
+        Ok(Policy { statements, is_public, asks_for_existing_tags })
     }
 
     /// The verdict about a request: an explicit deny wins.
     pub(crate) fn evaluate<'p>(&'p self, request: &Request<'_>) -> Verdict<'p> {
-        let _ = request;
-        Verdict::Neutral
+        let mut verdict = Verdict::Neutral;
+        let mut most = None;
+        for statement in &self.statements {
+            let Some(grantee) = statement.applies(request) else { continue };
+            match statement.effect {
+                Effect::Deny => return Verdict::Denied(statement),
+                Effect::Allow if Some(grantee) > most => {
+                    most = Some(grantee);
+                    verdict = Verdict::Allowed(statement, grantee);
+                }
+                Effect::Allow => {}
+            }
+        }
+        verdict
     }
 
     /// A statement allows to the public, by AWS's "The meaning of public".
     pub(crate) fn is_public(&self) -> bool {
-        false
+        self.is_public
     }
 
     /// A condition or variable needs the tags of the object that the request is about.
     pub(crate) fn asks_for_existing_tags(&self) -> bool {
-        false
+        self.asks_for_existing_tags
     }
 }
 
-impl Statement {
-    /// The `Sid`, or the number in the policy from 1: for the log.
-    pub(crate) fn label(&self) -> String {
-        match &self.sid {
-            Some(sid) => sid.clone(),
-            None => format!("statement {}", self.number),
-        }
+/// The version has variables: the newer of the two. Without one it is the older.
+fn has_variables(version: Option<&Json>) -> Result<bool, PolicyError> {
+    match version {
+        None => Ok(false),
+        Some(Json::Text(version)) if version == "2012-10-17" => Ok(true),
+        Some(Json::Text(version)) if version == "2008-10-17" => Ok(false),
+        Some(_) => Err(PolicyError::new("The policy must contain a valid version string")),
+    }
+}
+
+fn check_sids(statements: &[Statement]) -> Result<(), PolicyError> {
+    let mut sids: Vec<&str> = statements.iter().filter_map(|it| it.sid.as_deref()).collect();
+    sids.retain(|sid| !sid.is_empty());
+    sids.sort_unstable();
+    match sids.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(PolicyError::about(
+            "Statement IDs (SID) in a single policy must be unique.",
+            pair[0],
+        )),
     }
 }

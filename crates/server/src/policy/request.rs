@@ -79,11 +79,62 @@ impl<'v> Value<'v> {
         text.map_or(Value::None, Value::text)
     }
 
+    /// The value, if it is exactly one.
+    pub(super) fn single(self) -> Option<Cow<'v, str>> {
+        match self {
+            Value::None => None,
+            Value::One(value) => Some(value),
+            Value::Many(mut values) if values.len() == 1 => values.pop(),
+            Value::Many(_) => None,
+        }
+    }
+
+    /// The request has the key. An empty list is none.
+    pub(super) fn is_there(&self) -> bool {
+        match self {
+            Value::None => false,
+            Value::One(_) => true,
+            Value::Many(values) => !values.is_empty(),
+        }
+    }
+
+    /// The values.
+    pub(super) fn as_slice(&self) -> &[Cow<'v, str>] {
+        match self {
+            Value::None => &[],
+            Value::One(value) => std::slice::from_ref(value),
+            Value::Many(values) => values,
+        }
+    }
+
     /// `true` or `false`.
     pub(crate) fn bool(flag: bool) -> Value<'v> {
         Value::text(if flag { "true" } else { "false" })
     }
 }
+
+impl<'r> Request<'r> {
+    /// The value of a condition key: from the sender if it is about that, else from the context.
+    pub(super) fn value(&self, key: &ContextKey) -> Value<'r> {
+        let caller = self.caller;
+        match key {
+            ContextKey::PrincipalArn => Value::of(caller.map(Caller::principal_arn)),
+            ContextKey::PrincipalAccount => {
+                Value::text(caller.map_or(ANONYMOUS, |caller| &caller.account))
+            }
+            ContextKey::PrincipalType => {
+                Value::text(caller.map_or("Anonymous", |caller| caller.kind.name()))
+            }
+            ContextKey::UserId => Value::text(caller.map_or(ANONYMOUS, |caller| &caller.user_id)),
+            ContextKey::UserName => Value::of(caller.and_then(|caller| caller.name.as_deref())),
+            ContextKey::PrincipalIsAwsService | ContextKey::ViaAwsService => Value::bool(false),
+            _ => self.context.value(key),
+        }
+    }
+}
+
+/// The account and the id of anonymous senders.
+const ANONYMOUS: &str = "anonymous";
 
 /// No values at all: for requests whose conditions nobody can answer.
 pub(crate) struct NoContext;

@@ -1,0 +1,88 @@
+//! Actions of a statement.
+
+use super::Kind;
+use super::catalogue::{self, Level};
+use super::error::PolicyError;
+use super::pattern::{Case, Pattern, pieces};
+
+/// `Action` or `NotAction`.
+#[derive(Debug)]
+pub(super) struct Actions {
+    are_listed: bool,
+    patterns: Box<[Pattern]>,
+}
+
+impl Actions {
+    /// Reads a list of actions.
+    ///
+    /// # Errors
+    /// One of them is no action, or none that the place of the policy has.
+    pub(super) fn parse(
+        texts: &[&str],
+        are_listed: bool,
+        kind: Kind<'_>,
+    ) -> Result<Actions, PolicyError> {
+        let patterns = texts.iter().map(|text| {
+            let pattern = Pattern::new(pieces(text), Case::Ignored).checked()?;
+            let is_known = match kind {
+                Kind::Bucket(_) => catalogue::of_s3(&pattern).next().is_some(),
+                Kind::VectorBucket(_) => catalogue::of_vectors(&pattern).next().is_some(),
+                // Policies of users may be about services that are not here.
+                Kind::Identity | Kind::Session | Kind::Trust => {
+                    check_vendor(text)?;
+                    true
+                }
+            };
+            match is_known {
+                true => Ok(pattern),
+                false => Err(PolicyError::about("Policy has invalid action", text)),
+            }
+        });
+        Ok(Actions { are_listed, patterns: patterns.collect::<Result<_, _>>()? })
+    }
+
+    /// The statement is about an action.
+    pub(super) fn include(&self, action: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(action)) == self.are_listed
+    }
+
+    /// Every listed action can be on the bucket, or on what is below it, as the resources allow.
+    pub(super) fn fit(&self, kind: Kind<'_>, has_bucket: bool, has_below: bool) -> bool {
+        let is_possible = |level: Level| match level {
+            Level::Bucket => has_bucket,
+            Level::Below => has_below,
+            Level::Either => true,
+            Level::Elsewhere => false,
+        };
+        !self.are_listed
+            || self.patterns.iter().all(|pattern| match kind {
+                Kind::Bucket(_) => catalogue::of_s3(pattern).any(is_possible),
+                Kind::VectorBucket(_) => catalogue::of_vectors(pattern).any(is_possible),
+                Kind::Identity | Kind::Session | Kind::Trust => true,
+            })
+    }
+}
+
+/// Refuses actions that do not begin with the name of a service.
+fn check_vendor(text: &str) -> Result<(), PolicyError> {
+    if text == "*" {
+        return Ok(());
+    }
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_action = |byte: u8| byte.is_ascii_alphanumeric() || b"*?-_".contains(&byte);
+    match text.split_once(':') {
+        Some((vendor, action)) if !vendor.is_empty() && !action.is_empty() => {
+            if !vendor.bytes().all(is_name) {
+                return Err(PolicyError::new(format!("Vendor {vendor} is not valid")));
+            }
+            match action.bytes().all(is_action) {
+                true => Ok(()),
+                false => Err(PolicyError::about("Policy has invalid action", text)),
+            }
+        }
+        _ => Err(PolicyError::about(
+            "Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.",
+            text,
+        )),
+    }
+}

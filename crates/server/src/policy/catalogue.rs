@@ -1,0 +1,281 @@
+//! The actions of S3 and S3 Vectors, by the resources that they are on.
+//!
+//! Source: "Actions, resources, and condition keys for Amazon S3" and "… for Amazon S3 Vectors" in AWS's
+//! Service Authorization Reference, with the few actions that only operations of LiteIO's have.
+
+use super::pattern::Pattern;
+
+/// The part of a bucket that an action is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// The bucket or vector bucket itself.
+    Bucket,
+    /// The objects in it, or the indexes.
+    Below,
+    /// Both: tags of S3 Vectors are on either.
+    Either,
+    /// Neither.
+    Elsewhere,
+}
+
+/// The levels of the actions of S3 that a pattern fits.
+pub(super) fn of_s3(pattern: &Pattern) -> impl Iterator<Item = Level> {
+    levels(
+        pattern,
+        "s3",
+        [
+            (&S3_BUCKET, Level::Bucket),
+            (&S3_OBJECT, Level::Below),
+            (&S3_ELSEWHERE, Level::Elsewhere),
+        ],
+    )
+}
+
+/// The levels of the actions of S3 Vectors that a pattern fits.
+pub(super) fn of_vectors(pattern: &Pattern) -> impl Iterator<Item = Level> {
+    levels(
+        pattern,
+        "s3vectors",
+        [
+            (&VECTORS_BUCKET, Level::Bucket),
+            (&VECTORS_INDEX, Level::Below),
+            (&VECTORS_EITHER, Level::Either),
+        ],
+    )
+}
+
+fn levels<'p, const N: usize>(
+    pattern: &'p Pattern,
+    service: &'static str,
+    lists: [(&'static [&'static str], Level); N],
+) -> impl Iterator<Item = Level> + 'p + use<'p, N> {
+    lists.into_iter().flat_map(move |(names, level)| {
+        let fit = names.iter().filter(move |name| pattern.matches(&format!("{service}:{name}")));
+        fit.map(move |_| level)
+    })
+}
+
+/// Actions on a bucket.
+const S3_BUCKET: [&str; 63] = [
+    "AllowVendedLogDeliveryForResource",
+    "CreateBucket",
+    "CreateBucketMetadataTableConfiguration",
+    "CreateSession",
+    "DeleteBucket",
+    "DeleteBucketMetadataTableConfiguration",
+    "DeleteBucketPolicy",
+    "DeleteBucketWebsite",
+    "GetAccelerateConfiguration",
+    "GetAnalyticsConfiguration",
+    "GetBucketAbac",
+    "GetBucketAcl",
+    "GetBucketCORS",
+    "GetBucketLocation",
+    "GetBucketLogging",
+    "GetBucketMetadataTableConfiguration",
+    "GetBucketNotification",
+    "GetBucketObjectLockConfiguration",
+    "GetBucketOwnershipControls",
+    "GetBucketPolicy",
+    "GetBucketPolicyStatus",
+    "GetBucketPublicAccessBlock",
+    "GetBucketRequestPayment",
+    "GetBucketTagging",
+    "GetBucketVersioning",
+    "GetBucketWebsite",
+    "GetEncryptionConfiguration",
+    "GetIntelligentTieringConfiguration",
+    "GetInventoryConfiguration",
+    "GetLifecycleConfiguration",
+    "GetMetricsConfiguration",
+    "GetReplicationConfiguration",
+    "ListBucket",
+    "ListBucketMultipartUploads",
+    "ListBucketVersions",
+    "ListTagsForResource",
+    "PauseReplication",
+    "PutAccelerateConfiguration",
+    "PutAnalyticsConfiguration",
+    "PutBucketAbac",
+    "PutBucketAcl",
+    "PutBucketCORS",
+    "PutBucketLogging",
+    "PutBucketNotification",
+    "PutBucketObjectLockConfiguration",
+    "PutBucketOwnershipControls",
+    "PutBucketPolicy",
+    "PutBucketPublicAccessBlock",
+    "PutBucketRequestPayment",
+    "PutBucketTagging",
+    "PutBucketVersioning",
+    "PutBucketWebsite",
+    "PutEncryptionConfiguration",
+    "PutIntelligentTieringConfiguration",
+    "PutInventoryConfiguration",
+    "PutLifecycleConfiguration",
+    "PutMetricsConfiguration",
+    "PutReplicationConfiguration",
+    "TagResource",
+    "UntagResource",
+    "UpdateBucketMetadataAnnotationTableConfiguration",
+    "UpdateBucketMetadataInventoryTableConfiguration",
+    "UpdateBucketMetadataJournalTableConfiguration",
+];
+
+/// Actions on objects.
+const S3_OBJECT: [&str; 45] = [
+    "AbortMultipartUpload",
+    "BypassGovernanceRetention",
+    "DeleteObject",
+    "DeleteObjectAnnotation",
+    "DeleteObjectTagging",
+    "DeleteObjectVersion",
+    "DeleteObjectVersionAnnotation",
+    "DeleteObjectVersionTagging",
+    "GetObject",
+    "GetObjectAcl",
+    "GetObjectAnnotation",
+    "GetObjectAttributes",
+    "GetObjectLegalHold",
+    "GetObjectRetention",
+    "GetObjectTagging",
+    "GetObjectTorrent",
+    "GetObjectVersion",
+    "GetObjectVersionAcl",
+    "GetObjectVersionAnnotation",
+    "GetObjectVersionAnnotationForReplication",
+    "GetObjectVersionAttributes",
+    "GetObjectVersionForReplication",
+    "GetObjectVersionTagging",
+    "GetObjectVersionTorrent",
+    "InitiateReplication",
+    "ListMultipartUploadParts",
+    "ListObjectAnnotations",
+    "ListObjectVersionAnnotations",
+    "ObjectOwnerOverrideToBucketOwner",
+    "PutObject",
+    "PutObjectAcl",
+    "PutObjectAnnotation",
+    "PutObjectLegalHold",
+    "PutObjectRetention",
+    "PutObjectTagging",
+    "PutObjectVersionAcl",
+    "PutObjectVersionAnnotation",
+    "PutObjectVersionTagging",
+    "RenameObject",
+    "ReplicateDelete",
+    "ReplicateObject",
+    "ReplicateObjectAnnotation",
+    "ReplicateTags",
+    "RestoreObject",
+    "UpdateObjectEncryption",
+];
+
+/// Actions on accounts, access points and jobs.
+const S3_ELSEWHERE: [&str; 76] = [
+    "AssociateAccessGrantsIdentityCenter",
+    "CreateAccessGrant",
+    "CreateAccessGrantsInstance",
+    "CreateAccessGrantsLocation",
+    "CreateAccessPoint",
+    "CreateAccessPointForObjectLambda",
+    "CreateJob",
+    "CreateMultiRegionAccessPoint",
+    "CreateStorageLensGroup",
+    "DeleteAccessGrant",
+    "DeleteAccessGrantsInstance",
+    "DeleteAccessGrantsInstanceResourcePolicy",
+    "DeleteAccessGrantsLocation",
+    "DeleteAccessPoint",
+    "DeleteAccessPointForObjectLambda",
+    "DeleteAccessPointPolicy",
+    "DeleteAccessPointPolicyForObjectLambda",
+    "DeleteJobTagging",
+    "DeleteMultiRegionAccessPoint",
+    "DeleteStorageLensConfiguration",
+    "DeleteStorageLensConfigurationTagging",
+    "DeleteStorageLensGroup",
+    "DescribeJob",
+    "DescribeMultiRegionAccessPointOperation",
+    "DissociateAccessGrantsIdentityCenter",
+    "GetAccessGrant",
+    "GetAccessGrantsInstance",
+    "GetAccessGrantsInstanceForPrefix",
+    "GetAccessGrantsInstanceResourcePolicy",
+    "GetAccessGrantsLocation",
+    "GetAccessPoint",
+    "GetAccessPointConfigurationForObjectLambda",
+    "GetAccessPointForObjectLambda",
+    "GetAccessPointPolicy",
+    "GetAccessPointPolicyForObjectLambda",
+    "GetAccessPointPolicyStatus",
+    "GetAccessPointPolicyStatusForObjectLambda",
+    "GetAccountPublicAccessBlock",
+    "GetDataAccess",
+    "GetJobTagging",
+    "GetMultiRegionAccessPoint",
+    "GetMultiRegionAccessPointPolicy",
+    "GetMultiRegionAccessPointPolicyStatus",
+    "GetMultiRegionAccessPointRoutes",
+    "GetStorageLensConfiguration",
+    "GetStorageLensConfigurationTagging",
+    "GetStorageLensDashboard",
+    "GetStorageLensGroup",
+    "ListAccessGrants",
+    "ListAccessGrantsInstances",
+    "ListAccessGrantsLocations",
+    "ListAccessPoints",
+    "ListAccessPointsForObjectLambda",
+    "ListAllMyBuckets",
+    "ListAllMyDirectoryBuckets",
+    "ListCallerAccessGrants",
+    "ListJobs",
+    "ListMultiRegionAccessPoints",
+    "ListStorageLensConfigurations",
+    "ListStorageLensGroups",
+    "PutAccessGrantsInstanceResourcePolicy",
+    "PutAccessPointConfigurationForObjectLambda",
+    "PutAccessPointPolicy",
+    "PutAccessPointPolicyForObjectLambda",
+    "PutAccessPointPublicAccessBlock",
+    "PutAccountPublicAccessBlock",
+    "PutJobTagging",
+    "PutMultiRegionAccessPointPolicy",
+    "PutStorageLensConfiguration",
+    "PutStorageLensConfigurationTagging",
+    "SubmitMultiRegionAccessPointRoutes",
+    "UpdateAccessGrantsLocation",
+    "UpdateJobPriority",
+    "UpdateJobStatus",
+    "UpdateStorageLensGroup",
+    "WriteGetObjectResponse",
+];
+
+/// Actions on a vector bucket.
+const VECTORS_BUCKET: [&str; 8] = [
+    "CreateVectorBucket",
+    "DeleteVectorBucket",
+    "DeleteVectorBucketPolicy",
+    "GetVectorBucket",
+    "GetVectorBucketPolicy",
+    "ListIndexes",
+    "PutVectorBucketDefaultIndexMode",
+    "PutVectorBucketPolicy",
+];
+
+/// Actions on indexes.
+const VECTORS_INDEX: [&str; 10] = [
+    "CreateIndex",
+    "DeleteIndex",
+    "DeleteVectors",
+    "GetIndex",
+    "GetVectors",
+    "ListVectors",
+    "PutVectors",
+    "QueryVectors",
+    "UpdateIndexMode",
+    "UpdateMetadataConfiguration",
+];
+
+/// Actions on a vector bucket or an index.
+const VECTORS_EITHER: [&str; 3] = ["ListTagsForResource", "TagResource", "UntagResource"];

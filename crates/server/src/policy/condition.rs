@@ -1,0 +1,290 @@
+//! Conditions of a statement.
+//!
+//! A condition compares the values that the request has for a key with operands. Of several operands
+//! one must fit, and with a negated operator none. A request without the key fits negated operators
+//! and those with `…IfExists`, and no others (AWS, "Evaluation logic for multiple context keys or
+//! values" and "…IfExists condition operators").
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+
+use super::error::PolicyError;
+use super::key::ContextKey;
+use super::operand::{AddressRange, ArnPattern, address, number, time};
+use super::pattern::Case;
+use super::request::{Request, Value};
+use super::template::{Syntax, Template};
+
+/// One operator on one key.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) key: ContextKey,
+    quantifier: Quantifier,
+    if_exists: bool,
+    negated: bool,
+    operands: Operands,
+}
+
+/// The values of a request that must fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantifier {
+    /// The one value.
+    One,
+    /// `ForAnyValue:` one of them.
+    Any,
+    /// `ForAllValues:` all, of which there may be none.
+    All,
+}
+
+#[derive(Debug)]
+enum Operands {
+    Text(Box<[Template]>),
+    Arn(Box<[ArnPattern]>),
+    Number(Comparison, Box<[f64]>),
+    Time(Comparison, Box<[Timestamp]>),
+    Address(Box<[AddressRange]>),
+    /// The key is missing: `true`; is there: `false`.
+    Null(Box<[bool]>),
+}
+
+/// The orders of a value and an operand that fit.
+#[derive(Clone, Copy, Debug)]
+enum Comparison {
+    Equals,
+    LessThan,
+    LessThanEquals,
+    GreaterThan,
+    GreaterThanEquals,
+}
+
+/// An operator without `ForAnyValue:`, `ForAllValues:` and `IfExists`.
+#[derive(Clone, Copy, Debug)]
+enum Operator {
+    Text { wildcards: bool, case: Case },
+    Arn,
+    Bool,
+    Binary,
+    Number(Comparison),
+    Time(Comparison),
+    Address,
+    Null,
+}
+
+/// The operator of this name, and whether it is negated.
+fn operator(name: &str) -> Option<(Operator, bool)> {
+    use Comparison::{Equals, GreaterThan, GreaterThanEquals, LessThan, LessThanEquals};
+    let text = |wildcards, case| Operator::Text { wildcards, case };
+    Some(match name {
+        "StringEquals" => (text(false, Case::Differs), false),
+        "StringNotEquals" => (text(false, Case::Differs), true),
+        "StringEqualsIgnoreCase" => (text(false, Case::Ignored), false),
+        "StringNotEqualsIgnoreCase" => (text(false, Case::Ignored), true),
+        "StringLike" => (text(true, Case::Differs), false),
+        "StringNotLike" => (text(true, Case::Differs), true),
+        "ArnEquals" | "ArnLike" => (Operator::Arn, false),
+        "ArnNotEquals" | "ArnNotLike" => (Operator::Arn, true),
+        "Bool" => (Operator::Bool, false),
+        "BinaryEquals" => (Operator::Binary, false),
+        "NumericEquals" => (Operator::Number(Equals), false),
+        "NumericNotEquals" => (Operator::Number(Equals), true),
+        "NumericLessThan" => (Operator::Number(LessThan), false),
+        "NumericLessThanEquals" => (Operator::Number(LessThanEquals), false),
+        "NumericGreaterThan" => (Operator::Number(GreaterThan), false),
+        "NumericGreaterThanEquals" => (Operator::Number(GreaterThanEquals), false),
+        "DateEquals" => (Operator::Time(Equals), false),
+        "DateNotEquals" => (Operator::Time(Equals), true),
+        "DateLessThan" => (Operator::Time(LessThan), false),
+        "DateLessThanEquals" => (Operator::Time(LessThanEquals), false),
+        "DateGreaterThan" => (Operator::Time(GreaterThan), false),
+        "DateGreaterThanEquals" => (Operator::Time(GreaterThanEquals), false),
+        "IpAddress" => (Operator::Address, false),
+        "NotIpAddress" => (Operator::Address, true),
+        "Null" => (Operator::Null, false),
+        _ => return None,
+    })
+}
+
+impl Condition {
+    /// Reads the operands of one key.
+    ///
+    /// # Errors
+    /// There is no such operator, or an operand does not go with it.
+    pub(super) fn parse(
+        name: &str,
+        key: ContextKey,
+        operands: &[&str],
+        variables: bool,
+    ) -> Result<Condition, PolicyError> {
+        let unknown = || PolicyError::new(format!("Invalid Condition type : {name}"));
+        let (quantifier, rest) = match name.split_once(':') {
+            None => (Quantifier::One, name),
+            Some(("ForAnyValue", rest)) => (Quantifier::Any, rest),
+            Some(("ForAllValues", rest)) => (Quantifier::All, rest),
+            Some(_) => return Err(unknown()),
+        };
+        let (rest, if_exists) = match rest.strip_suffix("IfExists") {
+            Some(rest) => (rest, true),
+            None => (rest, false),
+        };
+        let (operator, negated) = operator(rest).ok_or_else(unknown)?;
+        if matches!(operator, Operator::Null) && (if_exists || quantifier != Quantifier::One) {
+            return Err(unknown());
+        }
+        let wrong = |text: &str| {
+            let text = text.escape_debug();
+            PolicyError::new(format!("Invalid value for condition {name} on {key}: \"{text}\""))
+        };
+        let operands = Operands::parse(operator, operands, variables, wrong)?;
+        Ok(Condition { key, quantifier, if_exists, negated, operands })
+    }
+
+    /// The request fits.
+    pub(super) fn holds(&self, request: &Request<'_>) -> bool {
+        let value = request.value(&self.key);
+        if let Operands::Null(wanted) = &self.operands {
+            return wanted.contains(&!value.is_there());
+        }
+        let fits = |value: &str| self.operands.contain(value, request) != self.negated;
+        let values = value.as_slice();
+        match self.quantifier {
+            Quantifier::All => values.iter().all(|value| fits(value)),
+            Quantifier::Any => values.iter().any(|value| fits(value)),
+            Quantifier::One => match &value {
+                Value::None => self.negated || self.if_exists,
+                Value::One(value) => fits(value),
+                // AWS leaves this open: the operands are searched for among the values.
+                Value::Many(values) => {
+                    let found = values.iter().any(|value| self.operands.contain(value, request));
+                    found != self.negated
+                }
+            },
+        }
+    }
+
+    /// The condition does not hold for requests without the key, nor for all values of it.
+    pub(super) fn is_positive(&self) -> bool {
+        let names_values = !matches!(self.operands, Operands::Null(_));
+        names_values && !self.negated && !self.if_exists && self.quantifier != Quantifier::All
+    }
+
+    /// The address ranges, of a condition on addresses.
+    pub(super) fn address_ranges(&self) -> Option<&[AddressRange]> {
+        match &self.operands {
+            Operands::Address(ranges) => Some(ranges),
+            _ => None,
+        }
+    }
+
+    /// The operands that are texts or ARNs, up to their first wildcard or variable, and whether that is
+    /// the whole.
+    pub(super) fn fixed_parts(&self) -> impl Iterator<Item = (String, bool)> {
+        let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
+            Operands::Text(texts) => (texts, &[]),
+            Operands::Arn(arns) => (&[], arns),
+            _ => (&[], &[]),
+        };
+        texts.iter().map(Template::fixed_part).chain(arns.iter().map(ArnPattern::fixed_part))
+    }
+
+    /// The keys that it asks for: its own, and those of variables.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
+        let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
+            Operands::Text(texts) => (texts, &[]),
+            Operands::Arn(arns) => (&[], arns),
+            _ => (&[], &[]),
+        };
+        let of_texts = texts.iter().flat_map(Template::keys);
+        let of_arns = arns.iter().flat_map(ArnPattern::keys);
+        std::iter::once(&self.key).chain(of_texts).chain(of_arns)
+    }
+}
+
+impl Operands {
+    fn parse(
+        operator: Operator,
+        texts: &[&str],
+        variables: bool,
+        wrong: impl Fn(&str) -> PolicyError,
+    ) -> Result<Operands, PolicyError> {
+        let templates = |syntax: Syntax| {
+            let all = texts.iter().map(|text| Template::parse(text, syntax));
+            all.collect::<Result<_, _>>().map(Operands::Text)
+        };
+        let check = |is_right: &dyn Fn(&str) -> bool| match texts.iter().find(|it| !is_right(it)) {
+            Some(text) => Err(wrong(text)),
+            None => Ok(()),
+        };
+        match operator {
+            Operator::Text { wildcards, case } => templates(Syntax { wildcards, variables, case }),
+            Operator::Bool => {
+                check(&|text| variables && text.contains("${") || boolean(text).is_some())?;
+                templates(Syntax { wildcards: false, variables, case: Case::Ignored })
+            }
+            Operator::Binary => {
+                // Both are Base64, which has one form for each value.
+                check(&|text| base64_simd::STANDARD.check(text.as_bytes()).is_ok())?;
+                templates(Syntax { wildcards: false, variables: false, case: Case::Differs })
+            }
+            Operator::Arn => {
+                let all = texts.iter().map(|text| ArnPattern::parse(text, variables));
+                all.collect::<Result<_, _>>().map(Operands::Arn)
+            }
+            Operator::Number(comparison) => {
+                Ok(Operands::Number(comparison, all(texts, number, wrong)?))
+            }
+            Operator::Time(comparison) => Ok(Operands::Time(comparison, all(texts, time, wrong)?)),
+            Operator::Address => Ok(Operands::Address(all(texts, AddressRange::parse, wrong)?)),
+            Operator::Null => Ok(Operands::Null(all(texts, boolean, wrong)?)),
+        }
+    }
+
+    /// One of the operands fits the value.
+    fn contain(&self, value: &str, request: &Request<'_>) -> bool {
+        match self {
+            Operands::Text(texts) => texts.iter().any(|text| text.matches(value, request)),
+            Operands::Arn(arns) => arns.iter().any(|arn| arn.matches(value, request)),
+            Operands::Number(comparison, numbers) => number(value).is_some_and(|value| {
+                let mut orders = numbers.iter().filter_map(|number| value.partial_cmp(number));
+                orders.any(|order| comparison.holds(order))
+            }),
+            Operands::Time(comparison, times) => time(value)
+                .is_some_and(|value| times.iter().any(|time| comparison.holds(value.cmp(time)))),
+            Operands::Address(ranges) => address(value)
+                .is_some_and(|address| ranges.iter().any(|range| range.contains(address))),
+            Operands::Null(_) => false,
+        }
+    }
+}
+
+impl Comparison {
+    /// A value in this order to an operand fits.
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equals => order.is_eq(),
+            Comparison::LessThan => order.is_lt(),
+            Comparison::LessThanEquals => order.is_le(),
+            Comparison::GreaterThan => order.is_gt(),
+            Comparison::GreaterThanEquals => order.is_ge(),
+        }
+    }
+}
+
+/// What `one` makes of each text, or what is `wrong` with the first of which it makes nothing.
+fn all<T>(
+    texts: &[&str],
+    one: impl Fn(&str) -> Option<T>,
+    wrong: impl Fn(&str) -> PolicyError,
+) -> Result<Box<[T]>, PolicyError> {
+    texts.iter().map(|text| one(text).ok_or_else(|| wrong(text))).collect()
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    if text.eq_ignore_ascii_case("true") {
+        Some(true)
+    } else if text.eq_ignore_ascii_case("false") {
+        Some(false)
+    } else {
+        None
+    }
+}

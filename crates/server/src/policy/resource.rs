@@ -1,0 +1,174 @@
+//! Resources of a statement.
+
+use super::Kind;
+use super::error::PolicyError;
+use super::key::ContextKey;
+use super::pattern::Case;
+use super::principal::is_partition;
+use super::request::Request;
+use super::template::{Piece, Syntax, Template, pieces};
+
+/// `Resource` or `NotResource`.
+#[derive(Debug)]
+pub(super) struct Resources {
+    are_listed: bool,
+    templates: Box<[Template]>,
+    /// One of them can be the bucket itself.
+    pub(super) has_bucket: bool,
+    /// One of them can be below the bucket: an object or an index.
+    pub(super) has_below: bool,
+}
+
+impl Resources {
+    /// Reads a list of resources.
+    ///
+    /// # Errors
+    /// One of them is no ARN, or lies outside of the bucket.
+    pub(super) fn parse(
+        texts: &[&str],
+        are_listed: bool,
+        kind: Kind<'_>,
+        variables: bool,
+    ) -> Result<Resources, PolicyError> {
+        let invalid = |text: &str| PolicyError::about("Policy has invalid resource", text);
+        let syntax = Syntax { wildcards: true, variables, case: Case::Differs };
+        let (mut has_bucket, mut has_below) = (!are_listed, !are_listed);
+        let mut templates = Vec::with_capacity(texts.len());
+        for text in texts {
+            let pieces = pieces(text, syntax)?;
+            let base = match kind {
+                Kind::Bucket(name) => Some(format!("arn:aws:s3:::{name}")),
+                Kind::VectorBucket(arn) => Some(arn.to_owned()),
+                Kind::Identity | Kind::Session | Kind::Trust => None,
+            };
+            match base {
+                None => check_arn(text)?,
+                Some(base) => {
+                    let (bucket, below) = reach(&pieces, &base);
+                    // Its service is fixed, or it would be said of other services as well.
+                    let is_named = *text == "*" || text.starts_with("arn:aws:s3");
+                    if !is_named || !bucket && !below {
+                        return Err(invalid(text));
+                    }
+                    has_bucket |= bucket;
+                    has_below |= below;
+                }
+            }
+            templates.push(Template::new(pieces, Case::Differs)?);
+        }
+        Ok(Resources { are_listed, templates: templates.into(), has_bucket, has_below })
+    }
+
+    /// The statement is about the resource of a request.
+    pub(super) fn include(&self, request: &Request<'_>) -> bool {
+        let mut templates = self.templates.iter();
+        templates.any(|template| template.matches(request.resource, request)) == self.are_listed
+    }
+
+    /// The keys of the variables.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
+        self.templates.iter().flat_map(Template::keys)
+    }
+}
+
+/// Refuses resources of policies of users that are not ARNs.
+fn check_arn(text: &str) -> Result<(), PolicyError> {
+    // A pattern may stand for the parts that it leaves out.
+    let (head, has_star) = match text.split_once('*') {
+        Some((head, _)) => (head, true),
+        None => (text, false),
+    };
+    let parts: Vec<&str> = head.splitn(6, ':').collect();
+    let is_arn = text == "*" || parts[0] == "arn" && (parts.len() == 6 || has_star);
+    if !is_arn {
+        return Err(PolicyError::new(format!("Resource {text} must be in ARN format or \"*\".")));
+    }
+    match parts.get(1) {
+        Some(partition) if parts.len() > 2 && !is_partition(partition) => Err(PolicyError::new(
+            format!("Partition \"{partition}\" is not valid for resource \"{text}\"."),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The resource can be `base`, and can be below it. A variable may have any value.
+///
+/// This runs all readings of the pattern at once over `base/`: of each place in the pattern it is known
+/// whether what was read so far can lead there.
+fn reach(pieces: &[Piece], base: &str) -> (bool, bool) {
+    enum Sign {
+        One(char),
+        Any,
+        Run,
+    }
+    let signs: Vec<Sign> = pieces
+        .iter()
+        .flat_map(|piece| match piece {
+            Piece::Text(text) => text.chars().map(Sign::One).collect(),
+            Piece::AnyCharacter => vec![Sign::Any],
+            Piece::AnyRun | Piece::Variable(_) => vec![Sign::Run],
+        })
+        .collect();
+    // A run may be empty: its place leads to the one behind it.
+    let pass_runs = |places: &mut [bool]| {
+        for (place, sign) in signs.iter().enumerate() {
+            if places[place] && matches!(sign, Sign::Run) {
+                places[place + 1] = true;
+            }
+        }
+    };
+    let mut places = vec![false; signs.len() + 1];
+    places[0] = true;
+    pass_runs(&mut places);
+    let mut is_base = false;
+    let slash = base.chars().chain(['/']).enumerate();
+    let count = base.chars().count();
+    for (index, found) in slash {
+        if index == count {
+            is_base = places[signs.len()];
+        }
+        let mut next = vec![false; signs.len() + 1];
+        for (place, sign) in signs.iter().enumerate().filter(|(place, _)| places[*place]) {
+            match sign {
+                Sign::One(wanted) if *wanted == found => next[place + 1] = true,
+                Sign::One(_) => {}
+                Sign::Any => next[place + 1] = true,
+                Sign::Run => next[place] = true,
+            }
+        }
+        places = next;
+        pass_runs(&mut places);
+    }
+    (is_base, places.contains(&true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_reach_the_bucket_or_what_is_below() {
+        let syntax = Syntax { wildcards: true, variables: true, case: Case::Differs };
+        for (text, bucket, below) in [
+            ("b", true, false),
+            ("b/", false, true),
+            ("b/k", false, true),
+            ("b/*", false, true),
+            ("*", true, true),
+            ("b*", true, true),
+            ("?", true, false),
+            ("?/x", false, true),
+            ("b?x", false, true),
+            ("${aws:username}", true, true),
+            ("${aws:username}/x", false, true),
+            ("c", false, false),
+            ("bb", false, false),
+            ("", false, false),
+            ("c*", false, false),
+            ("*/x/y", false, true),
+        ] {
+            let pieces = pieces(text, syntax).unwrap();
+            assert_eq!(reach(&pieces, "b"), (bucket, below), "{text}");
+        }
+    }
+}

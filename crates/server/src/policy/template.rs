@@ -1,0 +1,201 @@
+//! Texts of policies: patterns that may have variables in them.
+//!
+//! `${aws:username}` stands for the value that the request has for a key, `${aws:username, 'nobody'}`
+//! for `nobody` if it has none; `${*}`, `${?}` and `${$}` are the characters themselves. What stands
+//! for a variable is compared as it is: a `*` in it is no wildcard.
+
+use std::borrow::Cow;
+
+use super::error::PolicyError;
+use super::key::ContextKey;
+use super::pattern::{self, Case, Pattern};
+use super::request::Request;
+
+/// The meaning of signs in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syntax {
+    /// `*` and `?` are wildcards.
+    pub(super) wildcards: bool,
+    /// `${…}` is a variable, which it is since version 2012-10-17.
+    pub(super) variables: bool,
+    pub(super) case: Case,
+}
+
+/// A piece of a text, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    AnyCharacter,
+    AnyRun,
+    Variable(Variable),
+}
+
+/// A variable, and its value for requests without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variable {
+    key: ContextKey,
+    default: Option<Box<str>>,
+}
+
+/// A text, ready to be compared.
+#[derive(Debug)]
+pub(super) enum Template {
+    /// Without variables.
+    Fixed(Pattern),
+    /// The pattern is made for each request.
+    Variable(Box<[Piece]>, Case),
+}
+
+/// Takes a text apart.
+pub(super) fn pieces(text: &str, syntax: Syntax) -> Result<Vec<Piece>, PolicyError> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((before, behind)) = syntax.variables.then(|| rest.split_once("${")).flatten() {
+        push_text(&mut found, before, syntax);
+        // A default may contain what ends a variable.
+        let end = match behind.split_once('\'') {
+            Some((key, default)) if !key.contains('}') => {
+                default.find("'}").map(|at| key.len() + at + 2)
+            }
+            _ => behind.find('}'),
+        };
+        let Some(end) = end else {
+            return Err(PolicyError::about("A policy variable lacks its closing '}'", text));
+        };
+        found.push(variable(&behind[..end])?);
+        rest = &behind[end + 1..];
+    }
+    push_text(&mut found, rest, syntax);
+    Ok(found)
+}
+
+fn push_text(found: &mut Vec<Piece>, text: &str, syntax: Syntax) {
+    if syntax.wildcards {
+        found.extend(pattern::pieces(text).map(|piece| match piece {
+            pattern::Piece::Text(text) => Piece::Text(text.to_owned()),
+            pattern::Piece::AnyCharacter => Piece::AnyCharacter,
+            pattern::Piece::AnyRun => Piece::AnyRun,
+        }));
+    } else if !text.is_empty() {
+        found.push(Piece::Text(text.to_owned()));
+    }
+}
+
+/// The piece for what stands between `${` and `}`.
+fn variable(inside: &str) -> Result<Piece, PolicyError> {
+    if let "*" | "?" | "$" = inside {
+        return Ok(Piece::Text(inside.to_owned()));
+    }
+    let (key, default) = match inside.split_once(',') {
+        Some((key, default)) => (key, Some(default.trim())),
+        None => (inside, None),
+    };
+    let key = key.trim();
+    let is_name = key.contains(':') && !key.contains(|c: char| c.is_whitespace() || c == '$');
+    if !is_name {
+        return Err(PolicyError::about(
+            "A policy variable must be the name of a condition key, such as ${aws:username}",
+            inside,
+        ));
+    }
+    let default = match default {
+        None => None,
+        Some(quoted) => {
+            let text = quoted.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+            let text = text.ok_or_else(|| {
+                PolicyError::about(
+                    "The default of a policy variable must stand in single quotes, such as \
+                     ${aws:username, 'nobody'}",
+                    inside,
+                )
+            })?;
+            Some(text.into())
+        }
+    };
+    Ok(Piece::Variable(Variable { key: ContextKey::parse(key), default }))
+}
+
+impl Variable {
+    pub(super) fn key(&self) -> &ContextKey {
+        &self.key
+    }
+
+    /// The one value for a request; none without a default, and of several.
+    fn value<'r>(&'r self, request: &Request<'r>) -> Option<Cow<'r, str>> {
+        request.value(&self.key).single().or_else(|| self.default.as_deref().map(Cow::Borrowed))
+    }
+}
+
+impl Template {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// A variable is malformed.
+    pub(super) fn parse(text: &str, syntax: Syntax) -> Result<Template, PolicyError> {
+        Template::new(pieces(text, syntax)?, syntax.case)
+    }
+
+    /// The template of these pieces.
+    pub(super) fn new(pieces: Vec<Piece>, case: Case) -> Result<Template, PolicyError> {
+        if pieces.iter().any(|piece| matches!(piece, Piece::Variable(_))) {
+            return Ok(Template::Variable(pieces.into(), case));
+        }
+        Ok(Template::Fixed(pattern_of(&pieces, &[], case).checked()?))
+    }
+
+    /// The text is as the template says for this request. A variable without a value equals nothing.
+    pub(super) fn matches(&self, text: &str, request: &Request<'_>) -> bool {
+        match self {
+            Template::Fixed(pattern) => pattern.matches(text),
+            Template::Variable(pieces, case) => {
+                // Most texts differ before the first variable.
+                if let (Some(Piece::Text(start)), Case::Differs) = (pieces.first(), case)
+                    && !text.starts_with(start.as_str())
+                {
+                    return false;
+                }
+                let variables = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Variable(variable) => Some(variable.value(request)),
+                    _ => None,
+                });
+                let Some(values) = variables.collect::<Option<Vec<_>>>() else { return false };
+                pattern_of(pieces, &values, *case).matches(text)
+            }
+        }
+    }
+
+    /// The text up to the first wildcard or variable, and whether that is the whole.
+    pub(super) fn fixed_part(&self) -> (String, bool) {
+        match self {
+            Template::Fixed(pattern) => pattern.fixed_part(),
+            Template::Variable(pieces, _) => match pieces.first() {
+                Some(Piece::Text(text)) => (text.clone(), false),
+                _ => (String::new(), false),
+            },
+        }
+    }
+
+    /// The keys of the variables.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
+        let pieces: &[Piece] = match self {
+            Template::Fixed(_) => &[],
+            Template::Variable(pieces, _) => pieces,
+        };
+        pieces.iter().filter_map(|piece| match piece {
+            Piece::Variable(variable) => Some(variable.key()),
+            _ => None,
+        })
+    }
+}
+
+/// The pattern of pieces, with the values of their variables.
+fn pattern_of(pieces: &[Piece], values: &[Cow<'_, str>], case: Case) -> Pattern {
+    let mut values = values.iter();
+    let pieces = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => pattern::Piece::Text(text),
+        Piece::AnyCharacter => pattern::Piece::AnyCharacter,
+        Piece::AnyRun => pattern::Piece::AnyRun,
+        Piece::Variable(_) => pattern::Piece::Text(values.next().expect("one for each")),
+    });
+    Pattern::new(pieces, case)
+}
