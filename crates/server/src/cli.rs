@@ -75,6 +75,10 @@ pub(crate) struct ServerArgs {
     /// A domain for BUCKET.NAME addressing, repeatable; localhost and s3.localhost always are.
     #[arg(long, value_name = "NAME", env = "LITEIO_DOMAIN", value_delimiter = ',')]
     pub(crate) domain: Vec<String>,
+    /// Object ownership of new buckets that name none: "bucket-owner-enforced", where ACLs do not count, as on AWS;
+    /// "bucket-owner-preferred" or "object-writer" for programs that use ACLs [default: bucket-owner-enforced].
+    #[arg(long, value_name = "OWNERSHIP", env = "LITEIO_OBJECT_OWNERSHIP")]
+    pub(crate) object_ownership: Option<String>,
     /// Filter of the log, such as "info", "warn" or "info,liteio::access=off" [default: info].
     #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
     pub(crate) log: Option<String>,

@@ -28,7 +28,7 @@
 //! ```
 
 mod access;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "its users come next"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the decision comes next"))]
 mod acl;
 mod auth;
 mod banner;
@@ -71,7 +71,8 @@ mod verify;
 pub use command::run;
 pub use config::{
     Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    EventSettings, KeySources, ListenAddress, MasterKeySource, Scrub, Storage, Webhook,
+    EventSettings, KeySources, ListenAddress, MasterKeySource, ObjectOwnership, Scrub, Storage,
+    Webhook,
 };
 pub use front::limits::Limits;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};

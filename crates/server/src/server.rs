@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::banner;
 use crate::config::{
     Config, ConfigError, CredentialsSource, Durability, EventSettings, KeySources, ListenAddress,
-    Storage,
+    ObjectOwnership, Storage,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -147,6 +147,12 @@ impl ServerBuilder {
     /// Takes keys of clients (SSE-C) over connections that are not encrypted.
     pub fn allow_insecure_sse_c(mut self) -> ServerBuilder {
         self.config.allow_insecure_sse_c = true;
+        self
+    }
+
+    /// The object ownership of new buckets that name none.
+    pub fn object_ownership(mut self, ownership: ObjectOwnership) -> ServerBuilder {
+        self.config.object_ownership = ownership;
         self
     }
 

@@ -1,11 +1,13 @@
 //! The state that the handlers of one server share, and their ways to a read. It does not depend on any
 //! handler.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_store::{ObjectReader, Store, StoreError};
+use liteio_store::{ObjectReader, Owner, Store, StoreError};
 
+use crate::acl::Ownership;
 use crate::offload::{Offload, OffloadError};
 
 /// The shared state of one server.
@@ -21,7 +23,28 @@ pub(crate) struct App {
     pub(crate) event_targets: Vec<EventTarget>,
     /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
     pub(crate) allows_keys_in_plain: bool,
+    /// The object ownership of new buckets that name none.
+    pub(crate) object_ownership: Ownership,
+    accounts: Accounts,
     offload: Offload,
+}
+
+/// Looks up an account by its canonical id, among those that there are at the moment.
+pub(crate) struct Accounts(Box<LookUp>);
+
+type LookUp = dyn Fn(&str) -> Option<Owner> + Send + Sync;
+
+impl Accounts {
+    /// Accounts that `look_up` finds.
+    pub(crate) fn new(look_up: impl Fn(&str) -> Option<Owner> + Send + Sync + 'static) -> Accounts {
+        Accounts(Box::new(look_up))
+    }
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Accounts").finish_non_exhaustive()
+    }
 }
 
 /// A target of events, as notifications of buckets name it.
@@ -57,9 +80,23 @@ impl App {
         region: String,
         event_targets: Vec<EventTarget>,
         allows_keys_in_plain: bool,
+        (object_ownership, accounts): (Ownership, Accounts),
         offload: Offload,
     ) -> App {
-        App { store, region, event_targets, allows_keys_in_plain, offload }
+        App {
+            store,
+            region,
+            event_targets,
+            allows_keys_in_plain,
+            object_ownership,
+            accounts,
+            offload,
+        }
+    }
+
+    /// The account with that canonical id, as the owner of what it creates.
+    pub(crate) fn account(&self, canonical_id: &str) -> Option<Owner> {
+        (self.accounts.0)(canonical_id)
     }
 
     /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,

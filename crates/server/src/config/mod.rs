@@ -196,6 +196,8 @@ pub struct Config {
     pub region: String,
     /// Virtual-host domains, in lower case, without a port.
     pub domains: Vec<String>,
+    /// The object ownership of new buckets that name none.
+    pub object_ownership: ObjectOwnership,
     /// The filter of the log.
     pub log: String,
     /// The format of the log.
@@ -206,6 +208,19 @@ pub struct Config {
     pub lifecycle_day: Duration,
     /// The targets of events.
     pub events: EventSettings,
+}
+
+/// The owner of objects in a bucket, and the validity of ACLs there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ObjectOwnership {
+    /// The owner of the bucket owns all objects, and ACLs do not count. AWS's default.
+    #[default]
+    BucketOwnerEnforced,
+    /// The owner of the bucket owns objects that are written with the ACL `bucket-owner-full-control`; others
+    /// belong to their writers. ACLs count.
+    BucketOwnerPreferred,
+    /// Objects belong to their writers. ACLs count.
+    ObjectWriter,
 }
 
 /// A day of 24 hours.
@@ -239,6 +254,7 @@ impl Default for Config {
             allow_insecure_sse_c: false,
             region: DEFAULT_REGION.to_owned(),
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
+            object_ownership: ObjectOwnership::default(),
             log: DEFAULT_LOG.to_owned(),
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
@@ -263,6 +279,7 @@ impl Config {
             allow_insecure_sse_c: arguments.allow_insecure_sse_c,
             region: resolve_region(arguments.region.as_deref().unwrap_or(DEFAULT_REGION))?,
             domains: resolve_domains(&arguments.domain)?,
+            object_ownership: resolve_ownership(arguments.object_ownership.as_deref())?,
             log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
             log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
             scrub: resolve_scrub(arguments)?,
@@ -278,6 +295,18 @@ impl Config {
             ));
         }
         Ok(config)
+    }
+}
+
+fn resolve_ownership(ownership: Option<&str>) -> Result<ObjectOwnership, ConfigError> {
+    match ownership {
+        None | Some("bucket-owner-enforced") => Ok(ObjectOwnership::BucketOwnerEnforced),
+        Some("bucket-owner-preferred") => Ok(ObjectOwnership::BucketOwnerPreferred),
+        Some("object-writer") => Ok(ObjectOwnership::ObjectWriter),
+        Some(other) => error(format!(
+            "the object ownership {other:?} is unknown: give bucket-owner-enforced, \
+             bucket-owner-preferred or object-writer"
+        )),
     }
 }
 

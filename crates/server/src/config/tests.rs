@@ -12,6 +12,7 @@ fn arguments(line: &str) -> ServerArgs {
             "--address" => arguments.address = Some(value()),
             "--data-dir" => arguments.data_dir = Some(value().into()),
             "--durability" => arguments.durability = Some(value()),
+            "--object-ownership" => arguments.object_ownership = Some(value()),
             "--access-key" => arguments.access_key = Some(value()),
             "--secret-key" => arguments.secret_key = Some(value()),
             "--credentials-file" => arguments.credentials_file = Some(value().into()),
@@ -38,7 +39,7 @@ fn everything_given_is_kept() {
     let config = Config::resolve(&arguments(
         "--address [::]:0 --data-dir /srv/objects --durability os --access-key alice \
          --secret-key long_enough --region eu-central-1 --domain S3.Example.com --domain localhost \
-         --log warn --log-format json",
+         --object-ownership object-writer --log warn --log-format json",
     ))
     .expect("these fit together");
     assert_eq!(config.address, ListenAddress { host: "::".to_owned(), port: 0 });
@@ -48,6 +49,7 @@ fn everything_given_is_kept() {
     let (access_key, secret_key) = ("alice".to_owned(), "long enough".to_owned());
     assert_eq!(config.credentials, CredentialsSource::Pair { access_key, secret_key });
     assert_eq!(config.region, "eu-central-1");
+    assert_eq!(config.object_ownership, ObjectOwnership::ObjectWriter);
     assert_eq!(config.domains, ["localhost", "s3.localhost", "s3.example.com"]);
     assert_eq!((&*config.log, config.log_format), ("warn", LogFormat::Json));
 }
@@ -64,6 +66,7 @@ fn contradictions_and_bad_values_say_what_to_change() {
         ("--access-key a/b --secret-key long_enough", "'/'"),
         ("--access-key alice --secret-key short", "8 to 128"),
         ("--durability always", "fsync or os"),
+        ("--object-ownership nobody", "object-writer"),
         ("--address 127.0.0.1", "HOST:PORT"),
         ("--address 127.0.0.1:", "HOST:PORT"),
         ("--address 127.0.0.1:65536", "HOST:PORT"),

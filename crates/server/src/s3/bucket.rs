@@ -10,7 +10,7 @@ use super::convert::{header_value, page_size, xml_response};
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, bucket_settings, error, unsupported};
+use super::{Req, Resp, acl, bucket_ownership, bucket_settings, error};
 use crate::access::{Granted, GrantedAccount};
 use crate::state::App;
 
@@ -25,20 +25,26 @@ pub(super) async fn create_bucket(
     granted: GrantedAccount,
     request: Req<CreateBucketInput>,
 ) -> Resp<CreateBucketOutput> {
-    unsupported::check_create_bucket(&request.headers)?;
+    let asked_ownership = bucket_ownership::of_header(&request.headers)?;
+    let ownership = asked_ownership.unwrap_or(app.object_ownership);
     let tags = request.extensions.get::<NewBucketTags>().cloned();
     let tags = tags.map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
-    let documents = match tags.transpose()? {
-        Some(document) => vec![(DocumentKind::Tagging, document)],
-        None => Vec::new(),
-    };
+    let tags = tags.transpose()?;
     check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(refused)?;
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
-    let has_settings = object_lock || !documents.is_empty();
+    let acl = acl::of_new_bucket(app, &owner, ownership, &request.headers)?;
+    let has_settings =
+        object_lock || tags.is_some() || acl.is_some() || ownership != app.object_ownership;
+    let documents = [
+        (DocumentKind::Tagging, tags),
+        (DocumentKind::OwnershipControls, bucket_ownership::document(ownership)),
+        (DocumentKind::Acl, acl),
+    ];
+    let documents = documents.into_iter().filter_map(|(kind, it)| Some((kind, it?))).collect();
     let new = NewBucket::new(name, owner, app.region.clone());
     match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
         Ok(()) => {}

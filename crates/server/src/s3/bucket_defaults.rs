@@ -50,12 +50,6 @@ missing! {
         NoSuchWebsiteConfiguration,
         "The specified bucket does not have a website configuration"
     );
-    get_public_access_block(GetPublicAccessBlockInput) -> GetPublicAccessBlockOutput =
-        error::custom(
-            "NoSuchPublicAccessBlockConfiguration",
-            http::StatusCode::NOT_FOUND,
-            "The public access block configuration was not found",
-        );
     get_bucket_metadata_table_configuration(GetBucketMetadataTableConfigurationInput)
         -> GetBucketMetadataTableConfigurationOutput = no_metadata_configuration();
 }
@@ -91,15 +85,4 @@ deleted! {
     delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput;
     delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
     delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;
-    delete_public_access_block(DeletePublicAccessBlockInput) -> DeletePublicAccessBlockOutput;
-}
-
-pub(super) async fn get_bucket_ownership_controls(
-    _app: &App,
-    _granted: Granted,
-    _request: Req<GetBucketOwnershipControlsInput>,
-) -> Resp<GetBucketOwnershipControlsOutput> {
-    let object_ownership = ObjectOwnership::from_static(ObjectOwnership::BUCKET_OWNER_ENFORCED);
-    let controls = OwnershipControls { rules: vec![OwnershipControlsRule { object_ownership }] };
-    Ok(S3Response::new(GetBucketOwnershipControlsOutput { ownership_controls: Some(controls) }))
 }

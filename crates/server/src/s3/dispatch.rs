@@ -10,9 +10,10 @@ use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
-    bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_settings,
-    bucket_versioning, multipart, object_attributes, object_copy, object_delete, object_list,
-    object_lock, object_put, object_rename, object_tagging, part,
+    bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
+    bucket_public_access, bucket_settings, bucket_versioning, multipart, object_attributes,
+    object_copy, object_delete, object_list, object_lock, object_put, object_rename,
+    object_tagging, part,
 };
 use crate::access::Action;
 use crate::state::App;
@@ -136,7 +137,9 @@ operations! {
         delete_bucket_metrics_configuration(DeleteBucketMetricsConfigurationInput)
             -> DeleteBucketMetricsConfigurationOutput = bucket_configurations::delete_bucket_metrics_configuration;
     DeleteBucketOwnershipControls [s3:PutBucketOwnershipControls] DELETE bucket
-        {"ownershipControls"};
+        {"ownershipControls"}:
+        delete_bucket_ownership_controls(DeleteBucketOwnershipControlsInput)
+            -> DeleteBucketOwnershipControlsOutput = bucket_ownership::delete_bucket_ownership_controls;
     DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"}:
         delete_bucket_policy(DeleteBucketPolicyInput)
             -> DeleteBucketPolicyOutput = bucket_defaults::delete_bucket_policy;
@@ -158,7 +161,7 @@ operations! {
         delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput = object_delete::delete_objects;
     DeletePublicAccessBlock [s3:PutBucketPublicAccessBlock] DELETE bucket {"publicAccessBlock"}:
         delete_public_access_block(DeletePublicAccessBlockInput)
-            -> DeletePublicAccessBlockOutput = bucket_defaults::delete_public_access_block;
+            -> DeletePublicAccessBlockOutput = bucket_public_access::delete_public_access_block;
     GetBucketAbac [s3:GetBucketAbac] GET bucket {"abac"} => bucket_abac::get_bucket_abac;
     GetBucketAccelerateConfiguration [s3:GetAccelerateConfiguration] GET bucket {"accelerate"}:
         get_bucket_accelerate_configuration(GetBucketAccelerateConfigurationInput)
@@ -205,7 +208,7 @@ operations! {
             -> GetBucketNotificationConfigurationOutput = bucket_notification::get_bucket_notification_configuration;
     GetBucketOwnershipControls [s3:GetBucketOwnershipControls] GET bucket {"ownershipControls"}:
         get_bucket_ownership_controls(GetBucketOwnershipControlsInput)
-            -> GetBucketOwnershipControlsOutput = bucket_defaults::get_bucket_ownership_controls;
+            -> GetBucketOwnershipControlsOutput = bucket_ownership::get_bucket_ownership_controls;
     GetBucketPolicy [s3:GetBucketPolicy] GET bucket {"policy"}:
         get_bucket_policy(GetBucketPolicyInput)
             -> GetBucketPolicyOutput = bucket_defaults::get_bucket_policy;
@@ -246,7 +249,7 @@ operations! {
     GetObjectTorrent [s3:GetObjectTorrent] GET key {"torrent"};
     GetPublicAccessBlock [s3:GetBucketPublicAccessBlock] GET bucket {"publicAccessBlock"}:
         get_public_access_block(GetPublicAccessBlockInput)
-            -> GetPublicAccessBlockOutput = bucket_defaults::get_public_access_block;
+            -> GetPublicAccessBlockOutput = bucket_public_access::get_public_access_block;
     HeadBucket [s3:ListBucket] HEAD bucket:
         head_bucket(HeadBucketInput) -> HeadBucketOutput = bucket::head_bucket;
     HeadObject [s3:GetObject] HEAD key {} {"partNumber" "versionId"} => object_get;
@@ -295,7 +298,8 @@ operations! {
     PutBucketAccelerateConfiguration [s3:PutAccelerateConfiguration] PUT bucket {"accelerate"}:
         put_bucket_accelerate_configuration(PutBucketAccelerateConfigurationInput)
             -> PutBucketAccelerateConfigurationOutput = bucket_settings::put_bucket_accelerate_configuration;
-    PutBucketAcl [s3:PutBucketAcl] PUT bucket {"acl"};
+    PutBucketAcl [s3:PutBucketAcl] PUT bucket {"acl"}:
+        put_bucket_acl(PutBucketAclInput) -> PutBucketAclOutput = acl::put_bucket_acl;
     PutBucketAnalyticsConfiguration [s3:PutAnalyticsConfiguration] PUT bucket {"analytics"} {"id"}:
         put_bucket_analytics_configuration(PutBucketAnalyticsConfigurationInput)
             -> PutBucketAnalyticsConfigurationOutput = bucket_configurations::put_bucket_analytics_configuration;
@@ -323,7 +327,9 @@ operations! {
     PutBucketNotificationConfiguration [s3:PutBucketNotification] PUT bucket {"notification"}:
         put_bucket_notification_configuration(PutBucketNotificationConfigurationInput)
             -> PutBucketNotificationConfigurationOutput = bucket_notification::put_bucket_notification_configuration;
-    PutBucketOwnershipControls [s3:PutBucketOwnershipControls] PUT bucket {"ownershipControls"};
+    PutBucketOwnershipControls [s3:PutBucketOwnershipControls] PUT bucket {"ownershipControls"}:
+        put_bucket_ownership_controls(PutBucketOwnershipControlsInput)
+            -> PutBucketOwnershipControlsOutput = bucket_ownership::put_bucket_ownership_controls;
     PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"};
     PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};
     PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"}:
@@ -336,7 +342,8 @@ operations! {
     PutBucketWebsite [s3:PutBucketWebsite] PUT bucket {"website"};
     PutObject [s3:PutObject] PUT key:
         put_object(PutObjectInput) -> PutObjectOutput = object_put::put_object;
-    PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"};
+    PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"}:
+        put_object_acl(PutObjectAclInput) -> PutObjectAclOutput = acl::put_object_acl;
     PutObjectAnnotation [s3:PutObjectAnnotation] PUT key
         {"annotation"} {"annotationName" "versionId"};
     PutObjectLegalHold [s3:PutObjectLegalHold] PUT key {"legal-hold"} {"versionId"}:
@@ -347,7 +354,9 @@ operations! {
         put_object_retention(PutObjectRetentionInput) -> PutObjectRetentionOutput = object_lock::put_object_retention;
     PutObjectTagging [s3:PutObjectTagging] PUT key {"tagging"} {"versionId"}:
         put_object_tagging(PutObjectTaggingInput) -> PutObjectTaggingOutput = object_tagging::put_object_tagging;
-    PutPublicAccessBlock [s3:PutBucketPublicAccessBlock] PUT bucket {"publicAccessBlock"};
+    PutPublicAccessBlock [s3:PutBucketPublicAccessBlock] PUT bucket {"publicAccessBlock"}:
+        put_public_access_block(PutPublicAccessBlockInput)
+            -> PutPublicAccessBlockOutput = bucket_public_access::put_public_access_block;
     RenameObject [s3:RenameObject] PUT key {"renameObject"} => object_rename::rename_object;
     RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};
     SelectObjectContent [s3:GetObject] POST key {"select"} {"select-type"};

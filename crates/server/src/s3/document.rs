@@ -11,6 +11,7 @@ use s3s::dto::{BucketInfo, LocationInfo, TagSet};
 use s3s::xml::{DeError, Deserializer};
 use s3s::{Body, S3Result, s3_error};
 
+use super::acl_request::{self, AclDocument};
 use super::checksum::BodyChecks;
 use super::completed_parts::CompletedParts;
 use super::document_rules::{Digest, Elements, Rules};
@@ -50,11 +51,19 @@ impl Document {
             digests.update(&bytes);
             checks.verify(&digests.finish())?;
         }
-        check_shape(&bytes, self.0.elements)?;
+        let is_acl = AclDocument::OPERATIONS.contains(&self.0.operation);
+        check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
+            true => acl_request::malformed(),
+            false => error,
+        })?;
         let mut text = plain_text(bytes)?;
         if self.0.operation == CompletedParts::OPERATION {
             parts.extensions.insert(CompletedParts::of(&text)?);
             text = CompletedParts::EMPTY;
+        }
+        if is_acl && !text.is_empty() {
+            parts.extensions.insert(AclDocument::of(&text)?);
+            text = Bytes::new();
         }
         if let Some(tags) = new_bucket_tags(&text)? {
             parts.extensions.insert(NewBucketTags(tags));

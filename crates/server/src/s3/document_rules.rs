@@ -36,6 +36,22 @@ const fn rules(operation: &'static str, elements: Elements) -> Rules {
 }
 
 const RULES: &[Rules] = &[
+    rules("PutBucketAcl", ACCESS_CONTROL_POLICY),
+    rules("PutObjectAcl", ACCESS_CONTROL_POLICY),
+    rules(
+        "PutBucketOwnershipControls",
+        &[("", "OwnershipControls"), ("OwnershipControls", "Rule"), ("Rule", "ObjectOwnership")],
+    ),
+    rules(
+        "PutPublicAccessBlock",
+        &[
+            ("", "PublicAccessBlockConfiguration"),
+            (
+                "PublicAccessBlockConfiguration",
+                "BlockPublicAcls IgnorePublicAcls BlockPublicPolicy RestrictPublicBuckets",
+            ),
+        ],
+    ),
     rules(
         "PutBucketCors",
         &[
@@ -217,5 +233,13 @@ const RULES: &[Rules] = &[
     ),
 ];
 
+const ACCESS_CONTROL_POLICY: Elements = &[
+    ("", "AccessControlPolicy"),
+    ("AccessControlPolicy", "AccessControlList Owner"),
+    ("AccessControlList", "Grant"),
+    ("Grant", "Grantee Permission"),
+    ("Grantee", "ID DisplayName EmailAddress URI"),
+    ("Owner", "ID DisplayName"),
+];
 const TAG: (&str, &str) = ("Tag", "Key Value");
 const TAGGING: Elements = &[("", "Tagging"), ("Tagging", "TagSet"), ("TagSet", "Tag"), TAG];

@@ -7,6 +7,7 @@
 
 mod access;
 mod acl;
+mod acl_request;
 mod body_in;
 mod body_out;
 mod bucket;
@@ -17,6 +18,8 @@ mod bucket_defaults;
 mod bucket_encryption;
 mod bucket_lifecycle;
 mod bucket_notification;
+mod bucket_ownership;
+mod bucket_public_access;
 mod bucket_settings;
 mod bucket_versioning;
 mod checksum;

@@ -14,6 +14,7 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
+use super::acl::NewObjectAcl;
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::completed_parts::{CompletedPart, CompletedParts};
 use super::convert::{
@@ -36,15 +37,16 @@ pub(super) async fn create_multipart_upload(
 ) -> Resp<CreateMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
+    let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let asked = requested_checksum(&headers)?;
     let wanted = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let options = UploadOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         // As for PutObject, every object gets a checksum.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
-        owner: granted.owner(),
+        owner,
         lock: object_lock::of_request(app, &headers)?,
-        acl: None,
+        acl,
         encryption: wanted.encryption.clone(),
     };
     let key = object_key(input.key)?;

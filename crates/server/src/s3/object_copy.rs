@@ -9,6 +9,7 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Result, s3_error};
 
+use super::acl::NewObjectAcl;
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::encryption::{self, Asked};
 use super::xml::XmlWriter;
@@ -26,6 +27,7 @@ pub(super) async fn copy_object(
 ) -> Resp<CopyObjectOutput> {
     let Req { input, headers, extensions, .. } = request;
     unsupported::check_write(&headers)?;
+    let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
         None | Some(MetadataDirective::COPY) => false,
         Some(MetadataDirective::REPLACE) => true,
@@ -62,9 +64,9 @@ pub(super) async fn copy_object(
         storage_class: metadata::storage_class(&headers)?,
         source_conditions: condition::of_copy_source(&extensions),
         conditions: condition::of_write(&extensions),
-        owner: granted.owner(),
+        owner,
         lock: object_lock::of_request(app, &headers)?,
-        acl: None,
+        acl,
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,

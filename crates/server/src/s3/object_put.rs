@@ -9,6 +9,7 @@ use liteio_store::{
 use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result, s3_error};
 
+use super::acl::NewObjectAcl;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, header_value, object_key, object_url};
 use super::encryption::Asked;
@@ -17,7 +18,7 @@ use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
-    object_lock, unsupported,
+    object_lock,
 };
 use crate::access::Granted;
 use crate::auth::PostForm;
@@ -29,15 +30,15 @@ pub(super) async fn put_object(
     request: Req<PutObjectInput>,
 ) -> Resp<PutObjectOutput> {
     let Req { input, headers, mut extensions, .. } = request;
-    unsupported::check_put(&headers)?;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
+    let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let options = PutOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
         checksum: None,
         conditions: condition::of_write(&extensions),
-        owner: granted.owner(),
+        owner,
         lock: object_lock::of_request(app, &headers)?,
-        acl: None,
+        acl,
         is_form: extensions.get::<PostForm>().is_some(),
         cause: event_cause::of_request(&granted, &extensions),
     };

@@ -75,13 +75,9 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
-        ("PUT", "/mine?acl", "PutBucketAcl"),
-        ("PUT", "/mine?ownershipControls", "PutBucketOwnershipControls"),
         ("PUT", "/mine?policy", "PutBucketPolicy"),
-        ("PUT", "/mine?publicAccessBlock", "PutPublicAccessBlock"),
         ("PUT", "/mine?replication", "PutBucketReplication"),
         ("PUT", "/mine?website", "PutBucketWebsite"),
-        ("PUT", "/mine/key?acl", "PutObjectAcl"),
         ("POST", "/mine/key?restore", "RestoreObject"),
         ("GET", "/mine/key?torrent", "GetObjectTorrent"),
         ("POST", "/mine/key?select", "SelectObjectContent"),

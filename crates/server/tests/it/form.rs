@@ -6,7 +6,7 @@ use crate::raw::{FORM_TYPE, Keys, form_body, form_fields};
 use crate::reply::Reply;
 
 /// A form upload by Alice with these fields beside those of the signature.
-async fn upload(server: &TestServer, fields: &[(&str, &str)], file: &[u8]) -> Reply {
+pub(crate) async fn upload(server: &TestServer, fields: &[(&str, &str)], file: &[u8]) -> Reply {
     let conditions = fields.iter().map(|(name, value)| format!("{{\"{name}\": \"{value}\"}}, "));
     let conditions: String = conditions.chain(["{\"bucket\": \"mine\"}, ".to_owned()]).collect();
     let keys = Keys { access: ALICE.access_key, secret: ALICE.secret_key };

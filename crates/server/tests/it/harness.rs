@@ -7,7 +7,10 @@ use std::path::Path;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use liteio::fuzzing::signer::{Covered, Signer, encoded_path, hex, sha256_hex};
-use liteio::{EventSettings, KeySources, MasterKeySource, Server, ServerBuilder, ServerHandle};
+use liteio::{
+    EventSettings, KeySources, MasterKeySource, ObjectOwnership, Server, ServerBuilder,
+    ServerHandle,
+};
 use md5::{Digest as _, Md5};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -89,6 +92,11 @@ pub(crate) async fn with_keys() -> [TestServer; 2] {
 /// A server in memory that tells events.
 pub(crate) async fn with_events(events: EventSettings) -> TestServer {
     start_with("memory", "us-east-1", |builder, _| builder.events(events)).await
+}
+
+/// A server in memory whose new buckets have that object ownership.
+pub(crate) async fn with_ownership(ownership: ObjectOwnership) -> TestServer {
+    start_with("memory", "us-east-1", |builder, _| builder.object_ownership(ownership)).await
 }
 
 const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";

@@ -1,5 +1,6 @@
 //! The binary and the server, as their users see them.
 
+mod acl;
 mod append;
 mod bucket;
 mod bucket_settings;

@@ -33,7 +33,15 @@ pub enum VersionChange {
     /// A legal hold, or none.
     LegalHold(bool),
     /// Another access control list, or the default.
-    Acl(Option<Vec<u8>>),
+    Acl {
+        /// The new one.
+        acl: Option<Vec<u8>>,
+        /// Canonical id of the owner that the new one was made for. A version with another was written
+        /// meanwhile, and so was one with another access control list than the next.
+        seen_owner_id: String,
+        /// The access control list that it takes the place of.
+        seen_acl: Option<Vec<u8>>,
+    },
 }
 
 impl VersionChange {
@@ -42,7 +50,8 @@ impl VersionChange {
         match self {
             Self::Tags(_) => Some(EventKind::TaggingPut),
             Self::NoTags => Some(EventKind::TaggingDelete),
-            Self::Acl(_) => Some(EventKind::AclPut),
+            Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
+            Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
         }
     }
@@ -53,7 +62,8 @@ impl Store {
     ///
     /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`] and
     /// [`StoreError::IsDeleteMarker`]; for a lock with [`StoreError::ObjectLocked`], if it would become
-    /// weaker, and with [`StoreError::InvalidRequest`] in a bucket without.
+    /// weaker, and with [`StoreError::InvalidRequest`] in a bucket without; for an access control list with
+    /// [`StoreError::ConditionalRequestConflict`], if the version is not the one that was seen.
     pub fn change_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -70,7 +80,7 @@ impl Store {
             if record.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
             }
-            apply(&change, &mut record, &state, shared.config.clock.now_ms())?;
+            apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
             let place = match is_current {
                 true => space::current(state.id, key.as_str()),
                 false => space::history(state.id, key.as_str(), &record.stamp),
@@ -91,7 +101,7 @@ impl Store {
 fn apply(
     change: &VersionChange,
     record: &mut ObjectRecord,
-    state: &BucketState,
+    (bucket, state): (&Bucket, &BucketState),
     now_ms: u64,
 ) -> Result<(), StoreError> {
     let old_lock = || match state.object_lock {
@@ -107,7 +117,12 @@ fn apply(
             record.metadata.tags.clear();
             return Ok(());
         }
-        VersionChange::Acl(acl) => {
+        VersionChange::Acl { acl, seen_owner_id, seen_acl } => {
+            let is_seen = record.owner.as_ref().unwrap_or(&bucket.owner).id == *seen_owner_id
+                && record.extensions.acl()? == *seen_acl;
+            if !is_seen {
+                return Err(StoreError::ConditionalRequestConflict);
+            }
             record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liteio_store::{
     Cause, CopyOptions, ObjectId, ObjectVersion, PutOptions, RenameOptions, Store, StoreError,
-    UploadOptions, VersionChange, Versioning,
+    UploadOptions, VersionChange, VersionId, Versioning,
 };
 
 use crate::harness::*;
@@ -72,8 +72,11 @@ fn the_acl_of_one_version_is_changed_and_nothing_else() {
         let old = put(store, "a", b"old");
         let new = try_put(store, "a", b"new", with_acl("of the new")).expect("put");
         let here = bucket(store, "bucket");
-        let change = |version, acl| {
-            let change = VersionChange::Acl(acl);
+        let change = |version: Option<VersionId>, acl| {
+            let found = store.find_object(&here, &key("a"), Option::as_ref(&version));
+            let found = found.map(|found| (found.owner.id, found.acl)).unwrap_or_default();
+            let (seen_owner_id, seen_acl) = found;
+            let change = VersionChange::Acl { acl, seen_owner_id, seen_acl };
             store.change_object(&here, key("a"), version, change, Cause::Unknown).wait()
         };
         let changed = change(Some(old.version_id), acl("of the old")).expect("changed");
@@ -81,6 +84,14 @@ fn the_acl_of_one_version_is_changed_and_nothing_else() {
         assert_eq!(found(store, "a"), new);
         assert_eq!(change(None, None).expect("changed").acl, None);
         assert_eq!(found(store, "a"), ObjectVersion { acl: None, ..new });
+
+        // Whose version was replaced since has decided about another.
+        for (seen_owner_id, seen_acl) in [("owner", None), ("", acl("of the new"))] {
+            let seen_owner_id = seen_owner_id.to_owned();
+            let change = VersionChange::Acl { acl: acl("another"), seen_owner_id, seen_acl };
+            let refused = store.change_object(&here, key("a"), None, change, Cause::Unknown).wait();
+            assert!(matches!(refused, Err(StoreError::ConditionalRequestConflict)), "{refused:?}");
+        }
         delete(store, "a");
         let refused = change(None, acl("of nothing"));
         assert!(matches!(refused, Err(StoreError::NoSuchKey { .. })), "{refused:?}");

@@ -85,8 +85,13 @@ fn every_change_is_told_once_and_in_order() {
         complete(store, "c", &id, &[1]).expect("completed");
         complete(store, "c", &id, &[1]).expect("answered again");
         let tags = VersionChange::Tags(vec![("k".to_owned(), "v".to_owned())]);
-        let acl = VersionChange::Acl(Some(b"acl".to_vec()));
-        for change in [tags, VersionChange::NoTags, acl] {
+        let acl = |seen_acl| VersionChange::Acl {
+            acl: Some(b"acl".to_vec()),
+            seen_owner_id: String::new(),
+            seen_acl,
+        };
+        // The last of them changes nothing.
+        for change in [tags, VersionChange::NoTags, acl(None), acl(Some(b"acl".to_vec()))] {
             let changed = store.change_object(&here, key("a"), None, change, Cause::Unknown);
             changed.wait().expect("changed");
         }

@@ -1,0 +1,82 @@
+//! The public access block of a bucket. A new bucket has none, and AWS's has all of it: the code of nobody who
+//! moves here must change, and a bucket is private all the same until somebody opens it.
+
+use http::StatusCode;
+use liteio_store::{Bucket, DocumentKind};
+use s3s::dto::{
+    DeletePublicAccessBlockInput, DeletePublicAccessBlockOutput, GetPublicAccessBlockInput,
+    GetPublicAccessBlockOutput, PublicAccessBlockConfiguration, PutPublicAccessBlockInput,
+    PutPublicAccessBlockOutput,
+};
+use s3s::{S3Response, S3Result};
+
+use super::bucket_settings::drop_kept;
+use super::{Req, Resp, error};
+use crate::access::Granted;
+use crate::acl::{Acl, PublicAccessBlock, decode, encode};
+use crate::state::App;
+
+const KIND: DocumentKind = DocumentKind::PublicAccessBlock;
+
+fn kept(bucket: &Bucket) -> S3Result<Option<PublicAccessBlock>> {
+    let kept = bucket.settings.parsed(KIND, decode::<PublicAccessBlock>);
+    let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
+    Ok(kept.map(|kept| *kept))
+}
+
+/// Refuses a public ACL where they are blocked.
+pub(super) fn check_acl(bucket: &Bucket, acl: &Acl) -> S3Result<()> {
+    match acl.is_public() && kept(bucket)?.unwrap_or_default().block_public_acls {
+        true => Err(error::access_denied()),
+        false => Ok(()),
+    }
+}
+
+pub(super) async fn put_public_access_block(
+    app: &App,
+    granted: Granted,
+    request: Req<PutPublicAccessBlockInput>,
+) -> Resp<PutPublicAccessBlockOutput> {
+    let sent = request.input.public_access_block_configuration;
+    let block = PublicAccessBlock {
+        block_public_acls: sent.block_public_acls.unwrap_or(false),
+        ignore_public_acls: sent.ignore_public_acls.unwrap_or(false),
+        block_public_policy: sent.block_public_policy.unwrap_or(false),
+        restrict_public_buckets: sent.restrict_public_buckets.unwrap_or(false),
+    };
+    let kept = app.store.put_document(granted.bucket(), KIND, encode(&block)).await;
+    kept.map_err(error::from_store)?;
+    Ok(S3Response::new(PutPublicAccessBlockOutput::default()))
+}
+
+pub(super) async fn get_public_access_block(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetPublicAccessBlockInput>,
+) -> Resp<GetPublicAccessBlockOutput> {
+    let kept = kept(granted.bucket())?.ok_or_else(|| {
+        error::custom(
+            "NoSuchPublicAccessBlockConfiguration",
+            StatusCode::NOT_FOUND,
+            "The public access block configuration was not found",
+        )
+    })?;
+    let configuration = PublicAccessBlockConfiguration {
+        block_public_acls: Some(kept.block_public_acls),
+        ignore_public_acls: Some(kept.ignore_public_acls),
+        block_public_policy: Some(kept.block_public_policy),
+        restrict_public_buckets: Some(kept.restrict_public_buckets),
+    };
+    Ok(S3Response::new(GetPublicAccessBlockOutput {
+        public_access_block_configuration: Some(configuration),
+    }))
+}
+
+pub(super) async fn delete_public_access_block(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeletePublicAccessBlockInput>,
+) -> Resp<DeletePublicAccessBlockOutput> {
+    drop_kept(app, &granted, KIND).await?;
+    Ok(S3Response::new(DeletePublicAccessBlockOutput::default()))
+}
