@@ -6,6 +6,7 @@
 
 mod aws_chunked;
 mod exchange;
+mod policy;
 mod post_form;
 mod post_policy;
 pub mod signer;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use aws_chunked::aws_chunked;
 pub use exchange::is_accepted;
+pub use policy::{policy, policy_evaluator};
 pub use post_form::post_form;
 pub use post_policy::post_policy;
 pub use sigv4::sigv4;

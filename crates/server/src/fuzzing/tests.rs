@@ -24,3 +24,8 @@ fn forms_hold_for_any_bytes() {
 fn policies_hold_for_any_text() {
     run("post_policy", super::post_policy);
 }
+
+#[test]
+fn documents_of_policies_hold_for_any_text() {
+    run("policy", super::policy);
+}
