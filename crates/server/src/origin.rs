@@ -168,6 +168,7 @@ pub(crate) struct Origin {
 pub(crate) struct Found {
     user: OnceLock<String>,
     operation: OnceLock<&'static str>,
+    denial: OnceLock<String>,
 }
 
 impl Found {
@@ -179,6 +180,16 @@ impl Found {
     /// Notes the operation. The first counts.
     pub(crate) fn note_operation(&self, name: &'static str) {
         self.operation.get_or_init(|| name);
+    }
+
+    /// Notes the reason why access was denied. The first counts.
+    pub(crate) fn note_denial(&self, reason: impl FnOnce() -> String) {
+        self.denial.get_or_init(reason);
+    }
+
+    /// The reason why access was denied, if it was.
+    pub(crate) fn denial(&self) -> Option<&str> {
+        self.denial.get().map(String::as_str)
     }
 
     /// The user's name, if there is one.

@@ -23,6 +23,7 @@ macro_rules! actions {
 actions! {
     "s3" {
         AbortMultipartUpload
+        BypassGovernanceRetention
         CreateBucket
         CreateBucketMetadataTableConfiguration
         CreateSession
@@ -33,6 +34,8 @@ actions! {
         DeleteObject
         DeleteObjectAnnotation
         DeleteObjectTagging
+        DeleteObjectVersion
+        DeleteObjectVersionTagging
         GetAccelerateConfiguration
         GetAnalyticsConfiguration
         GetBucketAbac
@@ -64,6 +67,11 @@ actions! {
         GetObjectRetention
         GetObjectTagging
         GetObjectTorrent
+        GetObjectVersion
+        GetObjectVersionAcl
+        GetObjectVersionAttributes
+        GetObjectVersionTagging
+        GetObjectVersionTorrent
         GetReplicationConfiguration
         ListAllMyBuckets
         ListAllMyDirectoryBuckets
@@ -98,6 +106,8 @@ actions! {
         PutObjectLegalHold
         PutObjectRetention
         PutObjectTagging
+        PutObjectVersionAcl
+        PutObjectVersionTagging
         PutReplicationConfiguration
         RenameObject
         RestoreObject
@@ -144,6 +154,55 @@ impl Action {
                 | Action::WriteGetObjectResponse
                 | Action::CreateVectorBucket
                 | Action::ListVectorBuckets
+        )
+    }
+
+    /// The action of a request that names a version, where policies tell the two apart.
+    pub(crate) fn on_version(self) -> Action {
+        match self {
+            Action::DeleteObject => Action::DeleteObjectVersion,
+            Action::DeleteObjectTagging => Action::DeleteObjectVersionTagging,
+            Action::GetObject => Action::GetObjectVersion,
+            Action::GetObjectAcl => Action::GetObjectVersionAcl,
+            Action::GetObjectAttributes => Action::GetObjectVersionAttributes,
+            Action::GetObjectTagging => Action::GetObjectVersionTagging,
+            Action::GetObjectTorrent => Action::GetObjectVersionTorrent,
+            Action::PutObjectAcl => Action::PutObjectVersionAcl,
+            Action::PutObjectTagging => Action::PutObjectVersionTagging,
+            other => other,
+        }
+    }
+
+    /// The action is on an object that is there, so that its owner, its ACL and its tags count.
+    pub(super) fn is_of_existing_object(self) -> bool {
+        matches!(
+            self,
+            Action::DeleteObjectTagging
+                | Action::DeleteObjectVersionTagging
+                | Action::GetObject
+                | Action::GetObjectAcl
+                | Action::GetObjectAttributes
+                | Action::GetObjectTagging
+                | Action::GetObjectTorrent
+                | Action::GetObjectVersion
+                | Action::GetObjectVersionAcl
+                | Action::GetObjectVersionAttributes
+                | Action::GetObjectVersionTagging
+                | Action::GetObjectVersionTorrent
+                | Action::PutObjectAcl
+                | Action::PutObjectTagging
+                | Action::PutObjectVersionAcl
+                | Action::PutObjectVersionTagging
+                | Action::RestoreObject
+        )
+    }
+
+    /// The action is on the policy of a bucket. No policy takes it from the root user of the bucket's account,
+    /// who could not correct the policy otherwise.
+    pub(super) fn is_of_policy(self) -> bool {
+        matches!(
+            self,
+            Action::DeleteBucketPolicy | Action::GetBucketPolicy | Action::PutBucketPolicy
         )
     }
 }

@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use liteio_store::vectors::{Index, VectorBucket, VectorName};
-use liteio_store::{Bucket, BucketName, NameError, Owner, Store, StoreError};
+use liteio_store::{
+    Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, Store, StoreError,
+    VersionId,
+};
 
 use super::action::Action;
-use super::decision::{Context, Denial, Documents, Request, decide};
+use super::decision::{Denial, Documents, Reason, Request, Resource, decide};
+use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
+use super::tags::WithExistingTags;
+use crate::acl::PublicAccessBlock;
 use crate::identity::User;
+use crate::policy::{Context, NoContext};
 
 /// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
 /// one.
@@ -16,6 +23,8 @@ use crate::identity::User;
 pub(crate) struct Granted<T = Arc<Bucket>> {
     target: T,
     principal: Principal,
+    /// The object whose owner, ACL and tags the decision looked at.
+    seen: Option<Arc<ObjectVersion>>,
 }
 
 /// Permission for an action on no resource: creating a bucket, listing one's own.
@@ -24,17 +33,52 @@ pub(crate) struct GrantedAccount {
     user: Arc<User>,
 }
 
+/// The question of one request about a bucket, or an object in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'q> {
+    /// The actions of the request. All must be allowed.
+    pub(crate) actions: &'q [Action],
+    /// The key, of actions on an object.
+    pub(crate) key: Option<&'q str>,
+    /// The version of the object; none is the current one.
+    pub(crate) version: Option<&'q str>,
+    /// The owner that the client expects, as in `x-amz-expected-bucket-owner`.
+    pub(crate) expected_owner: Option<&'q str>,
+    /// The query overrides headers of the response (`response-content-type` and its like).
+    pub(crate) overrides_response: bool,
+    /// The request writes the object, with the ACL that it brings along.
+    pub(crate) writes: bool,
+    pub(crate) context: &'q dyn Context,
+}
+
+impl<'q> Question<'q> {
+    /// A question about a bucket, in a request that expects nothing.
+    pub(crate) fn about_bucket(actions: &'q [Action], context: &'q dyn Context) -> Question<'q> {
+        Question {
+            actions,
+            key: None,
+            version: None,
+            expected_owner: None,
+            overrides_response: false,
+            writes: false,
+            context,
+        }
+    }
+}
+
 /// A request that is not granted.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Access is denied.
-    Denied(Denial),
+    Denied(Box<Denial>),
+    /// Anonymous requests must not override headers of the response.
+    AnonymousOverride,
     /// The resource does not exist, or cannot be read.
     Store(StoreError),
 }
 
-impl From<Denial> for Refusal {
-    fn from(denial: Denial) -> Refusal {
+impl From<Box<Denial>> for Refusal {
+    fn from(denial: Box<Denial>) -> Refusal {
         Refusal::Denied(denial)
     }
 }
@@ -51,31 +95,61 @@ impl From<NameError> for Refusal {
     }
 }
 
-/// Decides about `action` on the account.
+/// Decides about actions on the account, or on the bucket of this name that is to be created.
 pub(crate) fn account(
     principal: &Principal,
-    action: Action,
-    context: Context<'_>,
+    actions: &[Action],
+    bucket: Option<&str>,
+    context: &dyn Context,
 ) -> Result<GrantedAccount, Refusal> {
-    decide_logged(None, principal, action, context)?;
+    let resource = bucket.map_or(Resource::Any, Resource::Bucket);
+    account_resource(principal, actions, resource, context)
+}
+
+/// Decides about actions on the account, or on the vector bucket of this ARN that is to be created.
+pub(crate) fn vector_account(
+    principal: &Principal,
+    action: Action,
+    arn: Option<&str>,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    account_resource(principal, &[action], arn.map_or(Resource::Any, Resource::Arn), context)
+}
+
+fn account_resource(
+    principal: &Principal,
+    actions: &[Action],
+    resource: Resource<'_>,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    // Others are decided about with the documents of their resource.
+    if !actions.first().is_some_and(|action| action.is_of_account()) {
+        return Err(Denial::new(Reason::NoResourcePolicy, resource).into());
+    }
+    for &action in actions {
+        decide(None, &Request { user: principal.user(), action, resource, context })?;
+    }
     match principal {
         Principal::User(user) => Ok(GrantedAccount { user: Arc::clone(user) }),
-        Principal::Anonymous => Err(Denial::Denied.into()),
+        Principal::Anonymous => Err(Denial::new(Reason::Anonymous, resource).into()),
     }
 }
 
-/// Resolves the bucket `name`, and decides about `action` on it.
+/// Resolves the bucket `name`, and decides about the question on it.
 pub(crate) fn bucket(
     store: &Store,
     principal: &Principal,
-    action: Action,
     name: &str,
-    context: Context<'_>,
+    question: &Question<'_>,
 ) -> Result<Granted, Refusal> {
-    Request { principal_id: principal.id(), action, context }.check()?;
+    // First: who breaks this rule does not learn whether the bucket exists.
+    if principal.user().is_none() && question.overrides_response {
+        return Err(Refusal::AnonymousOverride);
+    }
     let bucket = store.bucket(&BucketName::try_from(name)?)?;
-    decide_logged(Some(&bucket.owner), principal, action, context)?;
-    Ok(Granted { target: bucket, principal: principal.clone() })
+    let mut granted = Granted { target: bucket, principal: principal.clone(), seen: None };
+    granted.seen = granted.decide(store, question)?;
+    Ok(granted)
 }
 
 /// The bucket `name`, for what its rules say to everybody: those of CORS.
@@ -91,8 +165,16 @@ pub(crate) fn vector_bucket(
     name: &VectorName,
 ) -> Result<Granted<VectorBucket>, Refusal> {
     let bucket = store.vector_bucket(name)?;
-    decide_logged(Some(&bucket.owner), principal, action, Context::default())?;
-    Ok(Granted { target: bucket, principal: principal.clone() })
+    let documents = Documents {
+        owner_id: &bucket.owner.id,
+        policy: None,
+        acls: None,
+        block: PublicAccessBlock::default(),
+    };
+    let resource = Resource::Any;
+    let request = Request { user: principal.user(), action, resource, context: &NoContext };
+    decide(Some(documents), &request)?;
+    Ok(Granted { target: bucket, principal: principal.clone(), seen: None })
 }
 
 /// Resolves the index `name` of a vector bucket, and decides about `action` on it.
@@ -103,21 +185,9 @@ pub(crate) fn index(
     bucket: &VectorName,
     name: &VectorName,
 ) -> Result<Granted<Index>, Refusal> {
-    let Granted { target: bucket, principal } = vector_bucket(store, principal, action, bucket)?;
-    Ok(Granted { target: store.index(&bucket, name)?, principal })
-}
-
-fn decide_logged(
-    owner: Option<&Owner>,
-    principal: &Principal,
-    action: Action,
-    context: Context<'_>,
-) -> Result<(), Denial> {
-    let documents = owner.map(|owner| Documents { owner_id: &owner.id });
-    let principal_id = principal.id();
-    decide(documents, &Request { principal_id, action, context }).inspect_err(|denial| {
-        tracing::debug!(action = action.name(), principal = principal_id, ?denial, "refused");
-    })
+    let Granted { target: bucket, principal, .. } =
+        vector_bucket(store, principal, action, bucket)?;
+    Ok(Granted { target: store.index(&bucket, name)?, principal, seen: None })
 }
 
 impl<T> Granted<T> {
@@ -133,7 +203,7 @@ impl Granted {
         &self.target
     }
 
-    /// The canonical id of the sender; none of an anonymous one.
+    /// The canonical id of the account of the sender; none of an anonymous one.
     pub(crate) fn principal_id(&self) -> Option<&str> {
         self.principal.id()
     }
@@ -148,32 +218,123 @@ impl Granted {
         self.principal.owner().unwrap_or_else(|| self.target.owner.clone())
     }
 
-    /// Resolves another bucket, the source of a copy, and decides about `action` on it for the same
+    /// Resolves another bucket, the source of a copy, and decides about the question on it for the same
     /// sender.
     pub(crate) fn other_bucket(
         &self,
         store: &Store,
-        action: Action,
         name: &str,
-        context: Context<'_>,
+        question: &Question<'_>,
     ) -> Result<Granted, Refusal> {
-        bucket(store, &self.principal, action, name, context)
+        bucket(store, &self.principal, name, question)
     }
 
-    /// Decides about `action` on one object of the bucket, for requests that name several.
-    pub(crate) fn decide_object(&self, action: Action) -> Result<(), Refusal> {
-        decide_logged(Some(&self.target.owner), &self.principal, action, Context::default())?;
-        Ok(())
+    /// Decides about another question on the same bucket, for requests that name several objects, or need more
+    /// than one action.
+    pub(crate) fn allows(&self, store: &Store, question: &Question<'_>) -> Result<(), Refusal> {
+        self.decide(store, question).map(drop)
+    }
+
+    /// True when the decision holds for the object that was read after it: it looked at no object, or at one
+    /// with the same owner, ACL and tags.
+    pub(crate) fn holds_for(&self, object: &ObjectVersion) -> bool {
+        self.seen.as_ref().is_none_or(|seen| {
+            seen.owner.id == object.owner.id
+                && seen.acl == object.acl
+                && seen.metadata.tags == object.metadata.tags
+        })
+    }
+
+    /// The entity tag of the object that the decision looked at.
+    pub(crate) fn seen_etag(&self) -> Option<ETag> {
+        self.seen.as_ref().map(|seen| seen.etag)
+    }
+
+    /// The result is the object that the decision looked at.
+    fn decide(
+        &self,
+        store: &Store,
+        question: &Question<'_>,
+    ) -> Result<Option<Arc<ObjectVersion>>, Refusal> {
+        let bucket = &*self.target;
+        let user = self.principal.user();
+        let name = bucket.name.as_str();
+        let resource = match question.key {
+            Some(key) => Resource::Object { bucket: name, key },
+            None => Resource::Bucket(name),
+        };
+        if question.expected_owner.is_some_and(|expected| !self.is_owned_by(expected)) {
+            return Err(Denial::new(Reason::UnexpectedOwner, resource).into());
+        }
+        let documents = BucketDocuments::of(bucket)?;
+        let needs_object = documents.needs_object(user)
+            && question.actions.iter().any(|action| action.is_of_existing_object());
+        let object = match question.key {
+            Some(key) if needs_object => find(store, bucket, key, question.version)?,
+            _ => None,
+        };
+        let acl = match &object {
+            Some(object) => documents.object_acl(object)?,
+            None => None,
+        };
+        let context = WithExistingTags { object: object.as_deref(), context: question.context };
+        for &action in question.actions {
+            let owner_id = &bucket.owner.id;
+            let documents = if question.writes && action == Action::PutObjectAcl {
+                // Of an object that will be the writer's own. Where ACLs do not count, it has none.
+                match documents.of_new_object(owner_id, user.map(User::canonical_id)) {
+                    Some(documents) => documents,
+                    None => continue,
+                }
+            } else {
+                // An action on no object is decided by the bucket alone.
+                let of_object = object.as_deref().filter(|_| action.is_of_existing_object());
+                documents.for_decision(owner_id, of_object, acl.as_deref())
+            };
+            decide(Some(documents), &Request { user, action, resource, context: &context })?;
+        }
+        Ok(object)
+    }
+
+    /// True for the owner that `x-amz-expected-bucket-owner` names: by account or by canonical id.
+    fn is_owned_by(&self, expected: &str) -> bool {
+        let owner_id = self.target.owner.id.as_str();
+        let is_of_sender = self.principal.user().filter(|user| user.is_of(owner_id));
+        expected == owner_id || is_of_sender.is_some_and(|user| user.caller.account == expected)
+    }
+}
+
+/// The object that a decision looks at; none when there is none, which is told later.
+fn find(
+    store: &Store,
+    bucket: &Bucket,
+    key: &str,
+    version: Option<&str>,
+) -> Result<Option<Arc<ObjectVersion>>, Refusal> {
+    let Ok(key) = ObjectKey::new(key) else { return Ok(None) };
+    let version = match version.map(VersionId::parse) {
+        None => None,
+        Some(Ok(version)) => Some(version),
+        Some(Err(_)) => return Ok(None),
+    };
+    match store.find_object(bucket, &key, version.as_ref()) {
+        Ok(found) => Ok(Some(Arc::new(found))),
+        Err(
+            StoreError::NoSuchKey { .. }
+            | StoreError::NoSuchVersion { .. }
+            | StoreError::IsDeleteMarker { .. },
+        ) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
 impl GrantedAccount {
     /// The name of a bucket to create. Elsewhere a bucket's name is resolved and not carried.
-    pub(crate) fn new_bucket_name(&self, name: String) -> Result<BucketName, Refusal> {
+    pub(crate) fn new_bucket_name(&self, name: String) -> Result<BucketName, StoreError> {
         Ok(BucketName::try_from(name)?)
     }
 
-    /// The sender, as the owner of what it creates and lists.
+    /// The account of the sender, as the owner of what it creates and lists.
     pub(crate) fn owner(&self) -> Owner {
         owner(&self.user)
     }

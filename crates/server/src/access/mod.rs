@@ -1,25 +1,26 @@
 //! Access control: the decision about a request, and the value that proves it.
 //!
-//! A request is a [`Principal`] that asks for an [`Action`] on a resource, in a [`Context`]. [`decide`]
-//! evaluates it against the [`Documents`] of the resource, and denies by default. It is a pure function: no
-//! HTTP, no store, no clock.
+//! A request is a [`Principal`] that asks for an [`Action`] on a resource, in a context. The decision about it
+//! ([`decision`]) is a pure function of the request and the documents of the resource, in AWS's order, and
+//! denies by default: no HTTP, no store, no clock.
 //!
 //! [`bucket`], [`vector_bucket`] and [`index`] resolve a name, once for a request, and decide. Their
 //! result is a [`Granted`], which nothing else can make (a capability). The methods of the store take the
 //! bucket in it and not a name, so a handler without one cannot call them, and a bucket that gets the name
-//! meanwhile is never used by mistake (time of check to time of use).
-//!
-//! Until there are policies, a bucket and everything in it belongs to its owner alone, and users
-//! create and list buckets of their own.
+//! meanwhile is never used by mistake (time of check to time of use). A decision that looked at an object
+//! says so: [`Granted::holds_for`] tells a reader whether it is still about the object that it got.
 
 mod action;
 mod decision;
+mod documents;
 mod granted;
 mod principal;
+mod tags;
 
 pub(crate) use self::action::Action;
-pub(crate) use self::decision::{Context, Denial};
+pub(crate) use self::documents::public_access_block;
 pub(crate) use self::granted::{
-    Granted, GrantedAccount, Refusal, account, bucket, bucket_for_rules, index, vector_bucket,
+    Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules, index,
+    vector_account, vector_bucket,
 };
 pub(crate) use self::principal::Principal;

@@ -6,15 +6,13 @@ use liteio_store::Owner;
 
 use crate::auth::Identity;
 use crate::identity::User;
-use crate::policy::CallerKind;
 
-/// The sender of a request, as its signature proves. Sessions will be a third kind: a user whose
-/// rights a policy of the session narrows.
+/// The sender of a request, as its signature proves.
 #[derive(Clone, Debug)]
 pub(crate) enum Principal {
     /// The request carried no signature.
     Anonymous,
-    /// A user.
+    /// A user, or a session of a user or role.
     User(Arc<User>),
 }
 
@@ -27,36 +25,30 @@ impl Principal {
         }
     }
 
-    /// The canonical id of a root user, the unique id of others; none of anonymous senders.
-    pub(super) fn id(&self) -> Option<&str> {
+    pub(super) fn user(&self) -> Option<&User> {
         match self {
             Principal::Anonymous => None,
-            // Until policies decide, only the root user has the rights of the owner.
-            Principal::User(user) if user.caller.kind != CallerKind::Root => {
-                Some(&user.caller.user_id)
-            }
-            Principal::User(user) => Some(&user.account.canonical_id),
+            Principal::User(user) => Some(user),
         }
+    }
+
+    /// The canonical id of the account; none of anonymous senders.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.user().map(User::canonical_id)
     }
 
     /// The name; none of anonymous senders.
     pub(super) fn user_name(&self) -> Option<&str> {
-        match self {
-            Principal::Anonymous => None,
-            Principal::User(user) => Some(&user.name),
-        }
+        self.user().map(|user| &*user.name)
     }
 
-    /// The owner of what the principal creates; none of anonymous senders.
+    /// The owner of what the principal creates, its account; none of anonymous senders.
     pub(super) fn owner(&self) -> Option<Owner> {
-        match self {
-            Principal::Anonymous => None,
-            Principal::User(user) => Some(owner(user)),
-        }
+        self.user().map(owner)
     }
 }
 
-/// The account of a user, the owner of what it creates.
+/// The account of a user, as the owner of what it creates.
 pub(super) fn owner(user: &User) -> Owner {
     let account = &user.account;
     Owner { id: account.canonical_id.clone(), display_name: account.display_name.clone() }

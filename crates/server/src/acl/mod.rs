@@ -19,10 +19,8 @@ mod tests;
 
 pub(crate) use self::action::{Granting, permission_for};
 pub(crate) use self::canned::{CannedAcl, Party};
-pub(crate) use self::grant::{
-    Acl, GRANTS_MAX, Grant, Grantee, Group, Permission, PublicGrants, TooManyGrants,
-};
+pub(crate) use self::grant::{Acl, Grant, Grantee, Group, Permission};
 pub(crate) use self::header::{NamedGrantee, parse_grants};
 pub(crate) use self::ownership::Ownership;
 pub(crate) use self::public_access_block::PublicAccessBlock;
-pub(crate) use self::stored::{Unreadable, decode, encode};
+pub(crate) use self::stored::{decode, encode};

@@ -1,5 +1,7 @@
 use std::mem;
 
+use super::grant::{GRANTS_MAX, PublicGrants, TooManyGrants};
+use super::stored::Unreadable;
 use super::*;
 
 const ALICE: Party<'_> = Party { id: "alice-id", display_name: "alice" };

@@ -26,6 +26,7 @@ mod post_policy;
 mod post_tagging;
 mod presigned;
 mod query;
+mod signed_as;
 mod signing_key;
 mod sigv2;
 mod sigv4;
@@ -47,6 +48,7 @@ pub(crate) use self::body::{AuthBody, BodyFault};
 pub(crate) use self::collect::{CollectError, collect};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::post_object::PostForm;
+pub(crate) use self::signed_as::SignedAs;
 pub(crate) use self::sigv4::Service;
 pub(crate) use self::trailer::TrailerHandle;
 
@@ -58,9 +60,10 @@ use self::payload::{ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UN
 use self::post_object::hide_form_content_type;
 use self::presigned::{PresignedQuery, Stripped};
 use self::query::Query;
+use self::signed_as::Version;
 use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv2::{Version2Query, is_version_2};
-use self::sigv4::Claim;
+use self::sigv4::{Claim, Place};
 use self::trailer::TrailerBlock;
 use crate::identity::CurrentDirectory;
 use crate::reply::{ApiError, BoxError};
@@ -86,6 +89,7 @@ enum Outcome<'a> {
 
 struct Verified {
     identity: Identity,
+    signed_as: Option<SignedAs>,
     service: Option<Service>,
     payload: Payload,
     /// Of signed chunks.
@@ -106,7 +110,7 @@ impl Authenticator {
     /// Finds out who sent a request, and takes signature and payload framing off it. `host_bucket` is
     /// the bucket that its host names, if it names one.
     ///
-    /// In the extensions of the result: [`Identity`] always; [`Service`] when signed;
+    /// In the extensions of the result: [`Identity`] always; [`Service`] and [`SignedAs`] when signed;
     /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
     /// [`PostForm`] when the request came as a form and is now a PUT; [`post_object::HiddenContentType`] when
     /// another POST says to be one.
@@ -135,7 +139,7 @@ impl Authenticator {
         let found = SecurityHeaders::scan(&parts.headers)?;
         let presigned = PresignedQuery::find(&query)?;
         let mut content_length = found.content_length;
-        let verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
+        let mut verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
             Outcome::Done(verified) => verified,
             Outcome::NeedsBodyHash(claim) => {
                 let body = AuthBody::new(source, Verifier::Plain { remaining: content_length });
@@ -151,6 +155,15 @@ impl Authenticator {
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
+        if let Some(signed_as) = &mut verified.signed_as
+            && let Some(presigned) = &presigned
+        {
+            signed_as.place = Place::Query;
+            signed_as.age_ms = presigned.age_ms(self.now_unix_seconds());
+        }
+        if let Some(signed_as) = &mut verified.signed_as {
+            signed_as.content_sha256 = found.content_sha256.map(Into::into);
+        }
         if presigned.is_some() {
             Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
         }
@@ -174,7 +187,8 @@ impl Authenticator {
         }
         let user = self.check_version_2_query(&parts, &query, host_bucket)?;
         let (identity, service) = (Identity::User(user), Some(Service::S3));
-        let verified = Verified::without_key(identity, service, &found)?;
+        let mut verified = Verified::without_key(identity, service, &found)?;
+        verified.signed_as = Some(SignedAs::version_2(Place::Query));
         let content_length = found.content_length;
         finish(parts, verified, source, content_length)
     }
@@ -237,7 +251,7 @@ impl Verified {
                 "A payload with signed chunks needs a request signed with Version 4.",
             ));
         }
-        Ok(Verified { identity, service, payload, chain: None })
+        Ok(Verified { identity, signed_as: None, service, payload, chain: None })
     }
 
     /// After the signature of the claim was verified.
@@ -248,7 +262,13 @@ impl Verified {
             Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
         });
         let identity = Identity::User(Arc::clone(&claim.access_key.user));
-        Verified { identity, service: Some(claim.scope.service), payload, chain }
+        let signed_as = Some(SignedAs {
+            place: Place::Header,
+            version: Version::Four,
+            age_ms: None,
+            content_sha256: None,
+        });
+        Verified { identity, signed_as, service: Some(claim.scope.service), payload, chain }
     }
 }
 
@@ -260,7 +280,7 @@ fn finish(
     content_length: Option<u64>,
 ) -> Result<Request<AuthBody>, ApiError> {
     let has_body = source.has_data();
-    let Verified { identity, service, payload, chain } = verified;
+    let Verified { identity, signed_as, service, payload, chain } = verified;
     let mut decoded_length = None;
     let verifier = match payload {
         Payload::Unsigned => Verifier::Plain { remaining: content_length },
@@ -287,6 +307,9 @@ fn finish(
     hide_form_content_type(&mut parts);
     let body = AuthBody::new(source, verifier);
     parts.extensions.insert(identity);
+    if let Some(signed_as) = signed_as {
+        parts.extensions.insert(signed_as);
+    }
     if let Some(service) = service {
         parts.extensions.insert(service);
     }

@@ -20,6 +20,7 @@ use super::post_policy::PostPolicy;
 use super::post_tagging::tagging_header;
 use super::presigned::PresignedQuery;
 use super::query::Query;
+use super::signed_as::SignedAs;
 use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
 use crate::identity::User;
@@ -129,6 +130,10 @@ impl Authenticator {
         expand_file_name(&mut form);
         let key = form_key(&form)?;
         let (identity, length) = self.check_form(&form, &target.bucket)?;
+        let signed_as = match form.field("awsaccesskeyid") {
+            Some(_) => SignedAs::version_2(Place::Form),
+            None => SignedAs::form(),
+        };
         let post_form = PostForm {
             success_status: success_status(&form),
             success_redirect: success_redirect(&form),
@@ -145,6 +150,7 @@ impl Authenticator {
         parts.extensions.insert(post_form);
         if matches!(identity, Identity::User(_)) {
             parts.extensions.insert(Service::S3);
+            parts.extensions.insert(signed_as);
         }
         parts.extensions.insert(identity);
         parts.extensions.insert(body.fault());

@@ -59,6 +59,12 @@ impl<'a> PresignedQuery<'a> {
         Ok(is_version_4.then(|| Box::new(presigned)))
     }
 
+    /// The time since it was signed, in milliseconds.
+    pub(super) fn age_ms(&self, now_s: i64) -> Option<u64> {
+        let signed_at_s = AmzDate::parse(self.date.as_deref()?)?.unix_seconds();
+        Some(u64::try_from(now_s - signed_at_s).unwrap_or(0).saturating_mul(1000))
+    }
+
     fn place(&mut self, name: &str) -> Option<&mut Option<Cow<'a, str>>> {
         match name.strip_prefix("X-Amz-")? {
             "Algorithm" => Some(&mut self.algorithm),

@@ -138,6 +138,7 @@ impl Drop for Exchange {
             query = Some(&*query).filter(|query| !query.is_empty()),
             status = self.status.load(Ordering::Relaxed),
             code = self.code.get().map(String::as_str),
+            denied = found.denial(),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),
             bytes_out = self.bytes_out.load(Ordering::Relaxed),
             milliseconds = self.started.elapsed().as_micros() as f64 / 1000.0,

@@ -84,6 +84,23 @@ impl User {
     }
 }
 
+impl User {
+    /// The root user of its account, or a session of it.
+    pub(crate) fn is_root(&self) -> bool {
+        self.caller.kind == CallerKind::Root
+    }
+
+    /// The canonical id of its account.
+    pub(crate) fn canonical_id(&self) -> &str {
+        &self.account.canonical_id
+    }
+
+    /// True when it belongs to the account of that canonical id.
+    pub(crate) fn is_of(&self, canonical_id: &str) -> bool {
+        self.account.canonical_id == canonical_id
+    }
+}
+
 /// Checks a name: AWS takes letters, digits and `+=,.@-_`.
 fn check_name(name: &str) -> Result<(), IdentityError> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);

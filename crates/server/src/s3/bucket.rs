@@ -5,7 +5,6 @@ use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::access::refused;
 use super::convert::{header_value, page_size, xml_response};
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
@@ -32,7 +31,7 @@ pub(super) async fn create_bucket(
     let tags = tags.transpose()?;
     check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
     let owner = granted.owner();
-    let name = granted.new_bucket_name(request.input.bucket).map_err(refused)?;
+    let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);

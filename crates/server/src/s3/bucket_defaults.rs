@@ -38,10 +38,6 @@ macro_rules! deleted {
 }
 
 missing! {
-    get_bucket_policy(GetBucketPolicyInput) -> GetBucketPolicyOutput =
-        s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist");
-    get_bucket_policy_status(GetBucketPolicyStatusInput) -> GetBucketPolicyStatusOutput =
-        s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist");
     get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput = s3_error!(
         ReplicationConfigurationNotFoundError,
         "The replication configuration was not found"
@@ -82,7 +78,6 @@ pub(super) async fn delete_bucket_metadata_configuration(
 deleted! {
     delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
         -> DeleteBucketMetadataTableConfigurationOutput;
-    delete_bucket_policy(DeleteBucketPolicyInput) -> DeleteBucketPolicyOutput;
     delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
     delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;
 }

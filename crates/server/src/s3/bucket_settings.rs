@@ -7,9 +7,10 @@ use s3s::dto::*;
 use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::context::Sent;
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, error};
-use crate::access::{Action, Context, Granted};
+use super::{Req, Resp, access, error};
+use crate::access::{Action, Granted};
 use crate::state::App;
 
 /// Keeps a document in place of the last of its kind.
@@ -106,19 +107,26 @@ pub(super) async fn put_bucket_logging(
     granted: Granted,
     request: Req<PutBucketLoggingInput>,
 ) -> Resp<PutBucketLoggingOutput> {
-    let status = request.input.bucket_logging_status;
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let status = input.bucket_logging_status;
     if let Some(logging) = &status.logging_enabled {
-        check_logging_target(app, &granted, &logging.target_bucket)?;
+        check_logging_target(app, &granted, sent, &logging.target_bucket)?;
     }
     keep(app, &granted, DocumentKind::Logging, &status).await?;
     Ok(S3Response::new(PutBucketLoggingOutput::default()))
 }
 
 /// Logs go to a bucket of the same owner.
-fn check_logging_target(app: &App, granted: &Granted, target: &str) -> S3Result<()> {
-    let action = Action::PutBucketLogging;
-    let found = app.look(|store| granted.other_bucket(store, action, target, Context::default()));
-    found.map(drop).map_err(|_| {
+fn check_logging_target(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    target: &str,
+) -> S3Result<()> {
+    let found = access::other_bucket(app, granted, sent, Action::PutBucketLogging, target);
+    let is_owned = |found: &Granted| found.bucket().owner.id == granted.bucket().owner.id;
+    found.ok().filter(is_owned).map(drop).ok_or_else(|| {
         s3_error!(
             InvalidTargetBucketForLogging,
             "The target bucket for logging does not exist, is not owned by you, or does not have the \

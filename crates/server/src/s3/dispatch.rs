@@ -7,13 +7,13 @@ use s3s::dto::*;
 use super::access::granted;
 use super::plain::{PlainRequest, PlainResponse};
 use super::refusal::Refusal;
-use super::route::{Answerer, Level, Route};
+use super::route::{Answerer, Level, Route, Scope};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
-    bucket_public_access, bucket_settings, bucket_versioning, multipart, object_attributes,
-    object_copy, object_delete, object_list, object_lock, object_put, object_rename,
-    object_tagging, part,
+    bucket_policy, bucket_public_access, bucket_settings, bucket_versioning, multipart,
+    object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
+    object_rename, object_tagging, part,
 };
 use crate::access::Action;
 use crate::state::App;
@@ -24,7 +24,8 @@ use crate::state::App;
 /// Operation [s3:Action] METHOD level {"subresource"…} {"other parameter"…} answer;
 /// ```
 ///
-/// with as the answer
+/// with as the level `service`, `bucket`, `key`, or `keys` for a request to a bucket whose document names the
+/// objects that the action is on, and with as the answer
 ///
 /// - `: function(Input) -> Output = module::handler`: s3s parses the request, and calls the handler with what
 ///   [`granted`] has for it;
@@ -44,6 +45,7 @@ macro_rules! operations {
             action: Action::$action,
             method: stringify!($method),
             level: operations!(@level $level),
+            scope: operations!(@scope $level),
             required: &[$($($required),*)?],
             known: &[$($($($known),*)?)?],
             answerer: operations!(@answerer $($function)? $(=> $own $(:: $plain)?)? $(as $other)?),
@@ -77,7 +79,10 @@ macro_rules! operations {
     };
     (@level service) => { Level::Service };
     (@level bucket) => { Level::Bucket };
+    (@level keys) => { Level::Bucket };
     (@level key) => { Level::Key };
+    (@scope keys) => { Scope::EachKey };
+    (@scope $level:ident) => { Scope::Path };
     (@answerer $function:ident) => { Answerer::Typed };
     (@answerer => $own:ident) => { Answerer::Own };
     (@answerer => $own:ident :: $plain:ident) => { Answerer::Plain };
@@ -142,7 +147,7 @@ operations! {
             -> DeleteBucketOwnershipControlsOutput = bucket_ownership::delete_bucket_ownership_controls;
     DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"}:
         delete_bucket_policy(DeleteBucketPolicyInput)
-            -> DeleteBucketPolicyOutput = bucket_defaults::delete_bucket_policy;
+            -> DeleteBucketPolicyOutput = bucket_policy::delete_bucket_policy;
     DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket {"replication"}:
         delete_bucket_replication(DeleteBucketReplicationInput)
             -> DeleteBucketReplicationOutput = bucket_defaults::delete_bucket_replication;
@@ -157,7 +162,7 @@ operations! {
         {"annotation"} {"annotationName" "versionId"};
     DeleteObjectTagging [s3:DeleteObjectTagging] DELETE key {"tagging"} {"versionId"}:
         delete_object_tagging(DeleteObjectTaggingInput) -> DeleteObjectTaggingOutput = object_tagging::delete_object_tagging;
-    DeleteObjects [s3:DeleteObject] POST bucket {"delete"}:
+    DeleteObjects [s3:DeleteObject] POST keys {"delete"}:
         delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput = object_delete::delete_objects;
     DeletePublicAccessBlock [s3:PutBucketPublicAccessBlock] DELETE bucket {"publicAccessBlock"}:
         delete_public_access_block(DeletePublicAccessBlockInput)
@@ -209,12 +214,10 @@ operations! {
     GetBucketOwnershipControls [s3:GetBucketOwnershipControls] GET bucket {"ownershipControls"}:
         get_bucket_ownership_controls(GetBucketOwnershipControlsInput)
             -> GetBucketOwnershipControlsOutput = bucket_ownership::get_bucket_ownership_controls;
-    GetBucketPolicy [s3:GetBucketPolicy] GET bucket {"policy"}:
-        get_bucket_policy(GetBucketPolicyInput)
-            -> GetBucketPolicyOutput = bucket_defaults::get_bucket_policy;
+    GetBucketPolicy [s3:GetBucketPolicy] GET bucket {"policy"} => bucket_policy::get_bucket_policy;
     GetBucketPolicyStatus [s3:GetBucketPolicyStatus] GET bucket {"policyStatus"}:
         get_bucket_policy_status(GetBucketPolicyStatusInput)
-            -> GetBucketPolicyStatusOutput = bucket_defaults::get_bucket_policy_status;
+            -> GetBucketPolicyStatusOutput = bucket_policy::get_bucket_policy_status;
     GetBucketReplication [s3:GetReplicationConfiguration] GET bucket {"replication"}:
         get_bucket_replication(GetBucketReplicationInput)
             -> GetBucketReplicationOutput = bucket_defaults::get_bucket_replication;
@@ -330,7 +333,7 @@ operations! {
     PutBucketOwnershipControls [s3:PutBucketOwnershipControls] PUT bucket {"ownershipControls"}:
         put_bucket_ownership_controls(PutBucketOwnershipControlsInput)
             -> PutBucketOwnershipControlsOutput = bucket_ownership::put_bucket_ownership_controls;
-    PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"};
+    PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"} => bucket_policy::put_bucket_policy;
     PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};
     PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"}:
         put_bucket_request_payment(PutBucketRequestPaymentInput)

@@ -17,7 +17,7 @@ use super::completed_parts::CompletedParts;
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
-use super::{body_in, error};
+use super::{body_in, context, error};
 use crate::auth::{CollectError, collect};
 
 /// A request whose body is a document that s3s parses. The handlers only get the parsed values, so the
@@ -51,6 +51,9 @@ impl Document {
             digests.update(&bytes);
             checks.verify(&digests.finish())?;
         }
+        if !self.0.is_xml() {
+            return Ok(Request::from_parts(parts, Body::from(bytes)));
+        }
         let is_acl = AclDocument::OPERATIONS.contains(&self.0.operation);
         check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
             true => acl_request::malformed(),
@@ -65,6 +68,7 @@ impl Document {
             parts.extensions.insert(AclDocument::of(&text)?);
             text = Bytes::new();
         }
+        context::note_document(self.0.operation, &text, &mut parts.extensions)?;
         if let Some(tags) = new_bucket_tags(&text)? {
             parts.extensions.insert(NewBucketTags(tags));
         }

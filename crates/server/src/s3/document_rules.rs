@@ -25,6 +25,11 @@ pub(super) enum Digest {
 }
 
 impl Rules {
+    /// True for a document that is XML.
+    pub(super) fn is_xml(&self) -> bool {
+        !self.elements.is_empty()
+    }
+
     /// The rules for the document of that operation, if it has one.
     pub(super) fn of(operation: &str) -> Option<&'static Rules> {
         RULES.iter().find(|rules| rules.operation == operation)
@@ -35,7 +40,13 @@ const fn rules(operation: &'static str, elements: Elements) -> Rules {
     Rules { operation, digest: Digest::Optional, elements }
 }
 
+/// The rules for a document that is no XML, and that its handler reads.
+const fn opaque(operation: &'static str) -> Rules {
+    rules(operation, &[])
+}
+
 const RULES: &[Rules] = &[
+    opaque("PutBucketPolicy"),
     rules("PutBucketAcl", ACCESS_CONTROL_POLICY),
     rules("PutObjectAcl", ACCESS_CONTROL_POLICY),
     rules(

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
-use liteio_store::{Bucket, CopyOptions, CopyOutcome, ObjectId, StoreError, VersionId};
+use liteio_store::{
+    Bucket, CopyOptions, CopyOutcome, ETagText, EtagCondition, ObjectId, ObjectKey, ReadConditions,
+    StoreError, VersionId,
+};
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
+use super::context::Sent;
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::encryption::{self, Asked};
 use super::xml::XmlWriter;
@@ -17,7 +21,7 @@ use super::{
     Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
     object_lock, unsupported,
 };
-use crate::access::Granted;
+use crate::access::{Action, Granted};
 use crate::state::App;
 
 pub(super) async fn copy_object(
@@ -25,7 +29,8 @@ pub(super) async fn copy_object(
     granted: Granted,
     request: Req<CopyObjectInput>,
 ) -> Resp<CopyObjectOutput> {
-    let Req { input, headers, extensions, .. } = request;
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     unsupported::check_write(&headers)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
@@ -41,7 +46,16 @@ pub(super) async fn copy_object(
     let key = object_key(input.key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let source_key = encryption::copy_source_key(app, &headers, &extensions)?;
-    let source = source(app, &granted, &headers, input.copy_source)?;
+    let mut source_conditions = condition::of_copy_source(&extensions);
+    let copies_tags = tags.is_none();
+    let source = source(
+        app,
+        &granted,
+        sent,
+        input.copy_source,
+        &mut source_conditions,
+        copies_tags.then_some(&key),
+    )?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     if is_self && !replaces_metadata && !changes_more(&headers) {
@@ -62,7 +76,7 @@ pub(super) async fn copy_object(
         redirect_location: metadata::redirect(&headers)?,
         tags,
         storage_class: metadata::storage_class(&headers)?,
-        source_conditions: condition::of_copy_source(&extensions),
+        source_conditions,
         conditions: condition::of_write(&extensions),
         owner,
         lock: object_lock::of_request(app, &headers)?,
@@ -93,12 +107,16 @@ fn changes_more(headers: &HeaderMap) -> bool {
     .any(|name| headers.contains_key(name))
 }
 
-/// The source of a copy, which the sender of the request for `target` may read.
+/// The source of a copy, which the sender of the request for `target` may read. If the decision looked at the
+/// object, another one is not copied: `conditions` say so. With `tags_to`, the key to copy to, the sender must
+/// also be allowed to copy the tags, if there are any.
 pub(super) fn source(
     app: &App,
     target: &Granted,
-    headers: &HeaderMap,
+    sent: Sent<'_>,
     source: CopySource,
+    conditions: &mut ReadConditions,
+    tags_to: Option<&ObjectKey>,
 ) -> S3Result<ObjectId> {
     let CopySource::Bucket { bucket, key, version_id: version } = source else {
         return Err(s3_error!(
@@ -106,9 +124,28 @@ pub(super) fn source(
             "Access points as the source of a copy are not implemented by LiteIO yet."
         ));
     };
-    let granted = access::copy_source(app, target, headers, &bucket)?;
+    let version = version.as_deref();
+    let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
+    if let (Some(etag), None) = (granted.seen_etag(), &conditions.if_match) {
+        conditions.if_match =
+            Some(EtagCondition::Matches(vec![ETagText::strong(&etag.to_string())]));
+    }
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
-    Ok(ObjectId { bucket, key, version: version_id(version.map(String::from))? })
+    let version_id = version_id(version.map(str::to_owned))?;
+    if let Some(target_key) = tags_to {
+        let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref()));
+        // That there is no such object is told by the copy.
+        if found.is_ok_and(|found| !found.metadata.tags.is_empty()) {
+            let read = match version {
+                None => Action::GetObjectTagging,
+                Some(_) => Action::GetObjectVersionTagging,
+            };
+            access::of_object(app, &granted, sent, &[read], key.as_str(), version)?;
+            let write = [Action::PutObjectTagging];
+            access::of_object(app, target, sent, &write, target_key.as_str(), None)?;
+        }
+    }
+    Ok(ObjectId { bucket, key, version: version_id })
 }
 
 /// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.

@@ -10,10 +10,11 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::context::Sent;
 use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{Req, Resp, access, condition, error, event_cause};
-use crate::access::{Action, Granted};
+use crate::access::Granted;
 use crate::state::App;
 
 pub(super) async fn delete_object(
@@ -71,7 +72,8 @@ pub(super) async fn delete_objects(
     granted: Granted,
     request: Req<DeleteObjectsInput>,
 ) -> Resp<DeleteObjectsOutput> {
-    let Req { input, extensions, .. } = request;
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
     let cause = event_cause::of_request(&granted, &extensions);
     let bypasses_governance = bypass_governance_retention.unwrap_or(false);
@@ -86,7 +88,7 @@ pub(super) async fn delete_objects(
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
-        match target(&granted, object) {
+        match target(app, &granted, sent, object) {
             Ok(target) => {
                 let cause = cause.clone();
                 let target = DeleteTarget { bypasses_governance, cause, ..target };
@@ -114,8 +116,16 @@ pub(super) async fn delete_objects(
 }
 
 /// An object to delete, if the sender may. Each is decided about on its own.
-fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget> {
-    granted.decide_object(Action::DeleteObject).map_err(access::refused)?;
+fn target(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    object: ObjectIdentifier,
+) -> S3Result<DeleteTarget> {
+    // An empty element is no version, unlike an empty value in a query.
+    let version = object.version_id.filter(|version| !version.is_empty());
+    let actions = access::of_deletion(sent, version.as_deref());
+    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref())?;
     let key: ObjectKey = object_key(object.key)?;
     let etag = object.e_tag.map(|etag| match etag.value() {
         "*" => EtagCondition::Any,
@@ -127,8 +137,6 @@ fn target(granted: &Granted, object: ObjectIdentifier) -> S3Result<DeleteTarget>
         if_match_modified_s: object.last_modified_time.map(time).transpose()?,
         ..WriteConditions::default()
     };
-    // An empty element is no version, unlike an empty value in a query.
-    let version = object.version_id.filter(|version| !version.is_empty());
     Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version_id(version)?) })
 }
 

@@ -16,21 +16,26 @@ use liteio_store::{
 };
 use s3s::{S3Error, S3Result, s3_error};
 
+use super::context::Sent;
 use super::convert::{header, header_value, object_key, part_number, version_id};
 use super::encryption::{self, CustomerKey};
 use super::lenient::LenientHeaders;
-use super::route::{Target, parameters};
+use super::route::{Route, Target, parameters};
 use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
-use crate::access::Action;
+use crate::access::Granted;
 use crate::front::Allowance;
 use crate::reply::ReplyBody;
 use crate::state::App;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
+/// Decisions about one read, when its object is replaced between decision and read again and again.
+const DECISIONS_MAX: u32 = 8;
+
 /// A request for one of these two operations.
 pub(super) struct ReadRequest<'a> {
     pub(super) head: &'a mut Parts,
+    pub(super) route: &'static Route,
     pub(super) target: Target,
     pub(super) allowance: &'a Allowance,
 }
@@ -52,20 +57,21 @@ impl ReadRequest<'_> {
 
     /// The response without its body, and where that is to be read from.
     fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
-        let granted = access::of_bucket(app, self.head, Action::GetObject, &self.target.bucket)?;
-        let read = Read::parse(app, self.head, self.target.key)?;
-        let (found, reader) = app
-            .look(|store| match self.head.method {
-                Method::HEAD => {
-                    let found = store.head_object(granted.bucket(), &read.key, &read.options);
-                    found.map(|found| (found, None))
-                }
-                _ => {
-                    let opened = store.get_object(granted.bucket(), &read.key, &read.options);
-                    opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
-                }
-            })
-            .map_err(|error| read.refusal(granted.bucket(), error))?;
+        let mut granted = self.granted(app)?;
+        let read = Read::parse(app, self.head, &self.target.key)?;
+        let mut tries = DECISIONS_MAX;
+        let (found, reader) = loop {
+            let (found, reader) = self.find(app, &granted, &read)?;
+            // Else the object was replaced after the decision, by one that it need not hold for.
+            if granted.holds_for(&found.object) {
+                break (found, reader);
+            }
+            if tries == 0 {
+                return Err(error::access_denied());
+            }
+            tries -= 1;
+            granted = self.granted(app)?;
+        };
         let mut response = Response::new(ReplyBody::empty());
         if read.is_partial(&found) {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -74,6 +80,32 @@ impl ReadRequest<'_> {
         bucket_lifecycle::insert_expiration(app, &mut headers, granted.bucket(), &found.object)?;
         *response.headers_mut() = headers;
         Ok((response, reader))
+    }
+
+    fn granted(&self, app: &App) -> S3Result<Granted> {
+        access::of_bucket(app, Sent::head(self.head), self.route, &self.target)
+    }
+
+    fn find(
+        &self,
+        app: &App,
+        granted: &Granted,
+        read: &Read,
+    ) -> S3Result<(FoundObject, Option<ObjectReader>)> {
+        let found = app.look(|store| match self.head.method {
+            Method::HEAD => {
+                let found = store.head_object(granted.bucket(), &read.key, &read.options);
+                found.map(|found| (found, None))
+            }
+            _ => {
+                let opened = store.get_object(granted.bucket(), &read.key, &read.options);
+                opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
+            }
+        });
+        found.map_err(|error| {
+            let error = read.refusal(granted.bucket(), error);
+            access::hide_missing(app, granted, Sent::head(self.head), read.key.as_str(), error)
+        })
     }
 }
 
@@ -87,7 +119,7 @@ struct Read {
 }
 
 impl Read {
-    fn parse(app: &App, head: &mut Parts, key: String) -> S3Result<Read> {
+    fn parse(app: &App, head: &mut Parts, key: &str) -> S3Result<Read> {
         let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
         let mut found = Parameters::default();
         for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
@@ -96,7 +128,7 @@ impl Read {
         let LenientHeaders { range, object: conditions, .. } =
             condition::take(&mut head.headers, false)?;
         Ok(Read {
-            key: object_key(key)?,
+            key: object_key(key.to_owned())?,
             options: GetOptions {
                 version: version_id(found.version)?,
                 conditions,

@@ -14,11 +14,12 @@ use crate::state::App;
 const CLIENT_TOKEN_BYTES_MAX: usize = 64;
 
 pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResponse {
-    let PlainRequest { granted, key, headers, extensions, .. } = request;
-    let source = source(&headers)?;
-    let target = object_key(key)?;
+    let source = source(&request.headers)?;
     // The object leaves its key.
-    granted.decide_object(Action::RenameObject).map_err(access::refused)?;
+    let actions = [Action::RenameObject, Action::DeleteObject];
+    access::of_object(app, &request.granted, request.sent(), &actions, source.as_str(), None)?;
+    let PlainRequest { granted, key, headers, extensions, .. } = request;
+    let target = object_key(key)?;
     let customer = encryption::of_read(app, &headers, &extensions)?;
     let options = RenameOptions {
         source_conditions: condition::of_rename_source(&extensions),

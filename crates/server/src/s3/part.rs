@@ -9,6 +9,7 @@ use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::checksum::{self, BodyChecks};
+use super::context::Sent;
 use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
@@ -68,13 +69,14 @@ pub(super) async fn upload_part_copy(
     granted: Granted,
     request: Req<UploadPartCopyInput>,
 ) -> Resp<UploadPartCopyOutput> {
-    let Req { input, headers, extensions, .. } = request;
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     unsupported::check_write(&headers)?;
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let number = part_number(input.part_number)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
-    let options = CopyPartOptions {
+    let mut options = CopyPartOptions {
         range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
         conditions: condition::of_copy_source(&extensions),
         source_key: encryption::copy_source_key(app, &headers, &extensions)?,
@@ -87,7 +89,8 @@ pub(super) async fn upload_part_copy(
         let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
         sealing.map_err(encryption::from_part)?;
     }
-    let source = object_copy::source(app, &granted, &headers, input.copy_source)?;
+    let conditions = &mut options.conditions;
+    let source = object_copy::source(app, &granted, sent, input.copy_source, conditions, None)?;
     // The bytes are read once, for their MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()

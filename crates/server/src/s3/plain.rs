@@ -1,9 +1,10 @@
 //! Requests for operations that the typed layer has no types for.
 
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Response};
+use http::{Extensions, HeaderMap, Method, Response, Uri};
 use s3s::S3Result;
 
+use super::context::Sent;
 use crate::access::Granted;
 use crate::reply::ReplyBody;
 
@@ -11,10 +12,24 @@ use crate::reply::ReplyBody;
 pub(super) struct PlainRequest {
     pub(super) granted: Granted,
     pub(super) key: String,
+    pub(super) method: Method,
+    pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
     pub(super) extensions: Extensions,
     /// Empty for an operation without one.
     pub(super) document: Bytes,
+}
+
+impl PlainRequest {
+    /// The request, as a decision about it asks.
+    pub(super) fn sent(&self) -> Sent<'_> {
+        Sent {
+            method: &self.method,
+            uri: &self.uri,
+            headers: &self.headers,
+            extensions: &self.extensions,
+        }
+    }
 }
 
 pub(super) type PlainResponse = S3Result<Response<ReplyBody>>;

@@ -19,6 +19,7 @@ pub(super) struct Route {
     pub(super) action: Action,
     pub(super) method: &'static str,
     pub(super) level: Level,
+    pub(super) scope: Scope,
     /// The parameters that make a request one for this operation.
     pub(super) required: &'static [&'static str],
     /// The other parameters that it knows.
@@ -32,6 +33,15 @@ pub(super) enum Level {
     Service,
     Bucket,
     Key,
+}
+
+/// The resource that the action of an operation is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The one that the path addresses.
+    Path,
+    /// Every object that the document of the request names.
+    EachKey,
 }
 
 /// The way in which an operation is answered.

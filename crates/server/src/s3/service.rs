@@ -14,6 +14,7 @@ use s3s::{Body, S3Error, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{self, Access, AlreadyAuthenticated, AnyName};
+use super::context::Sent;
 use super::convert::header_value;
 use super::document::Document;
 use super::lenient::LenientHeaders;
@@ -95,9 +96,12 @@ impl S3Service {
         if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
             origin.found.note_operation(route.operation);
         }
+        if let Some(route) = route {
+            head.extensions.insert(route);
+        }
         match route.map(|route| (route, route.answerer)) {
-            Some((_, Answerer::Own)) => {
-                let read = ReadRequest { head: &mut head, target, allowance };
+            Some((route, Answerer::Own)) => {
+                let read = ReadRequest { head: &mut head, route, target, allowance };
                 return read.answer(&self.app).await.map_err(refusal::of_error);
             }
             Some((route, Answerer::Plain)) => {
@@ -105,12 +109,15 @@ impl S3Service {
                 return Box::pin(self.call_plain(request, route, target)).await;
             }
             Some((route, Answerer::Nobody | Answerer::Other(_))) => {
-                let granted = access::of_request(&self.app, &head, route.action, &target.bucket);
+                // Who may not do it shall not learn more.
+                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
                 let refused = granted.err().unwrap_or_else(|| route.not_implemented());
                 return Err(refusal::of_error(refused));
             }
+            Some((route, Answerer::Typed)) if route.is_decided_by_document() => {}
             Some((route, Answerer::Typed)) => {
-                head.extensions.insert(route);
+                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
+                granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
             None => {}
         }
@@ -125,15 +132,16 @@ impl S3Service {
         route: &'static Route,
         target: Target,
     ) -> Reply {
-        let (mut head, body) = request.into_parts();
-        let granted = access::of_bucket(&self.app, &head, route.action, &target.bucket);
+        let (head, body) = request.into_parts();
+        let granted = access::of_bucket(&self.app, Sent::head(&head), route, &target);
         let granted = granted.map_err(refusal::of_error)?;
-        head.extensions.insert(route);
         let prepared = prepare(Request::from_parts(head, Body::http_body(body))).await;
         let (head, body) = prepared.map_err(refusal::of_error)?.into_parts();
         let request = PlainRequest {
             granted,
             key: target.key,
+            method: head.method,
+            uri: head.uri,
             headers: head.headers,
             extensions: head.extensions,
             document: body.bytes().unwrap_or_default(),

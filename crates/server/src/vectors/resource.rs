@@ -6,12 +6,13 @@ use super::Call;
 use super::arn::{self, ArnNames};
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
-use crate::access::{self, Context, Granted, GrantedAccount, Refusal};
+use crate::access::{self, Granted, GrantedAccount, Refusal};
+use crate::policy::NoContext;
 
 impl Call {
     /// Permission for the operation on the account.
     pub(super) fn account(&self) -> ApiResult<GrantedAccount> {
-        access::account(&self.principal, self.action, Context::default()).map_err(refused)
+        access::vector_account(&self.principal, self.action, None, &NoContext).map_err(refused)
     }
 
     /// Permission for the operation on the vector bucket of that name.
@@ -80,7 +81,7 @@ impl Call {
 /// The answer to a request that is not granted.
 fn refused(refusal: Refusal) -> ApiError {
     match refusal {
-        Refusal::Denied(_) => ApiError::access_denied(),
+        Refusal::Denied(_) | Refusal::AnonymousOverride => ApiError::access_denied(),
         Refusal::Store(error) => error.into(),
     }
 }

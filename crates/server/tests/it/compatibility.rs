@@ -3,32 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::harness;
+use crate::operations::operations;
 
-const DISPATCH: &str = include_str!("../../src/s3/dispatch.rs");
 const VECTORS: &str = include_str!("../../src/vectors/mod.rs");
 const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
 
-/// Every operation of the dispatch table, and whether something answers it, be it under the name of
-/// another.
-fn operations() -> BTreeMap<&'static str, bool> {
-    let (_, table) = DISPATCH.split_once("operations! {\n").expect("the table");
-    let table = table.trim_end().strip_suffix('}').expect("the end of the table");
-    let entries: BTreeMap<&str, &str> = table
-        .split(';')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-        .map(|entry| {
-            // `Operation [service:Action]: …`
-            let (name, rest) = entry.split_once(" [").expect("a name");
-            (name.trim(), rest)
-        })
-        .collect();
-    let is_answered = |rest: &str| rest.contains(" = ") || rest.contains(" => ");
-    let works = |rest: &str| match rest.split_once(" as ") {
-        Some((_, other)) => is_answered(entries[other.trim()]),
-        None => is_answered(rest),
-    };
-    entries.iter().map(|(name, rest)| (*name, works(rest))).collect()
+/// Every operation of the dispatch table, and whether something answers it.
+fn answered() -> BTreeMap<&'static str, bool> {
+    operations().into_iter().map(|operation| (operation.name, operation.is_answered)).collect()
 }
 
 /// Every operation of the document, and whether it is said to work.
@@ -48,7 +30,7 @@ fn documented() -> BTreeMap<&'static str, bool> {
 
 #[test]
 fn the_document_lists_every_operation_with_its_state() {
-    let operations = operations();
+    let operations = answered();
     assert_eq!(operations.len(), 113);
     assert!(operations.values().any(|works| *works) && operations.values().any(|works| !works));
     assert_eq!(documented(), operations);
@@ -75,7 +57,6 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
-        ("PUT", "/mine?policy", "PutBucketPolicy"),
         ("PUT", "/mine?replication", "PutBucketReplication"),
         ("PUT", "/mine?website", "PutBucketWebsite"),
         ("POST", "/mine/key?restore", "RestoreObject"),

@@ -99,6 +99,16 @@ pub(crate) async fn with_ownership(ownership: ObjectOwnership) -> TestServer {
     start_with("memory", "us-east-1", |builder, _| builder.object_ownership(ownership)).await
 }
 
+/// A server in memory with the users of this file.
+pub(crate) async fn in_memory_with_users(users: &str) -> TestServer {
+    start_with("memory", "us-east-1", |builder, directory| {
+        let file = directory.join("other-users.toml");
+        std::fs::write(&file, users).expect("the users are written");
+        builder.credentials_file(file)
+    })
+    .await
+}
+
 const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";
 const KMS_KEYS: &str = r#"
 [[key]]
@@ -343,6 +353,29 @@ impl<'a> RawRequest<'a> {
             message.extend_from_slice(b"\r\n");
         }
         (address, message, self.body)
+    }
+
+    /// Path and query of a URL that its user has signed, which holds for so many seconds.
+    pub(crate) fn presigned(self, expires: &str) -> String {
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let (path, query) =
+            self.path_and_query.split_once('?').unwrap_or((&self.path_and_query, ""));
+        let user = self.user.expect("somebody signs it");
+        let (access_key, secret_key) = (user.access_key, user.secret_key);
+        let (region, service) = (self.region, self.service);
+        let signer = Signer { access_key, secret_key, time: &time, region, service };
+        let host = self.address.to_string();
+        let query = signer.presigned_query(
+            &Covered {
+                method: self.method,
+                path,
+                query,
+                headers: vec![("host", host.as_bytes())],
+                payload_hash: UNSIGNED,
+            },
+            expires,
+        );
+        format!("{path}?{query}")
     }
 
     fn sign(&mut self, user: User) {

@@ -2,7 +2,9 @@
 
 mod acl;
 mod append;
+mod authorization;
 mod bucket;
+mod bucket_policy;
 mod bucket_settings;
 mod checksum;
 mod command;
@@ -11,6 +13,7 @@ mod conditional;
 mod copy_source;
 mod cors;
 mod damaged_files;
+mod denied;
 mod dependencies;
 mod documents;
 mod encryption;
@@ -25,6 +28,7 @@ mod multipart;
 mod object;
 mod object_lock;
 mod object_store;
+mod operations;
 mod range;
 mod raw;
 mod receiver;

@@ -1,0 +1,115 @@
+//! The documents of a bucket that decide about access to it, parsed once for each time that its settings
+//! change.
+
+use std::sync::Arc;
+
+use liteio_store::{Bucket, DocumentKind, ObjectVersion, StoreError};
+
+use super::decision::{Acls, Documents, ObjectAcl};
+use crate::acl::{Acl, Ownership, PublicAccessBlock, decode};
+use crate::identity::User;
+use crate::policy::{Kind, Policy};
+
+/// The documents of one bucket.
+pub(super) struct BucketDocuments {
+    policy: Option<Arc<Policy>>,
+    ownership: Ownership,
+    acl: Option<Arc<Acl>>,
+    block: PublicAccessBlock,
+}
+
+impl BucketDocuments {
+    /// Those of `bucket`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for one that cannot be read: without it the bucket would be open to whom it is
+    /// closed.
+    pub(super) fn of(bucket: &Bucket) -> Result<BucketDocuments, StoreError> {
+        let settings = &bucket.settings;
+        let policy = settings.parsed(DocumentKind::Policy, |document| {
+            Policy::parse(document, Kind::Bucket(bucket.name.as_str()))
+        });
+        let ownership = settings.parsed(DocumentKind::OwnershipControls, decode::<Ownership>);
+        let ownership = ownership.or_else(|_| unreadable("ownership controls of a bucket"))?;
+        let ownership = ownership.map_or_else(Ownership::default, |ownership| *ownership);
+        let acl = match ownership.acls_count() {
+            true => settings.parsed(DocumentKind::Acl, decode::<Acl>),
+            false => Ok(None),
+        };
+        Ok(BucketDocuments {
+            policy: policy.or_else(|_| unreadable("the policy of a bucket"))?,
+            ownership,
+            acl: acl.or_else(|_| unreadable("the ACL of a bucket"))?,
+            block: public_access_block(bucket)?,
+        })
+    }
+
+    /// True when a decision about an object has to look at it: at its owner and ACL, or its tags.
+    pub(super) fn needs_object(&self, user: Option<&User>) -> bool {
+        let asks = |policy: &Policy| policy.asks_for_existing_tags();
+        self.ownership.acls_count()
+            || self.policy.as_deref().is_some_and(asks)
+            || user.is_some_and(|user| user.policies.iter().any(|it| asks(&it.policy)))
+            || user
+                .and_then(|user| user.session_policies.as_ref())
+                .is_some_and(|policies| policies.iter().any(|it| asks(&it.policy)))
+    }
+
+    /// The ACL of an object, where it counts and is not the default.
+    pub(super) fn object_acl(
+        &self,
+        object: &ObjectVersion,
+    ) -> Result<Option<Arc<Acl>>, StoreError> {
+        match object.acl.as_deref().filter(|_| self.ownership.acls_count()) {
+            None => Ok(None),
+            Some(bytes) => match decode(bytes) {
+                Ok(acl) => Ok(Some(Arc::new(acl))),
+                Err(_) => unreadable("the ACL of an object"),
+            },
+        }
+    }
+
+    /// The documents for the decision about one action.
+    pub(super) fn for_decision<'d>(
+        &'d self,
+        owner_id: &'d str,
+        object: Option<&'d ObjectVersion>,
+        acl: Option<&'d Acl>,
+    ) -> Documents<'d> {
+        let acls = self.ownership.acls_count().then(|| Acls {
+            bucket: self.acl.as_deref(),
+            object: object.map(|object| ObjectAcl { owner_id: &object.owner.id, acl }),
+        });
+        Documents { owner_id, policy: self.policy.as_deref(), acls, block: self.block }
+    }
+}
+
+impl BucketDocuments {
+    /// The documents for a decision about the ACL that a new object is written with; none where ACLs do not
+    /// count. The object will be the writer's.
+    pub(super) fn of_new_object<'d>(
+        &'d self,
+        owner_id: &'d str,
+        writer_id: Option<&'d str>,
+    ) -> Option<Documents<'d>> {
+        let object = ObjectAcl { owner_id: writer_id.unwrap_or(owner_id), acl: None };
+        let documents = self.for_decision(owner_id, None, None);
+        let acls = Acls { object: Some(object), ..documents.acls? };
+        Some(Documents { acls: Some(acls), ..documents })
+    }
+}
+
+/// The public access block of a bucket; one without has no part of it.
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub(crate) fn public_access_block(bucket: &Bucket) -> Result<PublicAccessBlock, StoreError> {
+    let kind = DocumentKind::PublicAccessBlock;
+    let block = bucket.settings.parsed(kind, decode::<PublicAccessBlock>);
+    let block = block.or_else(|_| unreadable("the public access block of a bucket"))?;
+    Ok(block.map_or_else(PublicAccessBlock::default, |block| *block))
+}
+
+fn unreadable<T>(what: &'static str) -> Result<T, StoreError> {
+    Err(StoreError::Corrupt { what: what.into() })
+}

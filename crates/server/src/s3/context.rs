@@ -1,0 +1,265 @@
+//! A request of S3, as the conditions of policies ask about it.
+//!
+//! Source: the condition keys in "Actions, resources, and condition keys for Amazon S3" of the service
+//! authorization reference, and "AWS global condition context keys" of the IAM user guide. A key that AWS has only
+//! for some actions has no value for others: a header that nothing reads must not satisfy a condition.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Extensions, HeaderMap, Method, Uri};
+use jiff::Timestamp;
+use percent_encoding::percent_decode_str;
+use s3s::S3Result;
+use s3s::dto::{ObjectLockLegalHold, ObjectLockRetention, Tagging};
+use s3s::xml::{Deserialize, Deserializer};
+
+use super::convert::{header, unix_seconds};
+use super::error;
+use super::route::{Route, parameters};
+use super::tagging::{self, Tagged, Tags};
+use crate::auth::SignedAs;
+use crate::origin::Origin;
+use crate::policy::{Context, ContextKey, Value};
+
+/// The parts of a request that a decision may ask for.
+#[derive(Clone, Copy)]
+pub(super) struct Sent<'a> {
+    pub(super) method: &'a Method,
+    pub(super) uri: &'a Uri,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) extensions: &'a Extensions,
+}
+
+/// The tags in the document of a request, known once that was read.
+#[derive(Clone, Debug)]
+struct SentTags(Tags);
+
+/// The lock in the document of a request, known once that was read.
+#[derive(Clone, Debug, Default)]
+struct SentLock {
+    mode: Option<String>,
+    retain_until: Option<String>,
+    legal_hold: Option<String>,
+}
+
+/// Puts what policies ask for in the document of a request where a decision finds it.
+///
+/// # Errors
+/// `MalformedXML`, and those of wrong tags.
+pub(super) fn note_document(
+    operation: &str,
+    document: &[u8],
+    extensions: &mut Extensions,
+) -> S3Result<()> {
+    match operation {
+        "PutObjectTagging" => {
+            let tags = parse::<Tagging>(document)?.tag_set;
+            extensions.insert(SentTags(tagging::of_document(tags, Tagged::Object)?));
+        }
+        "PutObjectRetention" => {
+            let ObjectLockRetention { mode, retain_until_date } = parse(document)?;
+            let retain_until = retain_until_date.and_then(unix_seconds);
+            let retain_until = retain_until.and_then(|it| Timestamp::from_second(it).ok());
+            extensions.insert(SentLock {
+                mode: mode.map(|mode| mode.as_str().to_owned()),
+                retain_until: retain_until.map(|until| until.to_string()),
+                legal_hold: None,
+            });
+        }
+        "PutObjectLegalHold" => {
+            let ObjectLockLegalHold { status } = parse(document)?;
+            let legal_hold = status.map(|status| status.as_str().to_owned());
+            extensions.insert(SentLock { legal_hold, ..SentLock::default() });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn parse<T>(document: &[u8]) -> S3Result<T>
+where
+    T: for<'xml> Deserialize<'xml>,
+{
+    T::deserialize(&mut Deserializer::new(document)).map_err(|_| error::malformed_xml())
+}
+
+impl<'a> Sent<'a> {
+    /// The request with this head.
+    pub(super) fn head(head: &'a Parts) -> Sent<'a> {
+        Sent {
+            method: &head.method,
+            uri: &head.uri,
+            headers: &head.headers,
+            extensions: &head.extensions,
+        }
+    }
+
+    /// The value of a header, if it is text.
+    pub(super) fn header(&self, name: &str) -> Option<&'a str> {
+        header(self.headers, name)
+    }
+
+    /// The value of a parameter of the query, decoded.
+    pub(super) fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
+        let mut parameters = self.uri.query().into_iter().flat_map(parameters);
+        parameters.find(|(other, _)| other == name).map(|(_, value)| value)
+    }
+
+    /// The origin, of a request that came through the front.
+    pub(super) fn origin(&self) -> Option<&'a Origin> {
+        self.extensions.get::<Arc<Origin>>().map(|origin| &**origin)
+    }
+
+    fn is_write(&self) -> bool {
+        matches!(*self.method, Method::PUT | Method::POST)
+    }
+
+    /// A header that writes have.
+    fn of_write(&self, name: &str) -> Value<'a> {
+        Value::of(self.header(name).filter(|_| self.is_write()))
+    }
+
+    /// A parameter that the operation of the request knows.
+    fn of_list(&self, name: &str) -> Value<'a> {
+        let route = self.extensions.get::<&'static Route>();
+        let is_known = route.is_some_and(|route| route.known.contains(&name));
+        self.parameter(name).filter(|_| is_known).map_or(Value::None, Value::One)
+    }
+
+    /// The tags that the request brings along; none of those that it is refused for.
+    fn tags(&self) -> Tags {
+        match (self.extensions.get(), self.header("x-amz-tagging").filter(|_| self.is_write())) {
+            (Some(SentTags(tags)), _) => tags.clone(),
+            (None, Some(tags)) => tagging::parse_header(tags).unwrap_or_default(),
+            (None, None) => Tags::new(),
+        }
+    }
+
+    fn lock(&self, header: &str, of_document: fn(&SentLock) -> &Option<String>) -> Value<'a> {
+        match self.extensions.get::<SentLock>() {
+            Some(lock) => Value::of(of_document(lock).as_deref()),
+            None => self.of_write(header),
+        }
+    }
+
+    /// The days from now until the lock that the request asks for ends.
+    fn retention_days(&self) -> Value<'a> {
+        let Value::One(until) = self.lock(RETAIN_UNTIL, |lock| &lock.retain_until) else {
+            return Value::None;
+        };
+        let Ok(until) = until.parse::<Timestamp>() else { return Value::None };
+        let seconds = until.as_second() - Timestamp::now().as_second();
+        Value::One(Cow::Owned((seconds.max(0) as u64).div_ceil(86_400).to_string()))
+    }
+
+    /// Bucket and key of the source, as conditions name it: `bucket/key`.
+    fn copy_source(&self) -> Value<'a> {
+        let Value::One(source) = self.of_write("x-amz-copy-source") else { return Value::None };
+        let source = source.strip_prefix('/').unwrap_or(&source);
+        let source = percent_decode_str(source).decode_utf8_lossy().into_owned();
+        Value::One(Cow::Owned(source))
+    }
+
+    fn signed_as(&self) -> Option<&'a SignedAs> {
+        self.extensions.get()
+    }
+}
+
+const RETAIN_UNTIL: &str = "x-amz-object-lock-retain-until-date";
+
+impl Context for Sent<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        use ContextKey as Key;
+        match key {
+            Key::SourceIp => self.origin().map_or(Value::None, |origin| {
+                Value::One(Cow::Owned(origin.peer.address.ip().to_canonical().to_string()))
+            }),
+            Key::SecureTransport => Value::bool(self.origin().is_some_and(|it| it.peer.secure)),
+            Key::CurrentTime => Value::One(Cow::Owned(Timestamp::now().to_string())),
+            Key::EpochTime => Value::One(Cow::Owned(Timestamp::now().as_second().to_string())),
+            Key::Referer => Value::of(self.header("referer")),
+            Key::UserAgent => Value::of(self.header("user-agent")),
+            Key::ViaAwsService | Key::PrincipalIsAwsService => Value::bool(false),
+            Key::S3Prefix => self.of_list("prefix"),
+            Key::S3Delimiter => self.of_list("delimiter"),
+            Key::S3MaxKeys => self.of_list("max-keys"),
+            Key::S3VersionId => self.parameter("versionId").map_or(Value::None, Value::One),
+            Key::S3AuthType => Value::of(self.signed_as().map(SignedAs::auth_type)),
+            Key::S3SignatureVersion => Value::of(self.signed_as().map(SignedAs::version)),
+            Key::S3SignatureAge => self
+                .signed_as()
+                .and_then(|signed| signed.age_ms)
+                .map_or(Value::None, |age| Value::One(Cow::Owned(age.to_string()))),
+            Key::S3ContentSha256 => {
+                Value::of(self.signed_as().and_then(|signed| signed.content_sha256.as_deref()))
+            }
+            Key::S3IfMatch => self.of_write("if-match"),
+            Key::S3IfNoneMatch => self.of_write("if-none-match"),
+            Key::S3ObjectLockMode => self.lock("x-amz-object-lock-mode", |lock| &lock.mode),
+            Key::S3ObjectLockRetainUntilDate => self.lock(RETAIN_UNTIL, |lock| &lock.retain_until),
+            Key::S3ObjectLockRemainingRetentionDays => self.retention_days(),
+            Key::S3ObjectLockLegalHold => {
+                self.lock("x-amz-object-lock-legal-hold", |lock| &lock.legal_hold)
+            }
+            Key::S3Acl => self.of_write("x-amz-acl"),
+            Key::S3CopySource => self.copy_source(),
+            Key::S3GrantFullControl => self.of_write("x-amz-grant-full-control"),
+            Key::S3GrantRead => self.of_write("x-amz-grant-read"),
+            Key::S3GrantReadAcp => self.of_write("x-amz-grant-read-acp"),
+            Key::S3GrantWrite => self.of_write("x-amz-grant-write"),
+            Key::S3GrantWriteAcp => self.of_write("x-amz-grant-write-acp"),
+            Key::S3MetadataDirective => self.of_write("x-amz-metadata-directive"),
+            Key::S3ObjectOwnership => self.of_write("x-amz-object-ownership"),
+            Key::S3ServerSideEncryption => self.of_write("x-amz-server-side-encryption"),
+            Key::S3KmsKeyId => self.of_write("x-amz-server-side-encryption-aws-kms-key-id"),
+            Key::S3CustomerAlgorithm => {
+                self.of_write("x-amz-server-side-encryption-customer-algorithm")
+            }
+            Key::S3StorageClass => self.of_write("x-amz-storage-class"),
+            Key::S3WebsiteRedirectLocation => self.of_write("x-amz-website-redirect-location"),
+            Key::S3RequestObjectTagKeys => {
+                let names = self.tags().into_iter().map(|(name, _)| Cow::Owned(name));
+                let names: Vec<_> = names.collect();
+                if names.is_empty() { Value::None } else { Value::Many(names) }
+            }
+            Key::RequestObjectTag(name) => {
+                let found = self.tags().into_iter().find(|(tag, _)| **tag == **name);
+                found.map_or(Value::None, |(_, value)| Value::One(Cow::Owned(value)))
+            }
+            _ => Value::None,
+        }
+    }
+}
+
+/// The context of a decision about another object than the request is addressed to: the source of a copy, one
+/// of several to delete.
+pub(super) struct OtherObject<'a> {
+    pub(super) sent: Sent<'a>,
+    pub(super) version: Option<&'a str>,
+}
+
+impl Context for OtherObject<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        match key {
+            ContextKey::S3VersionId => Value::of(self.version),
+            key => self.sent.value(key),
+        }
+    }
+}
+
+/// The context of the question whether the sender may list what a key begins.
+pub(super) struct ListingOf<'a> {
+    pub(super) sent: Sent<'a>,
+    pub(super) key: &'a str,
+}
+
+impl Context for ListingOf<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        match key {
+            ContextKey::S3Prefix => Value::text(self.key),
+            key => self.sent.value(key),
+        }
+    }
+}
