@@ -4,7 +4,7 @@
 //! document, too: such a bucket has none, and its ACLs count.
 
 use http::{HeaderMap, StatusCode};
-use liteio_store::{Bucket, DocumentKind};
+use liteio_store::{Bucket, DocumentKind, Owner};
 use s3s::dto::{
     DeleteBucketOwnershipControlsInput, DeleteBucketOwnershipControlsOutput,
     GetBucketOwnershipControlsInput, GetBucketOwnershipControlsOutput, ObjectOwnership,
@@ -26,6 +26,11 @@ pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Ownership> {
     let kept = bucket.settings.parsed(DocumentKind::OwnershipControls, decode::<Ownership>);
     let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
     Ok(kept.map_or_else(Ownership::default, |kept| *kept))
+}
+
+/// The owner of every object of a bucket, where there is one by force, whoever wrote them before that.
+pub(super) fn owner_of_all(bucket: &Bucket) -> S3Result<Option<Owner>> {
+    Ok((!of_bucket(bucket)?.acls_count()).then(|| bucket.owner.clone()))
 }
 
 /// The ownership that the header of CreateBucket asks for.

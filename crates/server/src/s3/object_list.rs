@@ -2,17 +2,17 @@
 
 use liteio_store::limits::LIST_KEYS_MAX;
 use liteio_store::{
-    ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedObject,
-    VersionEntry, VersionId, VersionPage,
+    Bucket, ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedObject,
+    Owner, VersionEntry, VersionId, VersionPage,
 };
 use s3s::dto::*;
-use s3s::s3_error;
+use s3s::{S3Result, s3_error};
 
 use super::convert::{page_size, xml_response};
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
-use super::{Req, Resp, checksum, error};
+use super::{Req, Resp, bucket_ownership, checksum, error};
 use crate::access::Granted;
 use crate::state::App;
 
@@ -70,19 +70,39 @@ async fn page(app: &App, granted: Granted, query: ListQuery) -> s3s::S3Result<Li
     page.map_err(error::from_store)
 }
 
+/// The owners in a listing.
+enum Owners {
+    NotTold,
+    /// Everything has the same.
+    OfAll(Owner),
+    OfEach,
+}
+
+impl Owners {
+    /// Those that a listing of the bucket tells, if it tells them.
+    fn of(bucket: &Bucket, are_told: bool) -> S3Result<Owners> {
+        Ok(match are_told {
+            false => Owners::NotTold,
+            true => bucket_ownership::owner_of_all(bucket)?.map_or(Owners::OfEach, Owners::OfAll),
+        })
+    }
+}
+
 fn write_entries(
     xml: &mut XmlWriter,
     entries: &[ListEntry],
     encoding: KeyEncoding,
-    with_owner: bool,
+    owners: Owners,
 ) {
     for entry in entries {
         match entry {
             ListEntry::Object(object) => {
                 xml.open("Contents");
                 xml.object(object, encoding);
-                if with_owner {
-                    xml.owner("Owner", &object.owner);
+                match &owners {
+                    Owners::NotTold => {}
+                    Owners::OfAll(owner) => xml.owner("Owner", owner),
+                    Owners::OfEach => xml.owner("Owner", &object.owner),
                 }
                 xml.close("Contents");
             }
@@ -108,6 +128,7 @@ pub(super) async fn list_objects(
         after: after_key(marker.clone()),
         max,
     };
+    let owners = Owners::of(granted.bucket(), true)?;
     let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
@@ -121,7 +142,7 @@ pub(super) async fn list_objects(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_entries(&mut xml, &listed.entries, encoding, true);
+    write_entries(&mut xml, &listed.entries, encoding, owners);
     Ok(xml_response(xml.finish()))
 }
 
@@ -146,6 +167,7 @@ pub(super) async fn list_objects_v2(
         None => after_key(input.start_after.clone().unwrap_or_default()),
     };
     let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
+    let owners = Owners::of(granted.bucket(), input.fetch_owner.unwrap_or(false))?;
     let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
@@ -160,7 +182,7 @@ pub(super) async fn list_objects_v2(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_entries(&mut xml, &listed.entries, encoding, input.fetch_owner.unwrap_or(false));
+    write_entries(&mut xml, &listed.entries, encoding, owners);
     Ok(xml_response(xml.finish()))
 }
 
@@ -195,6 +217,7 @@ pub(super) async fn list_object_versions(
         },
         max,
     };
+    let owner = bucket_ownership::owner_of_all(granted.bucket())?;
     let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
     let listed = listed.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());
@@ -212,11 +235,16 @@ pub(super) async fn list_object_versions(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_versions(&mut xml, &listed, encoding);
+    write_versions(&mut xml, &listed, encoding, owner.as_ref());
     Ok(xml_response(xml.finish()))
 }
 
-fn write_versions(xml: &mut XmlWriter, page: &VersionPage, encoding: KeyEncoding) {
+fn write_versions(
+    xml: &mut XmlWriter,
+    page: &VersionPage,
+    encoding: KeyEncoding,
+    owner_of_all: Option<&Owner>,
+) {
     for entry in &page.entries {
         match entry {
             VersionEntry::Version(version) => {
@@ -224,7 +252,7 @@ fn write_versions(xml: &mut XmlWriter, page: &VersionPage, encoding: KeyEncoding
                 xml.object(version, encoding);
                 xml.value("VersionId", version.version_id);
                 xml.value("IsLatest", version.is_latest);
-                xml.owner("Owner", &version.owner);
+                xml.owner("Owner", owner_of_all.unwrap_or(&version.owner));
                 xml.close("Version");
             }
             VersionEntry::DeleteMarker(marker) => {
@@ -233,7 +261,7 @@ fn write_versions(xml: &mut XmlWriter, page: &VersionPage, encoding: KeyEncoding
                 xml.value("VersionId", marker.version_id);
                 xml.value("IsLatest", marker.is_latest);
                 xml.date("LastModified", marker.modified_ms);
-                xml.owner("Owner", &marker.owner);
+                xml.owner("Owner", owner_of_all.unwrap_or(&marker.owner));
                 xml.close("DeleteMarker");
             }
             VersionEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),

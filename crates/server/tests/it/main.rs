@@ -1,6 +1,7 @@
 //! The binary and the server, as their users see them.
 
 mod acl;
+mod acl_access;
 mod append;
 mod authorization;
 mod bucket;
