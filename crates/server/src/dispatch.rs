@@ -18,10 +18,10 @@ use crate::auth::{Authenticator, BodyFault, Identity, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
-use crate::iam::{Users, Watch};
+use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
-use crate::reply::{ApiError, ErrorCode, Reply};
+use crate::reply::Reply;
 use crate::s3::{self, S3Service};
 use crate::state::App;
 use crate::vectors::{self, VectorsService};
@@ -41,6 +41,7 @@ struct Services {
     authenticator: Authenticator,
     s3: S3Service,
     vectors: VectorsService,
+    iam: Iam,
 }
 
 impl Dispatch {
@@ -69,6 +70,7 @@ impl Dispatch {
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
+            iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
         };
         Dispatch { services: Arc::new(services), app, senders, users, _watch: watch, stopping }
     }
@@ -237,6 +239,9 @@ impl Services {
         allowance: &Allowance,
     ) -> Reply {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
+        let (head, body) = request.into_parts();
+        let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
+        let request = Request::from_parts(head, body);
         let authenticated =
             self.authenticator.authenticate(request, origin.target.host_bucket()).await;
         let authenticated = authenticated.and_then(|request| {
@@ -256,19 +261,17 @@ impl Services {
                 let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
                 return Err(match claimed.and_then(Service::claimed) {
                     Some(Service::S3Vectors) => vectors::refusal(&error),
+                    Some(Service::Iam) => iam::refusal(&error),
+                    Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
                     _ => error,
                 });
             }
         };
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
-            Some(Service::Sts) => {
-                return Err(ApiError::new(
-                    ErrorCode::NotImplemented,
-                    "The services s3 and s3vectors are implemented by LiteIO; the request is signed \
-                     for another.",
-                ));
-            }
+            Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
+            Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
+            None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
             Some(Service::S3) | None => {}
         }
         let fault = request.extensions().get::<BodyFault>().cloned();

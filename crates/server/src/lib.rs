@@ -44,8 +44,6 @@ mod front;
 pub mod fuzzing;
 mod health;
 mod iam;
-#[expect(unused_imports, reason = "IAM and STS come next")]
-#[cfg_attr(not(test), expect(dead_code, reason = "IAM and STS come next"))]
 mod identity;
 mod keys;
 mod offload;
@@ -53,7 +51,6 @@ mod open;
 mod operational;
 mod origin;
 mod platform;
-#[expect(unused_imports, reason = "access and the services of policies come next")]
 #[cfg_attr(not(test), expect(dead_code, reason = "access and the services of policies come next"))]
 mod policy;
 mod repair;

@@ -8,7 +8,7 @@ use liteio_store::{Owner, Store, StoreConfig};
 use crate::acl::Ownership;
 use crate::config::{Config, EventSettings, ObjectOwnership, Storage};
 use crate::events::{Target, open_webhooks};
-use crate::iam::Users;
+use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::offload::Offload;
 use crate::state::{Accounts, App, EventTarget};
@@ -32,15 +32,15 @@ pub(crate) struct Opened {
 /// [`OpenError`].
 pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
-    let users = Users::open(&config.credentials).map_err(OpenError)?;
-    let keys = keys::open(&config.keys).map_err(OpenError)?;
+    let configured = ConfiguredUsers::read(&config.credentials).map_err(OpenError)?;
+    let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
         None => {
-            let store_config = StoreConfig { keys: Arc::new(keys), ..store_config(config) };
+            let store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
             let opened = offload.run(move || Store::open(store_config)).await;
             let opened = opened.map_err(|error| OpenError(error.to_string()))?;
             opened.map_err(|error| OpenError(error.to_string()))?
@@ -49,6 +49,10 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
+    let (made, ring) = (store.clone(), Arc::clone(&keys));
+    let users = offload.run(move || Users::open(configured, &made, &ring)).await;
+    let users = users.map_err(|error| OpenError(error.to_string()))?;
+    let users = users.map_err(|error| OpenError(error.to_string()))?;
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });

@@ -102,6 +102,20 @@ impl Fields<'_> {
         let wrong = || format!("{}: {key} must be a list of strings, at least one", self.label);
         texts.ok_or_else(wrong).map(Some)
     }
+
+    /// The number of a field, if it is there.
+    ///
+    /// # Errors
+    /// Anything but a whole number of 0 or more.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<u64>, String> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_integer().map(u64::try_from) {
+                Some(Ok(number)) => Ok(Some(number)),
+                _ => Err(format!("{}: {key} must be a whole number", self.label)),
+            },
+        }
+    }
 }
 
 #[cfg(test)]
@@ -110,16 +124,17 @@ mod tests {
 
     #[test]
     fn fields_are_read_and_errors_name_place_and_key_alone() {
-        let keys = ["text", "list"];
+        let keys = ["text", "list", "number"];
         let read = |text: &str| -> Result<_, String> {
             let document = document(text, &["thing"])?;
             let tables = tables(&document, "thing", &keys)?;
             let Some(first) = tables.first() else { return Ok(None) };
-            Ok(Some((first.required("text")?, first.texts("list")?)))
+            let list = first.texts("list")?;
+            Ok(Some((first.required("text")?, list, first.number("number")?)))
         };
-        let good = "[[thing]]\ntext = 'a'\nlist = ['b', 'c']";
-        let (text, list) = read(good).expect("valid").expect("one");
-        assert_eq!((&*text, list.map(|it| it.len())), ("a", Some(2)));
+        let good = "[[thing]]\ntext = 'a'\nlist = ['b', 'c']\nnumber = 7";
+        let (text, list, number) = read(good).expect("valid").expect("one");
+        assert_eq!((&*text, list.map(|it| it.len()), number), ("a", Some(2), Some(7)));
         assert!(read("").expect("valid").is_none());
         for (text, expected) in [
             ("[[thing]]\ntext = 'hush\n", "line 2: not valid TOML"),
@@ -132,6 +147,7 @@ mod tests {
             ("[[thing]]\ntext = 'a'\nlist = 'hush'", "thing 1: list must be a list"),
             ("[[thing]]\ntext = 'a'\nlist = []", "thing 1: list must be a list"),
             ("[[thing]]\ntext = 'a'\nlist = ['hush', 1]", "thing 1: list must be a list"),
+            ("[[thing]]\ntext = 'a'\nnumber = -1", "thing 1: number must be a whole number"),
             ("[[thing]]\ncolour = 'hush'", "thing 1: unknown key \"colour\""),
         ] {
             let error = read(text).expect_err(expected);

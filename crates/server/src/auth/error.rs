@@ -82,6 +82,10 @@ pub(super) fn invalid_token() -> ApiError {
     ApiError::new(ErrorCode::InvalidToken, "The provided token is malformed or otherwise invalid.")
 }
 
+pub(super) fn expired_token() -> ApiError {
+    ApiError::new(ErrorCode::ExpiredToken, "The provided token has expired.")
+}
+
 pub(super) fn only_one_mechanism() -> ApiError {
     invalid_argument(
         "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature \

@@ -31,7 +31,7 @@ pub(super) struct SecurityHeaders<'a> {
     pub(super) decoded_content_length: Option<u64>,
     pub(super) trailer: Option<&'a str>,
     pub(super) content_length: Option<u64>,
-    pub(super) has_security_token: bool,
+    pub(super) security_token: Option<&'a str>,
     has_host: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'a> SecurityHeaders<'a> {
                 X_AMZ_DECODED_CONTENT_LENGTH => {
                     number(&mut found.decoded_content_length, name, value)?;
                 }
-                X_AMZ_SECURITY_TOKEN => found.has_security_token = true,
+                X_AMZ_SECURITY_TOKEN => once(&mut found.security_token, name, value)?,
                 "host" if found.has_host => return Err(repeated(name)),
                 "host" => found.has_host = true,
                 _ => {}

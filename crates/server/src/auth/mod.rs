@@ -182,10 +182,8 @@ impl Authenticator {
         }
         let query = Version2Query::take(&mut parts)?;
         let found = SecurityHeaders::scan(&parts.headers)?;
-        if found.has_security_token {
-            return Err(error::invalid_token());
-        }
-        let user = self.check_version_2_query(&parts, &query, host_bucket)?;
+        let token = found.security_token;
+        let user = self.check_version_2_query(&parts, &query, token, host_bucket)?;
         let (identity, service) = (Identity::User(user), Some(Service::S3));
         let mut verified = Verified::without_key(identity, service, &found)?;
         verified.signed_as = Some(SignedAs::version_2(Place::Query));
@@ -201,27 +199,33 @@ impl Authenticator {
         query: &Query<'_>,
         presigned: Option<&'a PresignedQuery<'a>>,
     ) -> Result<Outcome<'a>, ApiError> {
-        if found.has_security_token {
-            return Err(error::invalid_token());
-        }
+        let token = presigned.and_then(|query| query.security_token.as_deref());
+        let token = match (found.security_token, token) {
+            (Some(_), Some(_)) => return Err(error::invalid_token()),
+            (token, other) => token.or(other),
+        };
         let claim = match (found.authorization, presigned) {
+            // A token proves nothing without the signature of its key.
+            (None, None) if token.is_some() => return Err(error::invalid_token()),
             (None, None) => {
                 let verified = Verified::without_key(Identity::Anonymous, None, found)?;
                 return Ok(Outcome::Done(verified));
             }
-            (None, Some(presigned)) => self.claim_of_query(parts, presigned)?,
+            (None, Some(presigned)) => self.claim_of_query(parts, presigned, token)?,
             (Some(authorization), None) => self.claim_of_header(parts, found, authorization)?,
             (Some(_), Some(_)) => return Err(error::only_one_mechanism()),
         };
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
         let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
             (Some(content_sha256), _) => content_sha256,
-            (None, Service::S3Vectors | Service::Sts) if parts.method == Method::POST => {
+            (None, Service::S3Vectors | Service::Sts | Service::Iam)
+                if parts.method == Method::POST =>
+            {
                 return Ok(Outcome::NeedsBodyHash(claim));
             }
             // Only a POST to these has a body, and only that of a POST is charged to the budget whole. No
             // other body is collected before its signature is verified.
-            (None, Service::S3Vectors | Service::Sts) => EMPTY_SHA256_TEXT,
+            (None, Service::S3Vectors | Service::Sts | Service::Iam) => EMPTY_SHA256_TEXT,
             (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
             (None, Service::S3) => {
                 return Err(error::invalid_request(

@@ -59,6 +59,7 @@ pub(super) fn hide_form_content_type(parts: &mut Parts) {
 
 const VERSION_4_FIELDS: [&str; 4] =
     ["x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"];
+const TOKEN_FIELD: &str = "x-amz-security-token";
 const VERSION_2_FIELDS: [&str; 2] = ["awsaccesskeyid", "signature"];
 
 /// The target of a form.
@@ -174,18 +175,18 @@ impl Authenticator {
             return Ok((Identity::Anonymous, LengthRange::default()));
         }
         // One of a repeated pair could be checked and the other be meant.
-        for name in VERSION_4_FIELDS.into_iter().chain(VERSION_2_FIELDS).chain(["policy"]) {
+        for name in
+            VERSION_4_FIELDS.into_iter().chain(VERSION_2_FIELDS).chain(["policy", TOKEN_FIELD])
+        {
             if form.fields.iter().filter(|field| field.name == name).count() > 1 {
                 let message = format!("The form field {name} is given more than once");
                 return Err(error::invalid_argument(message).with("ArgumentName", name));
             }
         }
-        if form.field("x-amz-security-token").is_some() {
-            return Err(error::invalid_token());
-        }
         let user = match is_version_2 {
             true => self.check_version_2_policy(
                 required_field(form, "awsaccesskeyid")?,
+                form.field(TOKEN_FIELD),
                 required_field(form, "policy")?,
                 required_field(form, "signature")?,
             )?,
@@ -219,7 +220,7 @@ impl Authenticator {
                 Place::Form.malformed("incorrect service; this endpoint belongs to \"s3\".")
             );
         }
-        let (access_key, signing_key) = self.signer(&scope)?;
+        let (access_key, signing_key) = self.signer(&scope, form.field(TOKEN_FIELD))?;
         if same_signature(&signing_key.sign(&[policy.as_bytes()]), signature) {
             return Ok(Arc::clone(&access_key.user));
         }

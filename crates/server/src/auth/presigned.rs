@@ -25,7 +25,7 @@ pub(super) struct PresignedQuery<'a> {
     signed_headers: Option<Cow<'a, str>>,
     signature: Option<Cow<'a, str>>,
     pub(super) content_sha256: Option<Cow<'a, str>>,
-    has_security_token: bool,
+    pub(super) security_token: Option<Cow<'a, str>>,
 }
 
 fn parameters_error(message: impl Into<Cow<'static, str>>) -> ApiError {
@@ -41,7 +41,6 @@ impl<'a> PresignedQuery<'a> {
         let (mut presigned, mut is_version_4) = (PresignedQuery::default(), false);
         for &Parameter { name, value, .. } in query.parameters() {
             refuse_disguised(name)?;
-            presigned.has_security_token |= name == "X-Amz-Security-Token";
             let Some(place) = presigned.place(name) else { continue };
             let text = match decoded(value) {
                 Cow::Borrowed(_) => Cow::Borrowed(value),
@@ -74,6 +73,7 @@ impl<'a> PresignedQuery<'a> {
             "SignedHeaders" => Some(&mut self.signed_headers),
             "Signature" => Some(&mut self.signature),
             "Content-Sha256" => Some(&mut self.content_sha256),
+            "Security-Token" => Some(&mut self.security_token),
             _ => None,
         }
     }
@@ -166,6 +166,7 @@ impl Authenticator {
         &'a self,
         parts: &'a Parts,
         query: &'a PresignedQuery<'a>,
+        token: Option<&str>,
     ) -> Result<Claim<'a>, ApiError> {
         match query.algorithm.as_deref() {
             Some(ALGORITHM) => {}
@@ -175,9 +176,6 @@ impl Authenticator {
                 return Err(parameters_error(message));
             }
             None => return Err(missing_parameters()),
-        }
-        if query.has_security_token {
-            return Err(error::invalid_token());
         }
         let required =
             |value: &'a Option<Cow<'a, str>>| value.as_deref().ok_or_else(missing_parameters);
@@ -194,7 +192,7 @@ impl Authenticator {
         let expires_seconds = parse_expires(expires)?;
         let scope = Scope::parse(credential, Place::Query, &self.region, &date)?;
         self.check_life(&date, expires_seconds)?;
-        let (access_key, signing_key) = self.signer(&scope)?;
+        let (access_key, signing_key) = self.signer(&scope, token)?;
         check_all_signed(parts, signed_headers, Place::Query)?;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }

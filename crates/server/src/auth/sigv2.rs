@@ -266,10 +266,11 @@ impl Authenticator {
         &self,
         parts: &Parts,
         query: &Version2Query,
+        token: Option<&str>,
         host_bucket: Option<&str>,
     ) -> Result<Arc<User>, ApiError> {
         self.check_expires(&query.expires)?;
-        let key = self.access_key(&query.access_key)?;
+        let key = self.access_key(&query.access_key, token)?;
         let path = match host_bucket {
             Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
             None => Cow::Borrowed(parts.uri.path()),
@@ -295,10 +296,11 @@ impl Authenticator {
     pub(super) fn check_version_2_policy(
         &self,
         access_key: &str,
+        token: Option<&str>,
         policy: &str,
         signature: &str,
     ) -> Result<Arc<User>, ApiError> {
-        let key = self.access_key(access_key)?;
+        let key = self.access_key(access_key, token)?;
         match is_signature_of(&key.secret, policy.as_bytes(), signature) {
             true => Ok(Arc::clone(&key.user)),
             false => Err(mismatch(access_key, policy.as_bytes(), signature)),

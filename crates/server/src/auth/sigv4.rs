@@ -15,12 +15,15 @@ use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
 use super::query::Query;
 use super::signing_key::{SigningKey, hex_digest};
-use crate::identity::AccessKey;
+use crate::identity::{AccessKey, KeyError, TokenError};
 use crate::reply::{ApiError, ErrorCode};
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
 const SCOPE_END: &str = "aws4_request";
+
+/// The region of services that AWS has in one region.
+const GLOBAL_REGION: &str = "us-east-1";
 
 /// The service that a request was signed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +34,8 @@ pub(crate) enum Service {
     S3Vectors,
     /// The security token service.
     Sts,
+    /// Users and their policies.
+    Iam,
 }
 
 impl Service {
@@ -41,6 +46,7 @@ impl Service {
             Service::S3 => "s3",
             Service::S3Vectors => "s3vectors",
             Service::Sts => "sts",
+            Service::Iam => "iam",
         }
     }
 
@@ -54,7 +60,14 @@ impl Service {
     }
 
     fn parse(name: &str) -> Option<Service> {
-        [Service::S3, Service::S3Vectors, Service::Sts].into_iter().find(|s| s.name() == name)
+        let all = [Service::S3, Service::S3Vectors, Service::Sts, Service::Iam];
+        all.into_iter().find(|service| service.name() == name)
+    }
+
+    /// `true` for a service that AWS has in one region for all others: clients sign for that one, whichever
+    /// is configured.
+    fn is_global(self) -> bool {
+        matches!(self, Service::Sts | Service::Iam)
     }
 }
 
@@ -92,6 +105,7 @@ pub(super) struct Scope<'a> {
     pub(super) access_key: &'a str,
     pub(super) day: &'a str,
     pub(super) service: Service,
+    pub(super) region: &'a str,
     /// All but the access key.
     pub(super) text: &'a str,
 }
@@ -128,7 +142,8 @@ impl<'a> Scope<'a> {
                 format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
             return Err(place.malformed(&detail));
         };
-        if scope_region != region {
+        let is_global = service.is_global() && scope_region == GLOBAL_REGION;
+        if scope_region != region && !is_global {
             let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
             return Err(place.malformed(&detail).with("Region", region));
         }
@@ -140,7 +155,7 @@ impl<'a> Scope<'a> {
             );
             return Err(place.malformed(&detail));
         }
-        Ok(Scope { access_key, day, service, text })
+        Ok(Scope { access_key, day, service, region: scope_region, text })
     }
 }
 
@@ -165,7 +180,7 @@ impl Claim<'_> {
     ) -> Result<(), ApiError> {
         let path_form = match self.scope.service {
             Service::S3 => PathForm::Once,
-            Service::S3Vectors | Service::Sts => PathForm::Twice,
+            Service::S3Vectors | Service::Sts | Service::Iam => PathForm::Twice,
         };
         let signed_headers = self.signed_headers;
         let mut canonical = Canonical { path_form, signed_headers, payload_hash };
@@ -216,25 +231,39 @@ pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
 }
 
 impl Authenticator {
-    /// The key with this id.
-    pub(super) fn access_key(&self, id: &str) -> Result<Arc<AccessKey>, ApiError> {
-        self.directory.find(id).ok_or_else(|| error::invalid_access_key_id(id))
+    /// The key with this id; that of a session needs its token.
+    ///
+    /// # Errors
+    /// `InvalidAccessKeyId`, `InvalidToken`, `ExpiredToken`.
+    pub(super) fn access_key(
+        &self,
+        id: &str,
+        token: Option<&str>,
+    ) -> Result<Arc<AccessKey>, ApiError> {
+        self.directory.key(id, token, self.now_unix_seconds()).map_err(|refused| match refused {
+            KeyError::Unknown => error::invalid_access_key_id(id),
+            KeyError::Token(TokenError::Invalid) => error::invalid_token(),
+            KeyError::Token(TokenError::Expired) => error::expired_token(),
+        })
     }
 
     /// The key of a scope, and the signing key that is derived from it.
     pub(super) fn signer(
         &self,
         scope: &Scope<'_>,
+        token: Option<&str>,
     ) -> Result<(Arc<AccessKey>, SigningKey), ApiError> {
-        let access_key = self.access_key(scope.access_key)?;
+        let access_key = self.access_key(scope.access_key, token)?;
         let derive = || {
             let secret = access_key.secret.expose();
-            SigningKey::derive(secret, scope.day, &self.region, scope.service)
+            SigningKey::derive(secret, scope.day, scope.region, scope.service)
         };
         // A scope's day equals that of a parsed date, so that it has eight digits.
         let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
-            Ok(day) => self.keys.get_or_derive(access_key.serial, day, scope.service, derive),
-            Err(_) => derive(),
+            Ok(day) if scope.region == self.region => {
+                self.keys.get_or_derive(access_key.serial, day, scope.service, derive)
+            }
+            _ => derive(),
         };
         Ok((access_key, key))
     }
@@ -252,7 +281,7 @@ impl Authenticator {
         })?;
         let scope = Scope::parse(fields.credential, Place::Header, &self.region, &date)?;
         self.check_skew(&date)?;
-        let (access_key, signing_key) = self.signer(&scope)?;
+        let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
         check_all_signed(parts, fields.signed_headers, Place::Header)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })

@@ -9,6 +9,9 @@ use crate::request_id::RequestIds;
 
 const ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 
+const IAM_NAMESPACE: &str = "https://iam.amazonaws.com/doc/2010-05-08/";
+const STS_NAMESPACE: &str = "https://sts.amazonaws.com/doc/2011-06-15/";
+
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// The response for an error. HEAD and 304 have no body. `resource` is the path of the request as it
@@ -26,7 +29,7 @@ pub(crate) fn error_response(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_TYPE);
     let error_type = match error.dialect() {
-        Dialect::S3 => None,
+        Dialect::S3 | Dialect::Iam | Dialect::Sts => None,
         Dialect::S3Vectors => HeaderValue::from_str(error.code()).ok(),
     };
     if let Some(error_type) = error_type {
@@ -38,6 +41,8 @@ pub(crate) fn error_response(
     let (content_type, document) = match error.dialect() {
         Dialect::S3 => ("application/xml", xml_document(&error, resource, ids)),
         Dialect::S3Vectors => ("application/json", json_document(&error)),
+        Dialect::Iam => ("text/xml", query_document(&error, IAM_NAMESPACE, ids)),
+        Dialect::Sts => ("text/xml", query_document(&error, STS_NAMESPACE, ids)),
     };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     *response.body_mut() = ReplyBody::from(document);
@@ -61,6 +66,19 @@ pub(super) fn xml_document(error: &ApiError, resource: &str, ids: &RequestIds) -
     push_element(&mut xml, "RequestId", ids.request_id());
     push_element(&mut xml, "HostId", ids.host_id());
     xml.push_str("</Error>");
+    xml
+}
+
+/// The document of IAM and STS.
+fn query_document(error: &ApiError, namespace: &str, ids: &RequestIds) -> String {
+    let at_fault = if error.status().is_server_error() { "Receiver" } else { "Sender" };
+    let mut xml = format!("<ErrorResponse xmlns=\"{namespace}\"><Error>");
+    push_element(&mut xml, "Type", at_fault);
+    push_element(&mut xml, "Code", error.code());
+    push_element(&mut xml, "Message", error.message());
+    xml.push_str("</Error>");
+    push_element(&mut xml, "RequestId", ids.request_id());
+    xml.push_str("</ErrorResponse>");
     xml
 }
 

@@ -18,7 +18,7 @@ use sha1::Sha1;
 
 use super::signer::Signer;
 use crate::auth::{AuthBody, Authenticator};
-use crate::identity::{CurrentDirectory, Directory};
+use crate::identity::{CurrentDirectory, Directory, Sessions};
 use crate::reply::ApiError;
 
 const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -32,7 +32,10 @@ pub(super) const NO_SIGNATURE: &str =
 /// Its clock stands at [`DATE`].
 static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
     let users = [("example", ACCESS_KEY, SECRET_KEY)];
-    let directory = CurrentDirectory::new(Directory::of_roots(&users).expect("valid users"));
+    let directory = CurrentDirectory::new(
+        Directory::of_roots(&users).expect("valid users"),
+        Sessions::default(),
+    );
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(DATE_UNIX_SECONDS.unsigned_abs());
     Authenticator::new(Arc::new(directory), "us-east-1".to_owned(), Arc::new(move || now))
 });

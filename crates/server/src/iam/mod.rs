@@ -1,5 +1,22 @@
-//! The users of a server: where they come from, and how they change while it runs.
+//! IAM and STS: users, their keys and what they may do, made at run time.
+//!
+//! A request is a form ([`form`]), an answer is XML ([`xml`]). [`operations`] has the table of IAM, [`sts`]
+//! the operations of STS. What is made is kept in the key space ([`records`]), held in memory ([`state`]), and
+//! becomes, with the users of the configuration ([`users`]), the directory that requests are authenticated
+//! against. A change is durable before it is answered, and counts from the answer on.
 
+mod call;
+mod error;
+mod form;
+mod operations;
+mod permission;
+mod records;
+mod service;
+mod state;
+mod sts;
 mod users;
+mod xml;
 
-pub(crate) use self::users::{Users, Watch};
+pub(crate) use self::error::{for_sts, refusal};
+pub(crate) use self::service::{Api, Iam, is_web_identity};
+pub(crate) use self::users::{ConfiguredUsers, Users, Watch};

@@ -6,25 +6,45 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use liteio_store::StoreError;
+use liteio_store::{
+    EncryptionKey, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
+};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::state::State;
 use crate::config::CredentialsSource;
-use crate::identity::{CurrentDirectory, Directory, only_user, read_credentials};
+use crate::identity::{CurrentDirectory, Directory, Sessions, only_user, read_credentials};
 use crate::state::App;
 
 /// The time between two looks at the credentials file.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The users of a server.
+/// The users of a configuration, read once.
+#[derive(Debug)]
+pub(crate) struct ConfiguredUsers {
+    source: CredentialsSource,
+    directory: Directory,
+    /// The files that were read, as they were before.
+    stamps: Vec<Stamp>,
+}
+
+/// The users of a server: those of the configuration, and those that were made at run time.
 #[derive(Debug)]
 pub(crate) struct Users {
     source: CredentialsSource,
     current: Arc<CurrentDirectory>,
-    /// The files that were read, as they were before. Locked while they are read again.
-    read: Mutex<Vec<Stamp>>,
+    keys: SecretKeys,
+    parts: Mutex<Parts>,
+}
+
+/// What the current directory is made of. Locked while another one is made.
+#[derive(Debug)]
+struct Parts {
+    configured: Directory,
+    stamps: Vec<Stamp>,
+    state: Arc<State>,
 }
 
 /// A file as it was at one moment.
@@ -47,19 +67,74 @@ impl Stamp {
     }
 }
 
-impl Users {
+impl ConfiguredUsers {
     /// Reads the users of a configuration.
     ///
     /// # Errors
     /// One line that says what to change, without any secret.
-    pub(crate) fn open(source: &CredentialsSource) -> Result<Users, String> {
+    pub(crate) fn read(source: &CredentialsSource) -> Result<ConfiguredUsers, String> {
         let mut stamps = Vec::new();
         let directory = read(source, &mut stamps)?;
+        Ok(ConfiguredUsers { source: source.clone(), directory, stamps })
+    }
+}
+
+/// The entry with the key of a data directory that has no master key. Those of users begin with their kind
+/// and a slash.
+const OWN_KEY: &[u8] = b"own-key";
+
+impl Users {
+    /// Adds the users that were made at run time. Without a master key, secrets are sealed by a key that is
+    /// kept in the key space.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn open(
+        configured: ConfiguredUsers,
+        store: &Store,
+        ring: &KeyRing,
+    ) -> Result<Users, StoreError> {
+        let (entries, damaged) = store.identities()?;
+        for error in damaged {
+            tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
+        }
+        let own = entries.iter().find(|entry| entry.key == OWN_KEY);
+        let own = own.and_then(|entry| <[u8; 32]>::try_from(entry.value.as_deref()?).ok());
+        let mut own = own.map(EncryptionKey::new);
+        if own.is_none() && SecretKeys::new(ring, None).is_empty() {
+            let made = EncryptionKey::generate(&SystemRandom)?;
+            let entry =
+                IdentityEntry { key: OWN_KEY.to_vec(), value: Some(made.expose().to_vec()) };
+            store.change_identities(vec![entry]).wait()?;
+            own = Some(made);
+        }
+        let keys = SecretKeys::new(ring, own.as_ref());
+        let state = Arc::new(State::read(&entries));
+        let ConfiguredUsers { source, directory, stamps } = configured;
+        let current = state.directory(&directory, &keys);
         Ok(Users {
-            source: source.clone(),
-            current: Arc::new(CurrentDirectory::new(directory)),
-            read: Mutex::new(stamps),
+            source,
+            current: Arc::new(CurrentDirectory::new(current, Sessions::new(keys.clone()))),
+            keys,
+            parts: Mutex::new(Parts { configured: directory, stamps, state }),
         })
+    }
+
+    /// All that was made at run time.
+    pub(super) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.parts.lock().state)
+    }
+
+    /// The keys that secrets are sealed by.
+    pub(super) fn keys(&self) -> &SecretKeys {
+        &self.keys
+    }
+
+    /// Puts another state into effect, which is durable.
+    pub(super) fn replace(&self, state: State) {
+        let mut parts = self.parts.lock();
+        parts.state = Arc::new(state);
+        self.current.replace(parts.state.directory(&parts.configured, &self.keys));
     }
 
     /// The users as they are at each moment.
@@ -69,22 +144,23 @@ impl Users {
 
     /// Reads the file again. One that is not valid leaves the users as they are.
     pub(crate) fn read_again(&self) {
-        self.read_into(&mut self.read.lock());
+        self.read_into(&mut self.parts.lock());
     }
 
     /// Reads the file again, if it has changed since it was read last.
     fn read_again_if_changed(&self) {
-        let mut stamps = self.read.lock();
-        if !stamps.iter().all(Stamp::is_of_now) {
-            self.read_into(&mut stamps);
+        let mut parts = self.parts.lock();
+        if !parts.stamps.iter().all(Stamp::is_of_now) {
+            self.read_into(&mut parts);
         }
     }
 
-    fn read_into(&self, stamps: &mut Vec<Stamp>) {
-        stamps.clear();
-        match read(&self.source, stamps) {
-            Ok(directory) => {
-                self.current.replace(directory);
+    fn read_into(&self, parts: &mut Parts) {
+        parts.stamps.clear();
+        match read(&self.source, &mut parts.stamps) {
+            Ok(configured) => {
+                parts.configured = configured;
+                self.current.replace(parts.state.directory(&parts.configured, &self.keys));
                 tracing::info!("the users were read again");
             }
             Err(error) => tracing::warn!("the users stay as they were: {error}"),
@@ -147,6 +223,8 @@ fn read(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Directory
 
 #[cfg(test)]
 mod tests {
+    use liteio_store::StoreConfig;
+
     use super::*;
 
     const ALICE: &str =
@@ -158,10 +236,13 @@ mod tests {
         let path = folder.path().join("users.toml");
         let write = |text: &str| fs::write(&path, text).expect("written");
         write(ALICE);
-        let users = Users::open(&CredentialsSource::File(path.clone())).expect("valid");
+        let configured = ConfiguredUsers::read(&CredentialsSource::File(path.clone()));
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let users = Users::open(configured.expect("valid"), &store, &KeyRing::default());
+        let users = users.expect("opens");
         let knows = |key: &str| {
             users.read_again_if_changed();
-            users.current().find(key).is_some()
+            users.current().key(key, None, 0).is_ok()
         };
         assert!(knows("alice-key"));
 

@@ -2,13 +2,19 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use liteio_store::StoreError;
 use parking_lot::RwLock;
 
 use super::account::Account;
 use super::key::AccessKey;
-use super::user::User;
+use super::managed::managed;
+use super::role::Role;
+use super::session::{Issued, Session, Sessions, TokenError};
+use super::user::{User, unique_id};
 use super::{IdentityError, fail};
+use crate::policy::Policy;
 
 /// All accounts, users and keys, as they are at one moment.
 #[derive(Debug, Clone, Default)]
@@ -18,12 +24,51 @@ pub(crate) struct Directory {
     by_canonical_id: HashMap<String, Arc<Account>>,
     /// By id.
     keys: HashMap<String, Arc<AccessKey>>,
+    /// By unique id; root users by that of their account.
+    users: HashMap<String, Arc<User>>,
+    /// By unique id.
+    roles: HashMap<String, Arc<Role>>,
+    roles_by_arn: HashMap<String, Arc<Role>>,
+    /// Policies of accounts, by ARN.
+    policies: HashMap<String, Arc<Policy>>,
+    serial: u64,
 }
 
 impl Directory {
     /// The key with this id.
     pub(crate) fn find(&self, access_key: &str) -> Option<&Arc<AccessKey>> {
         self.keys.get(access_key)
+    }
+
+    /// The user with this unique id.
+    pub(crate) fn user_of_id(&self, id: &str) -> Option<&Arc<User>> {
+        self.users.get(id)
+    }
+
+    /// `true` when the configuration has a user of this name in the account.
+    pub(crate) fn is_configured(&self, account: &str, name: &str) -> bool {
+        self.users.contains_key(&unique_id("AIDA", &[account, name]))
+    }
+
+    /// The role with this unique id.
+    pub(super) fn role_of_id(&self, id: &str) -> Option<&Arc<Role>> {
+        self.roles.get(id)
+    }
+
+    /// The role with this ARN.
+    pub(crate) fn role(&self, arn: &str) -> Option<&Arc<Role>> {
+        self.roles_by_arn.get(arn)
+    }
+
+    /// The managed policy with this ARN, of an account or of AWS.
+    pub(crate) fn policy(&self, arn: &str) -> Option<Arc<Policy>> {
+        let own = self.policies.get(arn);
+        own.or_else(|| managed(arn).map(|(_, policy)| policy)).cloned()
+    }
+
+    /// Unlike that of every other directory of this process.
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// The account with this id of 12 digits.
@@ -70,6 +115,7 @@ impl DirectoryBuilder {
     /// # Errors
     /// [`IdentityError`] when there is one with this id.
     pub(crate) fn key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
+        self.user(Arc::clone(&key.user));
         let id = key.id.clone();
         match self.directory.keys.insert(id, Arc::new(key)) {
             None => Ok(()),
@@ -77,9 +123,45 @@ impl DirectoryBuilder {
         }
     }
 
+    /// Adds a user, who may have no key.
+    pub(crate) fn user(&mut self, user: Arc<User>) {
+        self.directory.users.insert(user.caller.user_id.clone(), user);
+    }
+
+    /// Adds a role.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with its ARN.
+    pub(crate) fn role(&mut self, role: Role) -> Result<(), IdentityError> {
+        let role = Arc::new(role);
+        self.directory.roles.insert(role.unique_id.clone(), Arc::clone(&role));
+        match self.directory.roles_by_arn.insert(role.arn.clone(), role) {
+            None => Ok(()),
+            Some(role) => fail(format!("there are two roles {}", role.arn)),
+        }
+    }
+
+    /// Adds a managed policy of an account.
+    pub(crate) fn policy(&mut self, arn: String, policy: Arc<Policy>) {
+        self.directory.policies.insert(arn, policy);
+    }
+
+    /// The directory so far.
+    pub(crate) fn so_far(&self) -> &Directory {
+        &self.directory
+    }
+
     /// The directory.
-    pub(crate) fn build(self) -> Directory {
+    pub(crate) fn build(mut self) -> Directory {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
+        self.directory.serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
         self.directory
+    }
+}
+
+impl From<Directory> for DirectoryBuilder {
+    fn from(directory: Directory) -> DirectoryBuilder {
+        DirectoryBuilder { directory }
     }
 }
 
@@ -101,29 +183,64 @@ impl Directory {
     }
 }
 
-/// The directory that requests are authenticated against.
+/// The directory that requests are authenticated against, and the sessions of its users.
 #[derive(Debug, Default)]
-pub(crate) struct CurrentDirectory(RwLock<Arc<Directory>>);
+pub(crate) struct CurrentDirectory {
+    now: RwLock<Arc<Directory>>,
+    sessions: Sessions,
+}
+
+/// The reason why a key is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyError {
+    /// Nobody has a key with this id.
+    Unknown,
+    /// Its token is refused.
+    Token(TokenError),
+}
 
 impl CurrentDirectory {
     /// Starts with this directory.
-    pub(crate) fn new(directory: Directory) -> CurrentDirectory {
-        CurrentDirectory(RwLock::new(Arc::new(directory)))
+    pub(crate) fn new(directory: Directory, sessions: Sessions) -> CurrentDirectory {
+        CurrentDirectory { now: RwLock::new(Arc::new(directory)), sessions }
     }
 
     /// The directory as it is now.
     pub(crate) fn now(&self) -> Arc<Directory> {
-        Arc::clone(&self.0.read())
+        Arc::clone(&self.now.read())
     }
 
-    /// The key with this id, as it is now.
-    pub(crate) fn find(&self, access_key: &str) -> Option<Arc<AccessKey>> {
-        self.0.read().find(access_key).cloned()
+    /// The key with this id, as it is now; that of a session needs its token. `now` is the time, in seconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub(crate) fn key(
+        &self,
+        id: &str,
+        token: Option<&str>,
+        now: i64,
+    ) -> Result<Arc<AccessKey>, KeyError> {
+        match token {
+            None => self.now.read().find(id).cloned().ok_or(KeyError::Unknown),
+            Some(token) => {
+                let directory = self.now();
+                self.sessions.key(&directory, id, token, now).map_err(KeyError::Token)
+            }
+        }
+    }
+
+    /// Makes the keys of a session.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there are no random bytes.
+    pub(crate) fn begin(&self, session: Session) -> Result<Issued, StoreError> {
+        self.sessions.issue(session)
     }
 
     /// Puts another directory in its place.
     pub(crate) fn replace(&self, directory: Directory) {
-        let former = std::mem::replace(&mut *self.0.write(), Arc::new(directory));
+        let former = std::mem::replace(&mut *self.now.write(), Arc::new(directory));
         // Thousands of users are not freed under the lock.
         drop(former);
     }
@@ -136,9 +253,10 @@ mod tests {
     #[test]
     fn a_directory_is_replaced_as_a_whole() {
         let one = Directory::of_roots(&[("alice", "alice-key", "alice-secret")]).expect("valid");
-        let current = CurrentDirectory::new(one);
+        let current = CurrentDirectory::new(one, Sessions::default());
+        let find = |id: &str| current.key(id, None, 0).ok();
         let before = current.now();
-        let alice = current.find("alice-key").expect("known");
+        let alice = find("alice-key").expect("known");
         let account = before.account_of_canonical_id(&alice.user.account.canonical_id);
         assert_eq!(account, Some(&alice.user.account));
         assert_eq!(before.account(&alice.user.account.id), Some(&alice.user.account));
@@ -146,10 +264,10 @@ mod tests {
         let same_id = [("bob", "bob-key", "bob-secret"), ("eve", "alice-key", "eve-secret")];
         current.replace(Directory::of_roots(&same_id).expect("valid"));
         assert_eq!(before.find("alice-key").expect("of then").user.name, "alice");
-        let eve = current.find("alice-key").expect("another");
+        let eve = find("alice-key").expect("another");
         assert_eq!(eve.user.name, "eve");
         assert_ne!(eve.serial, alice.serial);
         current.replace(Directory::default());
-        assert!(current.find("alice-key").is_none());
+        assert!(find("alice-key").is_none());
     }
 }

@@ -13,7 +13,15 @@
 //! access_key = "…"
 //! secret_key = "…"
 //! policies = ['''{"Version": "2012-10-17", "Statement": …}''']
+//! policies = ["arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"]
 //! policy_files = ["backup.json"]
+//!
+//! [[role]]                                # what bob and others may do for a time
+//! name = "reader"
+//! parent = "alice"
+//! trust_file = "reader.trust.json"        # or trust = '''{…}'''
+//! policy_files = ["reader.json"]
+//! # max_session_seconds = 3600
 //! ```
 
 use std::collections::{HashMap, HashSet};
@@ -22,6 +30,8 @@ use std::sync::Arc;
 use super::account::{Account, canonical_id_of_key, id_of_canonical_id};
 use super::directory::{Directory, DirectoryBuilder};
 use super::key::{AccessKey, SecretKey};
+use super::managed::managed;
+use super::role::Role;
 use super::user::{AttachedPolicy, User};
 use super::{IdentityError, fail};
 use crate::policy::{Kind, Policy};
@@ -41,6 +51,9 @@ const USER_KEYS: [&str; 9] = [
     "policies",
     "policy_files",
 ];
+
+const ROLE_KEYS: [&str; 7] =
+    ["name", "parent", "trust", "trust_file", "policies", "policy_files", "max_session_seconds"];
 
 /// The fields that only a user without `parent` has.
 const ROOT_KEYS: [&str; 3] = ["id", "display_name", "account"];
@@ -66,7 +79,7 @@ pub(crate) fn read_credentials(
     text: &str,
     read: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Directory, IdentityError> {
-    let document = tables::document(text, &["user"])?;
+    let document = tables::document(text, &["user", "role"])?;
     let tables = tables::tables(&document, "user", &USER_KEYS)?;
     if tables.is_empty() {
         return fail("there is no [[user]] table");
@@ -89,6 +102,12 @@ pub(crate) fn read_credentials(
             None => fail(format!("there is no user {parent:?} without a parent of its own")),
         };
         added.map_err(|error| entry.error(&error))?;
+    }
+    for fields in &tables::tables(&document, "role", &ROLE_KEYS)? {
+        let name = fields.required("name")?;
+        let role = role_of(&name, fields, &accounts, read);
+        let added = role.and_then(|role| directory.role(role));
+        added.map_err(|error| IdentityError(format!("role {name:?}: {error}")))?;
     }
     Ok(directory.build())
 }
@@ -143,15 +162,7 @@ impl<'t> Entry<'t> {
         if let Some(key) = ROOT_KEYS.into_iter().find(|key| self.fields.has(key)) {
             return fail(format!("{key} is that of the parent; remove it, or remove parent"));
         }
-        let mut policies = Vec::new();
-        for (index, text) in self.fields.texts("policies")?.unwrap_or_default().iter().enumerate() {
-            policies.push(attached(format!("policy {}", index + 1), text)?);
-        }
-        for path in self.fields.texts("policy_files")?.unwrap_or_default() {
-            let text = read(&path)?;
-            policies.push(attached(path, &text)?);
-        }
-        let user = User::member(&self.name, account, policies.into())?;
+        let user = User::member(&self.name, account, policies_of(self.fields, read)?)?;
         directory.key(self.key(self.fields.required("access_key")?, user)?)
     }
 
@@ -159,6 +170,49 @@ impl<'t> Entry<'t> {
         let secret = SecretKey::new(self.fields.required("secret_key")?)?;
         AccessKey::new(access_key, secret, Arc::new(user))
     }
+}
+
+/// The policies that a table names.
+fn policies_of(
+    fields: &Fields<'_>,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Arc<[AttachedPolicy]>, IdentityError> {
+    let mut policies = Vec::new();
+    for (index, text) in fields.texts("policies")?.unwrap_or_default().into_iter().enumerate() {
+        policies.push(match managed(&text) {
+            Some((_, policy)) => AttachedPolicy { name: text, policy: Arc::clone(policy) },
+            None if text.starts_with("arn:") => {
+                return fail(format!("there is no managed policy {text:?}"));
+            }
+            None => attached(format!("policy {}", index + 1), &text)?,
+        });
+    }
+    for path in fields.texts("policy_files")?.unwrap_or_default() {
+        let text = read(&path)?;
+        policies.push(attached(path, &text)?);
+    }
+    Ok(policies.into())
+}
+
+fn role_of(
+    name: &str,
+    fields: &Fields<'_>,
+    accounts: &HashMap<&str, Arc<Account>>,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Role, IdentityError> {
+    let parent = fields.required("parent")?;
+    let Some(account) = accounts.get(parent.as_str()) else {
+        return fail(format!("there is no user {parent:?} without a parent of its own"));
+    };
+    let trust = match (fields.text("trust")?, fields.text("trust_file")?) {
+        (Some(text), None) => text,
+        (None, Some(path)) => read(&path)?,
+        _ => return fail("give trust or trust_file: the policy that says who may assume the role"),
+    };
+    let trust = Policy::parse(trust.as_bytes(), Kind::Trust)
+        .map_err(|error| IdentityError(format!("trust: {error}")))?;
+    let seconds = fields.number("max_session_seconds")?;
+    Role::of_file(name, Arc::clone(account), trust, policies_of(fields, read)?, seconds)
 }
 
 fn attached(name: String, text: &str) -> Result<AttachedPolicy, IdentityError> {
@@ -242,7 +296,7 @@ mod tests {
         let rows = [
             (String::new(), "there is no [[user]] table"),
             ("user = 1".into(), "there is no [[user]] table"),
-            ("[[users]]\nname = 'a'".into(), "unknown key \"users\""),
+            ("[[users]]\nname = 'a'".into(), "unknown key \"users\"; only [[user]] and [[role]]"),
             ("[[user]]\nname = 'a\nsecret_key = 'hush-hush'".into(), "line 2: not valid TOML"),
             ("[[user]]\nname = 'a'\naccess_key = 'abc'".into(), "secret_key is missing"),
             ("[[user]]\nname = 'a'\nsecret_key = 987654321".into(), "access_key is missing"),

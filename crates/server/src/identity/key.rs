@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use liteio_store::{RandomSource as _, StoreError, SystemRandom};
+
 use super::user::User;
 use super::{IdentityError, fail};
 
@@ -87,4 +89,28 @@ impl AccessKey {
         let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(AccessKey { id, secret, user, serial })
     }
+}
+
+/// A new id as AWS makes them: a prefix of its kind, and 16 or more characters.
+///
+/// # Errors
+/// [`StoreError::Io`] when there are no random bytes.
+pub(crate) fn random_id(prefix: &str) -> Result<String, StoreError> {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut bytes = [0; 17];
+    SystemRandom.fill(&mut bytes)?;
+    let characters = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
+    // Access keys have 20 characters, other ids 21.
+    let more = if matches!(prefix, "AKIA" | "ASIA") { 16 } else { 17 };
+    Ok(prefix.chars().chain(characters.take(more)).collect())
+}
+
+/// A new secret of 40 characters.
+///
+/// # Errors
+/// [`StoreError::Io`] when there are no random bytes.
+pub(crate) fn random_secret() -> Result<String, StoreError> {
+    let mut bytes = [0; 30];
+    SystemRandom.fill(&mut bytes)?;
+    Ok(base64_simd::STANDARD.encode_to_string(bytes))
 }

@@ -17,12 +17,18 @@ mod account;
 mod directory;
 mod file;
 mod key;
+mod managed;
+mod role;
+mod session;
 mod user;
 
 pub(crate) use self::account::Account;
-pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder};
+pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError};
 pub(crate) use self::file::{only_user, read_credentials};
-pub(crate) use self::key::{AccessKey, SecretKey};
+pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};
+pub(crate) use self::managed::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
+pub(crate) use self::role::{Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
+pub(crate) use self::session::{Session, Sessions, TokenError};
 pub(crate) use self::user::{AttachedPolicy, User};
 
 /// Identities that cannot be used: one line that says what to change, without any secret.

@@ -28,11 +28,26 @@ pub(crate) struct User {
     pub(crate) account: Arc<Account>,
     /// The name for people and logs; of a root user its own, not "root".
     pub(crate) name: String,
+    /// Its tags, which policies see as `aws:PrincipalTag/…`.
+    pub(crate) tags: Vec<(String, String)>,
     /// Policies of the user itself and of its groups; of a session, those of its role. Empty for a root
     /// user, whom none binds.
     pub(crate) policies: Arc<[AttachedPolicy]>,
     /// Policies of a session: what none of them allows, the session may not do. `None` narrows nothing.
     pub(crate) session_policies: Option<Arc<[AttachedPolicy]>>,
+    /// The session, if the keys of the request were those of one.
+    pub(crate) session: Option<SessionFacts>,
+}
+
+/// What policies may ask about a session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionFacts {
+    /// Its begin, in seconds since 1970: `aws:TokenIssueTime`.
+    pub(crate) issued: i64,
+    /// `aws:FederatedProvider`.
+    pub(crate) provider: Option<String>,
+    /// `aws:SourceIdentity`.
+    pub(crate) source_identity: Option<String>,
 }
 
 impl User {
@@ -55,8 +70,15 @@ impl User {
             kind: CallerKind::Root,
         };
         let name = name.to_owned();
-        let policies = Arc::default();
-        Ok(User { caller, account, name, policies, session_policies: None })
+        Ok(User {
+            caller,
+            account,
+            name,
+            tags: Vec::new(),
+            policies: Arc::default(),
+            session_policies: None,
+            session: None,
+        })
     }
 
     /// A user of an account who has the rights that `policies` give.
@@ -69,18 +91,31 @@ impl User {
         policies: Arc<[AttachedPolicy]>,
     ) -> Result<User, IdentityError> {
         check_name(name)?;
+        let unique_id = unique_id("AIDA", &[&account.id, name]);
+        Ok(User::made(name, "/", unique_id, account, policies, Vec::new()))
+    }
+
+    /// A user of an account that was made at run time, with a path that begins and ends with `/`.
+    pub(crate) fn made(
+        name: &str,
+        path: &str,
+        unique_id: String,
+        account: Arc<Account>,
+        policies: Arc<[AttachedPolicy]>,
+        tags: Vec<(String, String)>,
+    ) -> User {
         let Account { id, canonical_id, .. } = &*account;
         let caller = Caller {
             account: id.clone(),
             canonical_id: canonical_id.clone(),
-            arn: format!("arn:aws:iam::{id}:user/{name}"),
+            arn: format!("arn:aws:iam::{id}:user{path}{name}"),
             aliases: Vec::new(),
-            user_id: unique_id("AIDA", &[id, name]),
+            user_id: unique_id,
             name: Some(name.to_owned()),
             kind: CallerKind::User,
         };
         let name = name.to_owned();
-        Ok(User { caller, account, name, policies, session_policies: None })
+        User { caller, account, name, tags, policies, session_policies: None, session: None }
     }
 }
 
@@ -102,7 +137,7 @@ impl User {
 }
 
 /// Checks a name: AWS takes letters, digits and `+=,.@-_`.
-fn check_name(name: &str) -> Result<(), IdentityError> {
+pub(super) fn check_name(name: &str) -> Result<(), IdentityError> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);
     match (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.bytes().all(is_of_name) {
         true => Ok(()),
@@ -114,7 +149,7 @@ fn check_name(name: &str) -> Result<(), IdentityError> {
 
 /// The unique id of something that was given none: AWS's prefix of its kind, and 17 characters that follow
 /// from `parts`.
-fn unique_id(prefix: &str, parts: &[&str]) -> String {
+pub(super) fn unique_id(prefix: &str, parts: &[&str]) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut hasher = Sha256::new_with_prefix("liteio unique id:");
     for part in parts {

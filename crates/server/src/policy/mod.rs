@@ -12,7 +12,6 @@ mod condition;
 mod error;
 mod json;
 mod key;
-#[cfg_attr(test, expect(dead_code, reason = "the services of policies check these lengths"))]
 mod limits;
 mod operand;
 mod pattern;

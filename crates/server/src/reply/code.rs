@@ -37,6 +37,7 @@ codes! {
     BadRequest = BAD_REQUEST,
     EntityTooLarge = BAD_REQUEST,
     EntityTooSmall = BAD_REQUEST,
+    ExpiredToken = BAD_REQUEST,
     IncompleteBody = BAD_REQUEST,
     InvalidAccessKeyId = FORBIDDEN,
     InvalidArgument = BAD_REQUEST,

@@ -16,6 +16,10 @@ pub(crate) enum Dialect {
     /// JSON with `__type`, `message` and the elements as the one entry of `fieldList`; the code is
     /// also in `x-amzn-errortype`.
     S3Vectors,
+    /// XML as the query protocol has it: Type, Code and Message in an `ErrorResponse` of IAM.
+    Iam,
+    /// The same of STS.
+    Sts,
 }
 
 /// The error that a request is answered with: code, status, message, elements and headers.

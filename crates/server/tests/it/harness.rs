@@ -182,6 +182,11 @@ impl TestServer {
         RawRequest::of_vectors(self.handle.address(), self.region, operation, body)
     }
 
+    /// A request of IAM or STS by Alice, to be signed and sent.
+    pub(crate) fn form(&self, service: &'static str, form: &str) -> RawRequest<'_> {
+        RawRequest::of_form(self.handle.address(), service, form)
+    }
+
     pub(crate) async fn get(&self, path_and_query: &str) -> Reply {
         self.request("GET", path_and_query).send().await
     }
@@ -250,6 +255,19 @@ impl<'a> RawRequest<'a> {
         RawRequest::new(address, region, method, path_and_query)
     }
 
+    /// An operation of IAM or STS: a form, signed as clients do for the region in which AWS has these.
+    pub(crate) fn of_form(
+        address: SocketAddr,
+        service: &'static str,
+        form: &str,
+    ) -> RawRequest<'static> {
+        let version = if service == "iam" { "2010-05-08" } else { "2011-06-15" };
+        let request = RawRequest::new(address, "us-east-1", "POST", "/");
+        let request = request.body(format!("{form}&Version={version}"));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        RawRequest { service, ..request }
+    }
+
     /// An operation of S3 Vectors, as boto3 sends it: the signature covers the hash of the body, no
     /// header tells it.
     pub(crate) fn of_vectors(
@@ -292,12 +310,17 @@ impl<'a> RawRequest<'a> {
 
     /// Signs and sends it on a connection of its own.
     pub(crate) async fn send(self) -> Reply {
+        self.send_owned().await
+    }
+
+    /// As [`RawRequest::send`], with a future that borrows nothing.
+    pub(crate) fn send_owned(self) -> impl Future<Output = Reply> + use<> {
         let (method, length) = (self.method, self.body.len());
         let (address, mut message, body) = self.message();
         let end = format!("content-length: {length}\r\nconnection: close\r\n\r\n");
         message.extend_from_slice(end.as_bytes());
         message.extend_from_slice(&body);
-        exchange(address, method, &message).await
+        async move { exchange(address, method, &message).await }
     }
 
     /// Signs and sends it to a server that may be killed meanwhile: `None` when no whole answer came.

@@ -23,7 +23,7 @@ use http_body_util::BodyExt;
 
 use super::amz_date::AmzDate;
 use super::{AuthBody, Authenticator, Identity};
-use crate::identity::{CurrentDirectory, Directory};
+use crate::identity::{CurrentDirectory, Directory, Sessions};
 use crate::reply::ApiError;
 
 pub(super) const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -39,7 +39,10 @@ pub(super) fn authenticator_at(date: &str, seconds_later: i64) -> Authenticator 
 /// The users of the tests.
 fn directory() -> Arc<CurrentDirectory> {
     let users = [("example", ACCESS_KEY, SECRET_KEY), ("other", "OTHERKEY", "other-secret")];
-    Arc::new(CurrentDirectory::new(Directory::of_roots(&users).expect("valid users")))
+    Arc::new(CurrentDirectory::new(
+        Directory::of_roots(&users).expect("valid users"),
+        Sessions::default(),
+    ))
 }
 
 /// An authenticator for these users, whose clock stands at a date, so many seconds later.

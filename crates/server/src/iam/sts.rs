@@ -1,0 +1,216 @@
+//! STS: keys for a time.
+
+use std::sync::Arc;
+
+use super::error::{self, ApiResult};
+use super::form::Form;
+use super::permission::{Circumstances, cannot_assume, check, check_role};
+use super::xml::Xml;
+use crate::identity::{
+    CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX, Session, User,
+};
+use crate::policy::{CallerKind, Kind, Policy, SESSION_POLICY_CHARACTERS_MAX};
+
+/// Shortest session, in seconds.
+const SECONDS_MIN: u32 = 900;
+/// Longest session of GetSessionToken, and its length if the request says nothing.
+const TOKEN_SECONDS_MAX: u32 = 36 * 3600;
+const TOKEN_SECONDS_DEFAULT: u32 = 12 * 3600;
+/// Longest session that a root user begins, or a session of a role.
+const CHAINED_SECONDS_MAX: u32 = 3600;
+/// Managed policies of a session.
+const POLICY_ARNS_MAX: usize = 10;
+
+/// Operations of AWS that are not built. Others are unknown.
+const NOT_BUILT: [&str; 7] = [
+    "AssumeRoleWithSAML",
+    "AssumeRoot",
+    "DecodeAuthorizationMessage",
+    "GetAccessKeyInfo",
+    "GetDelegatedAccessToken",
+    "GetFederationToken",
+    "GetWebIdentityToken",
+];
+
+/// A request of STS.
+pub(super) struct Asked<'a> {
+    pub(super) form: &'a Form,
+    pub(super) directory: &'a CurrentDirectory,
+    pub(super) context: Circumstances<'a>,
+}
+
+/// The operation of a signed request.
+pub(super) fn signed(asked: &mut Asked<'_>, action: &str, user: &User) -> ApiResult<Xml> {
+    match action {
+        "GetCallerIdentity" => Ok(caller_identity(user)),
+        "GetSessionToken" => session_token(asked, user),
+        "AssumeRole" => assume_role(asked, user),
+        _ => Err(unknown(asked.form, action)),
+    }
+}
+
+/// The error of an operation that there is not.
+pub(super) fn unknown(form: &Form, action: &str) -> error::ApiError {
+    match NOT_BUILT.contains(&action) {
+        true => error::not_implemented(format!("LiteIO does not implement {action}.")),
+        false => error::invalid_action(action, form.text("Version").unwrap_or_default()),
+    }
+}
+
+fn caller_identity(user: &User) -> Xml {
+    let mut xml = Xml::default();
+    xml.text("Arn", &user.caller.arn);
+    xml.text("UserId", &user.caller.user_id);
+    xml.text("Account", &user.account.id);
+    xml
+}
+
+fn session_token(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> {
+    if user.session.is_some() {
+        return Err(error::access_denied("Cannot call GetSessionToken with session credentials"));
+    }
+    refuse(asked.form, &["SerialNumber", "TokenCode"])?;
+    let seconds = asked.form.number("DurationSeconds", SECONDS_MIN, TOKEN_SECONDS_MAX)?;
+    let mut seconds = seconds.unwrap_or(TOKEN_SECONDS_DEFAULT);
+    if user.caller.kind == CallerKind::Root {
+        seconds = seconds.min(CHAINED_SECONDS_MAX);
+    }
+    let session = Session::new(&user.caller.user_id, asked.context.now, seconds);
+    let mut xml = Xml::default();
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
+    let form = asked.form;
+    let arn = form.required("RoleArn")?;
+    let name = session_name(form)?;
+    refuse(form, &["SerialNumber", "TokenCode", "Tags", "TransitiveTagKeys", "ProvidedContexts"])?;
+    if user.caller.kind == CallerKind::Root {
+        return Err(error::access_denied("Roles may not be assumed by root accounts."));
+    }
+    let more = &mut asked.context.more;
+    more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    for (field, key) in [("ExternalId", "sts:ExternalId"), ("SourceIdentity", "sts:SourceIdentity")]
+    {
+        if let Some(text) = form.text(field) {
+            more.push((key.to_owned(), vec![text.to_owned()]));
+        }
+    }
+    let directory = asked.directory.now();
+    let role = directory.role(arn);
+    let role = role.ok_or_else(|| cannot_assume(&user.caller.arn, "sts:AssumeRole", arn))?;
+    check_role(user, role, &asked.context)?;
+    let is_chained = user.caller.kind == CallerKind::AssumedRole;
+    let mut session = begin(asked, role, name, is_chained, &directory)?;
+    if let Some(identity) = form.text("SourceIdentity") {
+        check(user, "sts:SetSourceIdentity", arn, &asked.context)?;
+        session.source_identity = Some(identity.to_owned());
+    } else if let Some(facts) = &user.session {
+        session.source_identity.clone_from(&facts.source_identity);
+    }
+    let mut xml = Xml::default();
+    write_role_user(&mut xml, role, name);
+    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+/// The session of a role that a request asks for.
+pub(super) fn begin(
+    asked: &Asked<'_>,
+    role: &Role,
+    name: &str,
+    is_chained: bool,
+    directory: &Arc<Directory>,
+) -> ApiResult<Session> {
+    let form = asked.form;
+    let seconds = form.number("DurationSeconds", SECONDS_MIN, SESSION_SECONDS_MAX)?;
+    let seconds = seconds.unwrap_or(SESSION_SECONDS_DEFAULT);
+    if seconds > role.session_seconds_max {
+        return Err(error::validation(
+            "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.",
+        ));
+    }
+    if is_chained && seconds > CHAINED_SECONDS_MAX {
+        return Err(error::validation(
+            "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role \
+             chaining.",
+        ));
+    }
+    let mut session = Session::new(&role.unique_id, asked.context.now, seconds);
+    session.name = Some(name.to_owned());
+    if let Some(text) = form.text("Policy") {
+        if text.chars().count() > SESSION_POLICY_CHARACTERS_MAX {
+            return Err(error::packed_policy_too_large());
+        }
+        Policy::parse(text.as_bytes(), Kind::Session)
+            .map_err(|error| error::malformed_policy(error.to_string()))?;
+        session.policies.push(text.to_owned());
+    }
+    let arns = form.list("PolicyArns", "arn");
+    if arns.len() > POLICY_ARNS_MAX {
+        return Err(error::packed_policy_too_large());
+    }
+    for arn in arns {
+        let is_of_account =
+            arn.split(':').nth(4).is_some_and(|it| it == role.account.id || it == "aws");
+        if !is_of_account || directory.policy(arn).is_none() {
+            let arn: String = arn.chars().take(256).collect();
+            return Err(error::validation(format!("Policy {arn} was not found.")));
+        }
+        session.policy_arns.push(arn.to_owned());
+    }
+    Ok(session)
+}
+
+/// The share of the room for policies that those of a session take, in percent.
+pub(super) fn packed_size(session: &Session) -> usize {
+    let texts = session.policies.iter().chain(&session.policy_arns);
+    let characters: usize = texts.map(|text| text.len()).sum();
+    (characters * 100).div_ceil(2 * SESSION_POLICY_CHARACTERS_MAX)
+}
+
+pub(super) fn session_name(form: &Form) -> ApiResult<&str> {
+    let name = form.required("RoleSessionName")?;
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
+    match (2..=64).contains(&name.len()) && name.bytes().all(is_of_name) {
+        true => Ok(name),
+        false => Err(error::validation(
+            "1 validation error detected: Value at 'roleSessionName' failed to satisfy constraint: \
+             Member must satisfy regular expression pattern: [\\w+=,.@-]{2,64}",
+        )),
+    }
+}
+
+/// Fields that would give more or less rights than this server knows how to.
+fn refuse(form: &Form, names: &[&str]) -> ApiResult<()> {
+    match names.iter().find(|name| form.has(name)) {
+        Some(name) => Err(error::not_implemented(format!("LiteIO does not implement {name}."))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
+    xml.element("AssumedRoleUser", |xml| {
+        xml.text("AssumedRoleId", &format!("{}:{name}", role.unique_id));
+        let account = &role.account.id;
+        xml.text("Arn", &format!("arn:aws:sts::{account}:assumed-role/{}/{name}", role.name));
+    });
+}
+
+pub(super) fn write_credentials(
+    xml: &mut Xml,
+    asked: &Asked<'_>,
+    session: Session,
+) -> ApiResult<()> {
+    let expires = session.expires;
+    let issued = asked.directory.begin(session).map_err(|error| error::of_store(&error))?;
+    xml.element("Credentials", |xml| {
+        xml.text("AccessKeyId", &issued.access_key);
+        xml.text("SecretAccessKey", &issued.secret_key);
+        xml.text("SessionToken", &issued.token);
+        xml.time("Expiration", expires);
+    });
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Sessions: keys for a time, whose token holds all that is known of them.
+//!
+//! A token is sealed (AES-256-GCM) under a key that this server alone has, so nothing is stored for a
+//! session, and a token that was cut, changed or made elsewhere does not open. The user or role that it names
+//! is looked up in the directory at every use: when it is gone, so is the session.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use liteio_store::{SecretKeys, StoreError, SystemRandom};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::directory::Directory;
+use super::key::{AccessKey, SecretKey};
+use super::user::{AttachedPolicy, SessionFacts, User};
+use crate::policy::{Caller, CallerKind, Kind, Policy, PolicyError};
+
+/// The purpose that tokens are sealed for.
+const PURPOSE: &str = "session token";
+/// Longest token, in bytes. The longest that is issued has some 6 KiB.
+const TOKEN_BYTES_MAX: usize = 12 << 10;
+/// Opened tokens that are kept.
+const KEPT_MAX: usize = 1024;
+
+/// The contents of a token.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// The access key that belongs to the token, and its secret.
+    key: String,
+    secret: String,
+    /// The unique id of the user or role; of a root user, the account.
+    pub(crate) of: String,
+    /// The name of the session of a role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Begin and end, in seconds since 1970.
+    pub(crate) issued: i64,
+    pub(crate) expires: i64,
+    /// Policies that narrow the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) policies: Vec<String>,
+    /// ARNs of managed policies that narrow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) policy_arns: Vec<String>,
+    /// The provider that vouched for a web identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) provider: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source_identity: Option<String>,
+}
+
+/// The keys of a session, for its user.
+pub(crate) struct Issued {
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
+    pub(crate) token: String,
+}
+
+/// The reason why a token is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenError {
+    /// It was not issued here, or for another key, or its user is gone.
+    Invalid,
+    /// It was valid until some time ago.
+    Expired,
+}
+
+impl Session {
+    /// A session that begins now, without name and policies.
+    pub(crate) fn new(of: &str, issued: i64, seconds: u32) -> Session {
+        Session {
+            key: String::new(),
+            secret: String::new(),
+            of: of.to_owned(),
+            name: None,
+            issued,
+            expires: issued.saturating_add(seconds.into()),
+            policies: Vec::new(),
+            policy_arns: Vec::new(),
+            provider: None,
+            source_identity: None,
+        }
+    }
+}
+
+/// Issues and opens tokens.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    keys: Option<SecretKeys>,
+    opened: Mutex<HashMap<String, Kept>>,
+}
+
+/// A token that was opened before.
+#[derive(Debug)]
+struct Kept {
+    /// The serial of the directory in which its user was found.
+    directory: u64,
+    expires: i64,
+    key: Arc<AccessKey>,
+}
+
+impl Sessions {
+    /// Sessions whose tokens these keys seal.
+    pub(crate) fn new(keys: SecretKeys) -> Sessions {
+        Sessions { keys: Some(keys), opened: Mutex::default() }
+    }
+
+    /// Makes the keys of a session.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there are no random bytes.
+    pub(crate) fn issue(&self, mut session: Session) -> Result<Issued, StoreError> {
+        let keys = self.keys.as_ref().ok_or(StoreError::NoMasterKey)?;
+        session.key = super::key::random_id("ASIA")?;
+        session.secret = super::key::random_secret()?;
+        let json = serde_json::to_vec(&session).unwrap_or_default();
+        let sealed = keys.seal(PURPOSE, &json, &SystemRandom)?;
+        let token = base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed);
+        Ok(Issued { access_key: session.key, secret_key: session.secret, token })
+    }
+
+    /// The key that belongs to `token`, if that is `access_key`.
+    pub(super) fn key(
+        &self,
+        directory: &Directory,
+        access_key: &str,
+        token: &str,
+        now: i64,
+    ) -> Result<Arc<AccessKey>, TokenError> {
+        if let Some(kept) = self.opened.lock().get(token)
+            && kept.directory == directory.serial()
+        {
+            return match kept.key.id == access_key {
+                true if now < kept.expires => Ok(Arc::clone(&kept.key)),
+                true => Err(TokenError::Expired),
+                false => Err(TokenError::Invalid),
+            };
+        }
+        let session = self.open(token).filter(|session| session.key == access_key);
+        let session = session.ok_or(TokenError::Invalid)?;
+        if now >= session.expires {
+            return Err(TokenError::Expired);
+        }
+        let user = user_of(directory, &session).ok_or(TokenError::Invalid)?;
+        let secret = SecretKey::new(session.secret).map_err(|_| TokenError::Invalid)?;
+        let key = AccessKey::new(session.key, secret, Arc::new(user));
+        let key = Arc::new(key.map_err(|_| TokenError::Invalid)?);
+        let mut opened = self.opened.lock();
+        if opened.len() >= KEPT_MAX {
+            opened.clear();
+        }
+        let (directory, expires) = (directory.serial(), session.expires);
+        opened.insert(token.to_owned(), Kept { directory, expires, key: Arc::clone(&key) });
+        Ok(key)
+    }
+
+    fn open(&self, token: &str) -> Option<Session> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        let sealed = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).ok()?;
+        let json = self.keys.as_ref()?.open(PURPOSE, &sealed)?;
+        serde_json::from_slice(&json).ok()
+    }
+}
+
+/// The user of a session, with the rights that its user or role has now.
+fn user_of(directory: &Directory, session: &Session) -> Option<User> {
+    let narrowed = narrowing(directory, session).ok()?;
+    let facts = SessionFacts {
+        issued: session.issued,
+        provider: session.provider.clone(),
+        source_identity: session.source_identity.clone(),
+    };
+    if let Some(user) = directory.user_of_id(&session.of) {
+        let mut user = User::clone(user);
+        user.session = Some(facts);
+        user.session_policies = narrowed;
+        return Some(user);
+    }
+    let role = directory.role_of_id(&session.of)?;
+    let name = session.name.as_ref()?;
+    let account = &role.account;
+    let caller = Caller {
+        account: account.id.clone(),
+        canonical_id: account.canonical_id.clone(),
+        arn: format!("arn:aws:sts::{}:assumed-role/{}/{name}", account.id, role.name),
+        aliases: vec![role.arn.clone()],
+        user_id: format!("{}:{name}", role.unique_id),
+        name: None,
+        kind: CallerKind::AssumedRole,
+    };
+    Some(User {
+        caller,
+        account: Arc::clone(account),
+        name: format!("{}/{name}", role.name),
+        tags: Vec::new(),
+        policies: Arc::clone(&role.policies),
+        session_policies: narrowed,
+        session: Some(facts),
+    })
+}
+
+/// The policies of the session itself. A managed one that is gone allows nothing.
+fn narrowing(
+    directory: &Directory,
+    session: &Session,
+) -> Result<Option<Arc<[AttachedPolicy]>>, PolicyError> {
+    if session.policies.is_empty() && session.policy_arns.is_empty() {
+        return Ok(None);
+    }
+    let mut policies = Vec::new();
+    for text in &session.policies {
+        let policy = Policy::parse(text.as_bytes(), Kind::Session)?;
+        let name = "session policy".to_owned();
+        policies.push(AttachedPolicy { name, policy: Arc::new(policy) });
+    }
+    for arn in &session.policy_arns {
+        if let Some(policy) = directory.policy(arn) {
+            policies.push(AttachedPolicy { name: arn.clone(), policy });
+        }
+    }
+    Ok(Some(policies.into()))
+}
