@@ -1,5 +1,7 @@
 use std::mem;
 
+use proptest::prelude::*;
+
 use super::grant::{GRANTS_MAX, PublicGrants, TooManyGrants};
 use super::stored::Unreadable;
 use super::*;
@@ -246,4 +248,19 @@ fn stored_values_come_back_and_others_are_refused() {
     let mut newer = bytes;
     assert_eq!(mem::replace(&mut newer[0], 2), 1);
     assert_eq!(decode::<Acl>(&newer), Err(Unreadable::TooNew(2)));
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_sent_or_stored_panics(
+        value in "(id|uri|emailAddress)?[= \",a-z]{0,12}(id|uri)?[= \",a-z]{0,8}|.{0,20}",
+        bytes in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let named = parse_grants(&value).unwrap_or_default();
+        prop_assert!(named.len() <= value.len());
+        if let Ok(acl) = decode::<Acl>(&bytes) {
+            let _ = (acl.is_public(), acl.allows(Some("a"), Permission::Read, PublicGrants::Count));
+        }
+        let _ = (decode::<Ownership>(&bytes), decode::<PublicAccessBlock>(&bytes));
+    }
 }

@@ -180,6 +180,13 @@ fn bypasses_governance(sent: Sent<'_>) -> bool {
     asked.is_some_and(|it| it.eq_ignore_ascii_case("true"))
 }
 
+/// Permission for the request of a handler, decided about once more.
+pub(super) fn once_more(app: &App, sent: Sent<'_>) -> S3Result<Granted> {
+    let route = sent.extensions.get::<&'static Route>().copied();
+    let route = route.ok_or_else(error::access_denied)?;
+    of_bucket(app, sent, route, &Target::of(sent.uri)?)
+}
+
 /// Takes the permission of a request, of the kind that its handler needs, out of the extensions.
 pub(super) fn granted<T: Clone + Send + Sync + 'static>(
     extensions: &mut Extensions,

@@ -4,7 +4,9 @@
 //! Where the owner of the bucket owns everything by force, ACLs do not count: they are answered as if there were
 //! none, and not taken.
 
-use http::{Extensions, HeaderMap};
+use std::sync::Arc;
+
+use http::HeaderMap;
 use liteio_store::{Bucket, DocumentKind, ObjectVersion, Owner, StoreError, VersionChange};
 use s3s::dto::{
     GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput,
@@ -14,17 +16,19 @@ use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::acl_request::AskedAcl;
 use super::bucket_settings::drop_kept;
+use super::context::Sent;
 use super::convert::{object_key, version_id, xml_response};
 use super::xml::XmlWriter;
 use super::{
-    Req, Resp, bucket_ownership, bucket_public_access, error, event_cause, object_version,
+    Req, Resp, access, bucket_ownership, bucket_public_access, error, event_cause, object_version,
 };
 use crate::access::Granted;
 use crate::acl::{Acl, CannedAcl, Grantee, Ownership, Party, decode, encode};
 use crate::state::App;
 
-/// Attempts of a change to an object that is replaced meanwhile.
-const ATTEMPTS: usize = 4;
+/// Attempts of a change to an object that is replaced, or gets another ACL, meanwhile. After each that fails
+/// another request has succeeded.
+const ATTEMPTS: usize = 16;
 
 /// The owner and the ACL of an object that a request writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +78,7 @@ pub(super) fn of_new_bucket(
     if !ownership.acls_count() {
         let is_private = match &asked {
             AskedAcl::Canned(canned) => canned.of_bucket(party(owner)).is_only_for(&owner.id),
-            AskedAcl::Grants(_) => asked.is_grants_to(party(owner)),
+            asked => asked.is_grants_to(party(owner)),
         };
         return if is_private { Ok(None) } else { Err(bucket_ownership::has_acl()) };
     }
@@ -130,7 +134,7 @@ pub(super) async fn put_bucket_acl(
     let bucket = granted.bucket();
     let owner = party(&bucket.owner);
     check_ownership(bucket)?;
-    let acl = AskedAcl::of_put(&headers, &mut extensions, owner)?.of_bucket(app, owner)?;
+    let acl = AskedAcl::of_put(&headers, &mut extensions)?.of_bucket(app, owner)?;
     bucket_public_access::check_acl(bucket, &acl)?;
     match stored(&acl, &bucket.owner) {
         Some(document) => {
@@ -147,41 +151,37 @@ pub(super) async fn put_object_acl(
     granted: Granted,
     request: Req<PutObjectAclInput>,
 ) -> Resp<PutObjectAclOutput> {
-    let Req { input, headers, extensions, .. } = request;
-    let bucket = granted.bucket();
-    check_ownership(bucket)?;
+    let Req { input, method, uri, headers, mut extensions, .. } = request;
+    let bucket = Arc::clone(granted.bucket());
+    check_ownership(&bucket)?;
+    let asked = AskedAcl::of_put(&headers, &mut extensions)?;
+    let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
     let cause = event_cause::of_request(&granted, &extensions);
-    let (key, version) = (object_key(input.key.clone())?, version_id(input.version_id.clone())?);
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let mut granted = granted;
     for _ in 0..ATTEMPTS {
-        let (name, id) = (input.key.clone(), input.version_id.clone());
-        let object = object_version::find(app, &granted, name, id)?;
-        let acl = asked_of_object(app, bucket, &object.owner, (&headers, extensions.clone()))?;
-        let change = VersionChange::Acl {
-            acl: stored(&acl, &object.owner),
-            seen_owner_id: object.owner.id,
-            seen_acl: object.acl,
-        };
-        let (key, cause) = (key.clone(), cause.clone());
-        match app.store.change_object(bucket, key, version, change, cause).await {
-            Ok(_) => return Ok(S3Response::new(PutObjectAclOutput::default())),
-            Err(StoreError::ConditionalRequestConflict) => {}
-            Err(error) => return Err(error::from_store(error)),
+        let object = app.look(|store| store.find_object(&bucket, &key, version.as_ref()));
+        let object = object.map_err(error::from_store)?;
+        if granted.holds_for(&object) {
+            let owner = &object.owner;
+            let acl = asked.of_object(app, party(owner), party(&bucket.owner))?;
+            bucket_public_access::check_acl(&bucket, &acl)?;
+            let change = VersionChange::Acl {
+                acl: stored(&acl, owner),
+                seen_owner_id: object.owner.id,
+                seen_acl: object.acl,
+            };
+            let (key, cause) = (key.clone(), cause.clone());
+            match app.store.change_object(&bucket, key, version, change, cause).await {
+                Ok(_) => return Ok(S3Response::new(PutObjectAclOutput::default())),
+                Err(StoreError::ConditionalRequestConflict) => {}
+                Err(error) => return Err(error::from_store(error)),
+            }
         }
+        // Another version, or one with another ACL, has taken its place.
+        granted = access::once_more(app, sent)?;
     }
-    Err(error::from_store(StoreError::ConditionalRequestConflict))
-}
-
-/// The ACL that a request puts for an object of `owner`.
-fn asked_of_object(
-    app: &App,
-    bucket: &Bucket,
-    owner: &Owner,
-    (headers, mut extensions): (&HeaderMap, Extensions),
-) -> S3Result<Acl> {
-    let asked = AskedAcl::of_put(headers, &mut extensions, party(owner))?;
-    let acl = asked.of_object(app, party(owner), party(&bucket.owner))?;
-    bucket_public_access::check_acl(bucket, &acl)?;
-    Ok(acl)
+    Err(error::conflict())
 }
 
 /// Refuses to change ACLs where they do not count.

@@ -1,6 +1,7 @@
 //! The ACL that a request brings along: canned, in `x-amz-grant-*` headers, or in a document.
 
 use http::{Extensions, HeaderMap, StatusCode};
+use liteio_store::Owner;
 use s3s::dto::{AccessControlPolicy, Grant as GrantDto};
 use s3s::xml::{Deserialize as _, Deserializer};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
@@ -17,6 +18,7 @@ use crate::state::App;
 pub(super) enum AskedAcl {
     Canned(CannedAcl),
     Grants(Vec<NamedGrant>),
+    Document(AclDocument),
 }
 
 /// A grant as a client names it.
@@ -67,23 +69,12 @@ impl AskedAcl {
         }
     }
 
-    /// The ACL that a request to put one has, in headers or document. The document must be of `owner`.
-    pub(super) fn of_put(
-        headers: &HeaderMap,
-        extensions: &mut Extensions,
-        owner: Party<'_>,
-    ) -> S3Result<AskedAcl> {
+    /// The ACL that a request to put one has, in headers or document.
+    pub(super) fn of_put(headers: &HeaderMap, extensions: &mut Extensions) -> S3Result<AskedAcl> {
         let in_headers = AskedAcl::of_headers(headers)?;
         match (in_headers, extensions.remove::<AclDocument>()) {
             (Some(asked), None) => Ok(asked),
-            (None, Some(AclDocument { owner_id, grants })) if owner_id == owner.id => {
-                Ok(AskedAcl::Grants(grants))
-            }
-            (None, Some(_)) => Err(S3Error::with_message(
-                S3ErrorCode::AccessDenied,
-                "Access Denied: the owner in the document is not the owner of the resource, which an \
-                 ACL cannot change.",
-            )),
+            (None, Some(document)) => Ok(AskedAcl::Document(document)),
             (Some(_), Some(_)) => Err(error::custom(
                 "UnexpectedContent",
                 StatusCode::BAD_REQUEST,
@@ -100,16 +91,17 @@ impl AskedAcl {
     }
 
     /// The ACL of a bucket.
-    pub(super) fn of_bucket(self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
+    pub(super) fn of_bucket(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
         match self {
             AskedAcl::Canned(canned) => Ok(canned.of_bucket(owner)),
             AskedAcl::Grants(grants) => resolve(app, grants),
+            AskedAcl::Document(document) => document.resolve(app, owner),
         }
     }
 
     /// The ACL of an object.
     pub(super) fn of_object(
-        self,
+        &self,
         app: &App,
         owner: Party<'_>,
         bucket_owner: Party<'_>,
@@ -119,13 +111,14 @@ impl AskedAcl {
             AskedAcl::Canned(CannedAcl::LogDeliveryWrite) => Err(no_canned_acl()),
             AskedAcl::Canned(canned) => Ok(canned.of_object(owner, bucket_owner)),
             AskedAcl::Grants(grants) => resolve(app, grants),
+            AskedAcl::Document(document) => document.resolve(app, owner),
         }
     }
 
     /// The ACL gives nobody but `owner` anything, and says so by grants.
     pub(super) fn is_grants_to(&self, owner: Party<'_>) -> bool {
         match self {
-            AskedAcl::Canned(_) => false,
+            AskedAcl::Canned(_) | AskedAcl::Document(_) => false,
             AskedAcl::Grants(grants) => grants
                 .iter()
                 .all(|(grantee, _)| matches!(grantee, NamedGrantee::Id(id) if id == owner.id)),
@@ -150,6 +143,18 @@ impl AclDocument {
         let grants = grants.ok_or_else(malformed)?.into_iter().map(named_grant);
         Ok(AclDocument { owner_id, grants: grants.collect::<S3Result<_>>()? })
     }
+
+    /// The ACL of a resource of `owner`, who must be the owner in the document.
+    fn resolve(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
+        match self.owner_id == owner.id {
+            true => resolve(app, &self.grants),
+            false => Err(S3Error::with_message(
+                S3ErrorCode::AccessDenied,
+                "Access Denied: the owner in the document is not the owner of the resource, which an \
+                 ACL cannot change.",
+            )),
+        }
+    }
 }
 
 fn named_grant(grant: GrantDto) -> S3Result<NamedGrant> {
@@ -167,16 +172,14 @@ fn named_grant(grant: GrantDto) -> S3Result<NamedGrant> {
 }
 
 /// The grants, with their accounts.
-fn resolve(app: &App, grants: Vec<NamedGrant>) -> S3Result<Acl> {
-    let grants = grants.into_iter().map(|(grantee, permission)| {
-        let grantee = match grantee {
-            NamedGrantee::Id(id) => match app.account(&id) {
-                Some(account) => {
-                    Grantee::Account { id, display_name: account.display_name }
-                }
+fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
+    let grants = grants.iter().map(|(named, permission)| {
+        let grantee = match named {
+            NamedGrantee::Id(id) => match app.account(id) {
+                Some(Owner { id, display_name }) => Grantee::Account { id, display_name },
                 None => return Err(invalid_argument("Invalid id", "CanonicalUser/ID", id)),
             },
-            NamedGrantee::Uri(uri) => match Group::of_uri(&uri) {
+            NamedGrantee::Uri(uri) => match Group::of_uri(uri) {
                 Some(group) => Grantee::Group(group),
                 None => return Err(invalid_argument("Invalid group uri", "Group/URI", uri)),
             },
@@ -188,7 +191,7 @@ fn resolve(app: &App, grants: Vec<NamedGrant>) -> S3Result<Acl> {
                 ));
             }
         };
-        Ok(Grant { grantee, permission })
+        Ok(Grant { grantee, permission: *permission })
     });
     Acl::new(grants.collect::<S3Result<_>>()?).map_err(|_| malformed())
 }
@@ -213,10 +216,10 @@ fn no_canned_acl() -> S3Error {
     s3_error!(InvalidArgument, "The canned ACL is not valid")
 }
 
-fn invalid_argument(message: &'static str, name: &'static str, value: String) -> S3Error {
+fn invalid_argument(message: &'static str, name: &'static str, value: &str) -> S3Error {
     let whole = ApiError::new(ErrorCode::InvalidArgument, message)
         .with("ArgumentName", name)
-        .with("ArgumentValue", error::quoted(&value));
+        .with("ArgumentValue", error::quoted(value));
     let mut error = S3Error::with_message(S3ErrorCode::InvalidArgument, message);
     error.set_source(Box::new(whole));
     error

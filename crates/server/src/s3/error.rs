@@ -275,6 +275,15 @@ pub(super) fn quoted(text: &str) -> &str {
     &text[..text.floor_char_boundary(BYTES_MAX)]
 }
 
+/// A request that another one has come before, which may be sent again.
+pub(super) fn conflict() -> S3Error {
+    s3_error!(
+        OperationAborted,
+        "A conflicting conditional operation is currently in progress against this resource. Please \
+         try again."
+    )
+}
+
 /// An error with a code that s3s may not know by name.
 pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
     let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InternalError);

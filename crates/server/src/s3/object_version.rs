@@ -18,7 +18,9 @@ pub(super) fn find(
 ) -> S3Result<ObjectVersion> {
     let (key, version) = (object_key(key)?, version_id(version)?);
     let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
-    found.map_err(error::from_store)
+    let found = found.map_err(error::from_store)?;
+    // Else another has taken the place of the one that the decision was about.
+    if granted.holds_for(&found) { Ok(found) } else { Err(error::conflict()) }
 }
 
 /// Changes the version of that id, or the current one.

@@ -269,6 +269,46 @@ async fn the_ownership_of_the_bucket_decides_who_owns_its_objects() {
     assert!(may(server.request("GET", "/mine/bobs").anonymous()).await);
 }
 
+/// An ACL is for the owner and in place of the ACL that its sender was allowed to change, whatever happens at the same
+/// time.
+#[tokio::test]
+async fn an_acl_is_never_put_on_the_object_of_another() {
+    let server = server().await;
+    put_acl(&server, "/mine?acl", ("x-amz-acl", "public-read-write")).await;
+    for _ in 0..20 {
+        server.put("/mine/key", "alice's").await.expect_status(200);
+        let acl = |header: (&'static str, &'static str)| {
+            server.request("PUT", "/mine/key?acl").headers(&[header]).send()
+        };
+        let bobs = server.request("PUT", "/mine/key").by(BOB).body("bob's").send();
+        let (one, other, third, bobs) = tokio::join!(
+            acl(("x-amz-acl", "authenticated-read")),
+            acl(("x-amz-acl", "bucket-owner-full-control")),
+            acl(("x-amz-grant-full-control", "id=alice-id")),
+            bobs,
+        );
+        for changed in [one, other, third] {
+            assert!([200, 403].contains(&changed.status), "{}", changed.everything());
+        }
+        bobs.expect_status(200);
+        let acl = server.request("GET", "/mine/key?acl").by(BOB).send().await.expect_status(200);
+        assert_eq!(acl.elements("ID"), ["bob-id", "bob-id"]);
+    }
+    // Those who do not take the object from each other all succeed.
+    server.put("/mine/key", "alice's").await.expect_status(200);
+    let acl =
+        |acl: &'static str| server.request("PUT", "/mine/key?acl").header("x-amz-acl", acl).send();
+    let (one, other, third, fourth) = tokio::join!(
+        acl("public-read"),
+        acl("private"),
+        acl("authenticated-read"),
+        acl("aws-exec-read")
+    );
+    for changed in [one, other, third, fourth] {
+        changed.expect_status(200);
+    }
+}
+
 #[tokio::test]
 async fn an_owner_without_a_grant_can_still_change_the_acl() {
     let server = server().await;
