@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_store::{Owner, Store, StoreConfig};
+use liteio_store::{Store, StoreConfig};
 
 use crate::acl::Ownership;
 use crate::config::{Config, EventSettings, ObjectOwnership, Storage};
@@ -11,7 +11,7 @@ use crate::events::{Target, open_webhooks};
 use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::offload::Offload;
-use crate::state::{Accounts, App, EventTarget};
+use crate::state::{App, EventTarget};
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -58,20 +58,13 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
     let named = named.collect();
     let region = config.region.clone();
-    let directory = Arc::clone(users.current());
-    let accounts = Accounts::new(move |canonical_id| {
-        let directory = directory.now();
-        let account = directory.account_of_canonical_id(canonical_id)?;
-        let display_name = account.display_name.clone();
-        Some(Owner { id: account.canonical_id.clone(), display_name })
-    });
     let ownership = match config.object_ownership {
         ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
         ObjectOwnership::BucketOwnerPreferred => Ownership::BucketOwnerPreferred,
         ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
     };
-    let access = (ownership, accounts);
-    let app = App::new(store, region, named, config.allow_insecure_sse_c, access, offload);
+    let (in_plain, directory) = (config.allow_insecure_sse_c, Arc::clone(users.current()));
+    let app = App::new(store, region, named, in_plain, ownership, directory, offload);
     Ok(Opened { app, users, targets })
 }
 

@@ -1,13 +1,13 @@
 //! The state that the handlers of one server share, and their ways to a read. It does not depend on any
 //! handler.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_store::{ObjectReader, Owner, Store, StoreError};
+use liteio_store::{ObjectReader, Store, StoreError};
 
 use crate::acl::Ownership;
+use crate::identity::{Account, CurrentDirectory};
 use crate::offload::{Offload, OffloadError};
 
 /// The shared state of one server.
@@ -25,26 +25,9 @@ pub(crate) struct App {
     pub(crate) allows_keys_in_plain: bool,
     /// The object ownership of new buckets that name none.
     pub(crate) object_ownership: Ownership,
-    accounts: Accounts,
+    /// The users and accounts, as they are at the moment.
+    pub(crate) directory: Arc<CurrentDirectory>,
     offload: Offload,
-}
-
-/// Looks up an account by its canonical id, among those that there are at the moment.
-pub(crate) struct Accounts(Box<LookUp>);
-
-type LookUp = dyn Fn(&str) -> Option<Owner> + Send + Sync;
-
-impl Accounts {
-    /// Accounts that `look_up` finds.
-    pub(crate) fn new(look_up: impl Fn(&str) -> Option<Owner> + Send + Sync + 'static) -> Accounts {
-        Accounts(Box::new(look_up))
-    }
-}
-
-impl fmt::Debug for Accounts {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Accounts").finish_non_exhaustive()
-    }
 }
 
 /// A target of events, as notifications of buckets name it.
@@ -80,7 +63,8 @@ impl App {
         region: String,
         event_targets: Vec<EventTarget>,
         allows_keys_in_plain: bool,
-        (object_ownership, accounts): (Ownership, Accounts),
+        object_ownership: Ownership,
+        directory: Arc<CurrentDirectory>,
         offload: Offload,
     ) -> App {
         App {
@@ -89,14 +73,14 @@ impl App {
             event_targets,
             allows_keys_in_plain,
             object_ownership,
-            accounts,
+            directory,
             offload,
         }
     }
 
-    /// The account with that canonical id, as the owner of what it creates.
-    pub(crate) fn account(&self, canonical_id: &str) -> Option<Owner> {
-        (self.accounts.0)(canonical_id)
+    /// The account with that canonical id, as it is at the moment.
+    pub(crate) fn account(&self, canonical_id: &str) -> Option<Arc<Account>> {
+        self.directory.now().account_of_canonical_id(canonical_id).map(Arc::clone)
     }
 
     /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,

@@ -29,9 +29,7 @@ impl BucketDocuments {
         let policy = settings.parsed(DocumentKind::Policy, |document| {
             Policy::parse(document, Kind::Bucket(bucket.name.as_str()))
         });
-        let ownership = settings.parsed(DocumentKind::OwnershipControls, decode::<Ownership>);
-        let ownership = ownership.or_else(|_| unreadable("ownership controls of a bucket"))?;
-        let ownership = ownership.map_or_else(Ownership::default, |ownership| *ownership);
+        let ownership = object_ownership(bucket)?;
         let acl = match ownership.acls_count() {
             true => settings.parsed(DocumentKind::Acl, decode::<Acl>),
             false => Ok(None),
@@ -40,7 +38,7 @@ impl BucketDocuments {
             policy: policy.or_else(|_| unreadable("the policy of a bucket"))?,
             ownership,
             acl: acl.or_else(|_| unreadable("the ACL of a bucket"))?,
-            block: public_access_block(bucket)?,
+            block: public_access_block(bucket)?.unwrap_or_default(),
         })
     }
 
@@ -90,24 +88,37 @@ impl BucketDocuments {
     pub(super) fn of_new_object<'d>(
         &'d self,
         owner_id: &'d str,
-        writer_id: Option<&'d str>,
+        writer_id: &'d str,
     ) -> Option<Documents<'d>> {
-        let object = ObjectAcl { owner_id: writer_id.unwrap_or(owner_id), acl: None };
+        let object = ObjectAcl { owner_id: writer_id, acl: None };
         let documents = self.for_decision(owner_id, None, None);
         let acls = Acls { object: Some(object), ..documents.acls? };
         Some(Documents { acls: Some(acls), ..documents })
     }
 }
 
-/// The public access block of a bucket; one without has no part of it.
+/// The public access block of a bucket, if it has one.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].
-pub(crate) fn public_access_block(bucket: &Bucket) -> Result<PublicAccessBlock, StoreError> {
+pub(crate) fn public_access_block(
+    bucket: &Bucket,
+) -> Result<Option<PublicAccessBlock>, StoreError> {
     let kind = DocumentKind::PublicAccessBlock;
     let block = bucket.settings.parsed(kind, decode::<PublicAccessBlock>);
     let block = block.or_else(|_| unreadable("the public access block of a bucket"))?;
-    Ok(block.map_or_else(PublicAccessBlock::default, |block| *block))
+    Ok(block.map(|block| *block))
+}
+
+/// The object ownership of a bucket; enforced, if nothing else is said.
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub(crate) fn object_ownership(bucket: &Bucket) -> Result<Ownership, StoreError> {
+    let kind = DocumentKind::OwnershipControls;
+    let ownership = bucket.settings.parsed(kind, decode::<Ownership>);
+    let ownership = ownership.or_else(|_| unreadable("ownership controls of a bucket"))?;
+    Ok(ownership.map_or_else(Ownership::default, |ownership| *ownership))
 }
 
 fn unreadable<T>(what: &'static str) -> Result<T, StoreError> {

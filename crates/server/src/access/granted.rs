@@ -12,7 +12,7 @@ use super::action::Action;
 use super::decision::{Denial, Documents, Reason, Request, Resource, decide};
 use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
-use super::tags::WithExistingTags;
+use super::resource::{ListingOf, WithResource};
 use crate::acl::PublicAccessBlock;
 use crate::identity::User;
 use crate::policy::{Context, NoContext};
@@ -42,12 +42,14 @@ pub(crate) struct Question<'q> {
     pub(crate) key: Option<&'q str>,
     /// The version of the object; none is the current one.
     pub(crate) version: Option<&'q str>,
-    /// The owner that the client expects, as in `x-amz-expected-bucket-owner`.
+    /// The canonical id of the owner that the client expects, as in `x-amz-expected-bucket-owner`.
     pub(crate) expected_owner: Option<&'q str>,
     /// The query overrides headers of the response (`response-content-type` and its like).
     pub(crate) overrides_response: bool,
     /// The request writes the object, with the ACL that it brings along.
     pub(crate) writes: bool,
+    /// A refusal that nobody has said explicitly tells who may list the object that it is missing.
+    pub(crate) tells_missing: bool,
     pub(crate) context: &'q dyn Context,
 }
 
@@ -61,6 +63,7 @@ impl<'q> Question<'q> {
             expected_owner: None,
             overrides_response: false,
             writes: false,
+            tells_missing: false,
             context,
         }
     }
@@ -148,7 +151,10 @@ pub(crate) fn bucket(
     }
     let bucket = store.bucket(&BucketName::try_from(name)?)?;
     let mut granted = Granted { target: bucket, principal: principal.clone(), seen: None };
-    granted.seen = granted.decide(store, question)?;
+    granted.seen = granted.decide(store, question).or_else(|refusal| {
+        let is_missing = question.tells_missing && granted.is_missing(store, question, &refusal)?;
+        Err(if is_missing { missing(question) } else { refusal })
+    })?;
     Ok(granted)
 }
 
@@ -235,6 +241,32 @@ impl Granted {
         self.decide(store, question).map(drop)
     }
 
+    /// Decides whether the sender may know that there is nothing under a key: if it may list it.
+    pub(crate) fn allows_listing(
+        &self,
+        store: &Store,
+        key: &str,
+        context: &dyn Context,
+    ) -> Result<(), Refusal> {
+        let context = ListingOf { key, context };
+        self.allows(store, &Question::about_bucket(&[Action::ListBucket], &context))
+    }
+
+    /// True when the object that was refused is missing, and the sender may know it.
+    fn is_missing(
+        &self,
+        store: &Store,
+        question: &Question<'_>,
+        refusal: &Refusal,
+    ) -> Result<bool, Refusal> {
+        let (Refusal::Denied(denial), Some(key)) = (refusal, question.key) else {
+            return Ok(false);
+        };
+        Ok(!denial.is_explicit()
+            && find(store, &self.target, key, question.version)?.is_none()
+            && self.allows_listing(store, key, question.context).is_ok())
+    }
+
     /// True when the decision holds for the object that was read after it: it looked at no object, or at one
     /// with the same owner, ACL and tags.
     pub(crate) fn holds_for(&self, object: &ObjectVersion) -> bool {
@@ -263,7 +295,7 @@ impl Granted {
             Some(key) => Resource::Object { bucket: name, key },
             None => Resource::Bucket(name),
         };
-        if question.expected_owner.is_some_and(|expected| !self.is_owned_by(expected)) {
+        if question.expected_owner.is_some_and(|expected| expected != bucket.owner.id) {
             return Err(Denial::new(Reason::UnexpectedOwner, resource).into());
         }
         let documents = BucketDocuments::of(bucket)?;
@@ -277,12 +309,15 @@ impl Granted {
             Some(object) => documents.object_acl(object)?,
             None => None,
         };
-        let context = WithExistingTags { object: object.as_deref(), context: question.context };
+        let (object_seen, context) = (object.as_deref(), question.context);
+        let context = WithResource { user, bucket, object: object_seen, context };
         for &action in question.actions {
             let owner_id = &bucket.owner.id;
             let documents = if question.writes && action == Action::PutObjectAcl {
-                // Of an object that will be the writer's own. Where ACLs do not count, it has none.
-                match documents.of_new_object(owner_id, user.map(User::canonical_id)) {
+                // Of an object that will be the writer's own; nobody's are as good as theirs. Where ACLs do
+                // not count, it has none.
+                let writer_id = user.map(User::canonical_id);
+                match writer_id.and_then(|it| documents.of_new_object(owner_id, it)) {
                     Some(documents) => documents,
                     None => continue,
                 }
@@ -294,13 +329,6 @@ impl Granted {
             decide(Some(documents), &Request { user, action, resource, context: &context })?;
         }
         Ok(object)
-    }
-
-    /// True for the owner that `x-amz-expected-bucket-owner` names: by account or by canonical id.
-    fn is_owned_by(&self, expected: &str) -> bool {
-        let owner_id = self.target.owner.id.as_str();
-        let is_of_sender = self.principal.user().filter(|user| user.is_of(owner_id));
-        expected == owner_id || is_of_sender.is_some_and(|user| user.caller.account == expected)
     }
 }
 
@@ -325,6 +353,14 @@ fn find(
             | StoreError::IsDeleteMarker { .. },
         ) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The error of a key without an object.
+fn missing(question: &Question<'_>) -> Refusal {
+    match ObjectKey::new(question.key.unwrap_or_default()) {
+        Ok(key) => Refusal::Store(StoreError::NoSuchKey { key, marker: None }),
+        Err(error) => error.into(),
     }
 }
 

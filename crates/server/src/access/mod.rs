@@ -15,10 +15,10 @@ mod decision;
 mod documents;
 mod granted;
 mod principal;
-mod tags;
+mod resource;
 
 pub(crate) use self::action::Action;
-pub(crate) use self::documents::public_access_block;
+pub(crate) use self::documents::{object_ownership, public_access_block};
 pub(crate) use self::granted::{
     Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules, index,
     vector_account, vector_bucket,

@@ -1,6 +1,7 @@
 //! The question of a request, put to [`crate::access`], and its answer as one of S3. Permission travels in the
 //! extensions of the request; the table of operations hands it to the handler.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap, HeaderName};
@@ -9,11 +10,11 @@ use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::context::{ListingOf, OtherObject, Sent};
+use super::context::{OtherObject, Sent};
 use super::convert::header_value;
 use super::error;
 use super::refusal::Refusal;
-use super::route::{Route, Scope, Target};
+use super::route::{Answerer, Route, Scope, Target};
 use crate::access::{self, Action, Granted, GrantedAccount, Principal, Question};
 use crate::auth::Identity;
 use crate::state::App;
@@ -103,13 +104,15 @@ pub(super) fn of_request(
         Scope::EachKey => (&[][..], None),
         Scope::Path => (&*actions, Some(&*target.key).filter(|key| !key.is_empty())),
     };
+    let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"));
     let question = Question {
         actions,
         key,
         version: version.as_deref(),
-        expected_owner: sent.header("x-amz-expected-bucket-owner"),
+        expected_owner: expected_owner.as_deref(),
         overrides_response: sent.uri.query().is_some_and(overrides_response),
         writes: WRITES_ACL.contains(&route.operation),
+        tells_missing: route.answerer == Answerer::Own,
         context: &sent,
     };
     let granted =
@@ -128,6 +131,16 @@ pub(super) fn of_bucket(
         Permission::Bucket(granted) => Ok(granted),
         Permission::Account(_) => Err(error::access_denied()),
     }
+}
+
+/// The canonical id of the owner whom a client expects: AWS takes the id of an account, others a canonical id.
+fn owner<'a>(app: &App, expected: Option<&'a str>) -> Option<Cow<'a, str>> {
+    let expected = expected?;
+    let account = app.directory.now().account(expected).cloned();
+    Some(match account {
+        Some(account) => Cow::Owned(account.canonical_id.clone()),
+        None => Cow::Borrowed(expected),
+    })
 }
 
 fn principal(sent: Sent<'_>) -> Principal {
@@ -206,10 +219,11 @@ pub(super) fn copy_source(
     let action = Action::GetObject;
     let actions = [if version.is_some() { action.on_version() } else { action }];
     let context = OtherObject { sent, version };
+    let expected_owner = owner(app, sent.header("x-amz-source-expected-bucket-owner"));
     let question = Question {
         key: Some(key),
         version,
-        expected_owner: sent.header("x-amz-source-expected-bucket-owner"),
+        expected_owner: expected_owner.as_deref(),
         ..Question::about_bucket(&actions, &context)
     };
     let granted = app.look(|store| target.other_bucket(store, bucket, &question));
@@ -268,9 +282,7 @@ pub(super) fn hide_missing(
     if !is_missing {
         return error;
     }
-    let context = ListingOf { sent, key };
-    let question = Question::about_bucket(&[Action::ListBucket], &context);
-    match app.look(|store| granted.allows(store, &question)) {
+    match app.look(|store| granted.allows_listing(store, key, &sent)) {
         Ok(()) => error,
         Err(refusal) => refused(sent, refusal),
     }

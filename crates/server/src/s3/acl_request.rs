@@ -1,7 +1,6 @@
 //! The ACL that a request brings along: canned, in `x-amz-grant-*` headers, or in a document.
 
 use http::{Extensions, HeaderMap, StatusCode};
-use liteio_store::Owner;
 use s3s::dto::{AccessControlPolicy, Grant as GrantDto};
 use s3s::xml::{Deserialize as _, Deserializer};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
@@ -176,7 +175,10 @@ fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
     let grants = grants.iter().map(|(named, permission)| {
         let grantee = match named {
             NamedGrantee::Id(id) => match app.account(id) {
-                Some(Owner { id, display_name }) => Grantee::Account { id, display_name },
+                Some(account) => Grantee::Account {
+                    id: account.canonical_id.clone(),
+                    display_name: account.display_name.clone(),
+                },
                 None => return Err(invalid_argument("Invalid id", "CanonicalUser/ID", id)),
             },
             NamedGrantee::Uri(uri) => match Group::of_uri(uri) {

@@ -15,17 +15,15 @@ use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
 use super::{Req, Resp, acl, error};
-use crate::access::Granted;
-use crate::acl::{Ownership, decode, encode};
+use crate::access::{Granted, object_ownership};
+use crate::acl::{Ownership, encode};
 use crate::state::App;
 
 const HEADER: &str = "x-amz-object-ownership";
 
 /// The ownership of a bucket.
 pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Ownership> {
-    let kept = bucket.settings.parsed(DocumentKind::OwnershipControls, decode::<Ownership>);
-    let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
-    Ok(kept.map_or_else(Ownership::default, |kept| *kept))
+    object_ownership(bucket).map_err(error::from_store)
 }
 
 /// The owner of every object of a bucket, where there is one by force, whoever wrote them before that.

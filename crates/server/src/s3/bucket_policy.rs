@@ -24,7 +24,7 @@ pub(super) async fn put_bucket_policy(app: &App, request: PlainRequest) -> Plain
     let policy = policy
         .map_err(|error| S3Error::with_message(S3ErrorCode::MalformedPolicy, error.to_string()))?;
     let block = public_access_block(bucket).map_err(error::from_store)?;
-    if block.block_public_policy && policy.is_public() {
+    if block.unwrap_or_default().block_public_policy && policy.is_public() {
         return Err(s3_error!(
             AccessDenied,
             "The policy grants access to the public, which the public access block of the bucket \

@@ -12,21 +12,16 @@ use s3s::{S3Response, S3Result};
 
 use super::bucket_settings::drop_kept;
 use super::{Req, Resp, error};
-use crate::access::Granted;
-use crate::acl::{Acl, PublicAccessBlock, decode, encode};
+use crate::access::{Granted, public_access_block};
+use crate::acl::{Acl, PublicAccessBlock, encode};
 use crate::state::App;
 
 const KIND: DocumentKind = DocumentKind::PublicAccessBlock;
 
-fn kept(bucket: &Bucket) -> S3Result<Option<PublicAccessBlock>> {
-    let kept = bucket.settings.parsed(KIND, decode::<PublicAccessBlock>);
-    let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
-    Ok(kept.map(|kept| *kept))
-}
-
 /// Refuses a public ACL where they are blocked.
 pub(super) fn check_acl(bucket: &Bucket, acl: &Acl) -> S3Result<()> {
-    match acl.is_public() && kept(bucket)?.unwrap_or_default().block_public_acls {
+    let block = public_access_block(bucket).map_err(error::from_store)?;
+    match acl.is_public() && block.unwrap_or_default().block_public_acls {
         true => Err(error::access_denied()),
         false => Ok(()),
     }
@@ -54,7 +49,8 @@ pub(super) async fn get_public_access_block(
     granted: Granted,
     _request: Req<GetPublicAccessBlockInput>,
 ) -> Resp<GetPublicAccessBlockOutput> {
-    let kept = kept(granted.bucket())?.ok_or_else(|| {
+    let kept = public_access_block(granted.bucket()).map_err(error::from_store)?;
+    let kept = kept.ok_or_else(|| {
         error::custom(
             "NoSuchPublicAccessBlockConfiguration",
             StatusCode::NOT_FOUND,

@@ -248,18 +248,3 @@ impl Context for OtherObject<'_> {
         }
     }
 }
-
-/// The context of the question whether the sender may list what a key begins.
-pub(super) struct ListingOf<'a> {
-    pub(super) sent: Sent<'a>,
-    pub(super) key: &'a str,
-}
-
-impl Context for ListingOf<'_> {
-    fn value(&self, key: &ContextKey) -> Value<'_> {
-        match key {
-            ContextKey::S3Prefix => Value::text(self.key),
-            key => self.sent.value(key),
-        }
-    }
-}

@@ -1,6 +1,6 @@
 //! Bucket policies and policies of users, as clients see them.
 
-use crate::harness::{BOB, TestServer, User, in_memory_with_users};
+use crate::harness::{ALICE, BOB, TestServer, User, in_memory_with_users};
 
 const CAROL: User = User { access_key: "carol-key", secret_key: "carol's secret", id: "alice-id" };
 
@@ -345,4 +345,36 @@ async fn a_presigned_url_has_the_rights_of_its_signer_when_it_is_used() {
     get().await.expect_status(200);
     server.delete("/mine?policy").await.expect_status(204);
     get().await.expect_error(403, "AccessDenied");
+}
+
+#[tokio::test]
+async fn the_owner_whom_a_request_expects_is_named_by_account_or_canonical_id() {
+    let server = server().await;
+    set(&server, &policy("Allow", OF_BOB, "s3:GetObject", "")).await;
+    for user in [ALICE, BOB] {
+        for (expected, status) in
+            [("111111111111", 200), ("alice-id", 200), ("222222222222", 403), ("bob-id", 403)]
+        {
+            let request = server.request("GET", "/mine/key").by(user);
+            let request = request.header("x-amz-expected-bucket-owner", expected);
+            request.send().await.expect_status(status);
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_may_list_a_key_learns_that_there_is_nothing() {
+    let server = server().await;
+    let condition = r#""StringLike": {"s3:prefix": "public/*"}"#;
+    let listing = policy("Allow", OF_BOB, "s3:ListBucket", condition);
+    set(&server, &listing).await;
+    let get = |path: &'static str| server.request("GET", path).by(BOB).send();
+    get("/mine/public/x").await.expect_error(404, "NoSuchKey");
+    get("/mine/private/x").await.expect_error(403, "AccessDenied");
+    server.put("/mine/public/x", "x").await.expect_status(200);
+    get("/mine/public/x").await.expect_error(403, "AccessDenied");
+    let denied = r#"{"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::mine/*"}"#;
+    let both = listing.replace("\"Statement\": [", &format!("\"Statement\": [{denied}, "));
+    set(&server, &both).await;
+    get("/mine/public/y").await.expect_error(403, "AccessDenied");
 }

@@ -96,6 +96,11 @@ impl Denial {
         Box::new(Denial { reason, action, resource, user: None, is_told: false })
     }
 
+    /// A statement denies it, or something that only the client can change.
+    pub(in crate::access) fn is_explicit(&self) -> bool {
+        matches!(self.reason, Reason::Explicit { .. } | Reason::UnexpectedOwner)
+    }
+
     /// The message for the sender.
     pub(crate) fn message(&self) -> String {
         match (&self.user, self.action.map(Action::name)) {
