@@ -153,7 +153,9 @@ def test_tags_and_policies_come_back(client, bucket):
     assert client.list_tags_for_resource(resourceArn=arn)["tags"] == {"team": "c"}
     refused(client.tag_resource, "ValidationException", resourceArn=arn, tags={"a": "x" * 257})
     refused(client.get_vector_bucket_policy, "NotFoundException", vectorBucketName=bucket)
-    policy = json.dumps({"Version": "2012-10-17", "Statement": []})
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [{
+        "Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "s3vectors:*",
+        "Resource": [arn, f"{arn}/*"]}]})
     client.put_vector_bucket_policy(vectorBucketName=bucket, policy=policy)
     assert client.get_vector_bucket_policy(vectorBucketName=bucket)["policy"] == policy
     client.delete_vector_bucket_policy(vectorBucketName=bucket)

@@ -32,6 +32,7 @@ mod acl;
 mod auth;
 mod banner;
 mod budget;
+mod circumstances;
 mod cli;
 mod command;
 mod config;

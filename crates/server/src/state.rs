@@ -7,7 +7,7 @@ use bytes::Bytes;
 use liteio_store::{ObjectReader, Store, StoreError};
 
 use crate::acl::Ownership;
-use crate::identity::{Account, CurrentDirectory};
+use crate::identity::{Account, CurrentDirectory, id_of_canonical_id};
 use crate::offload::{Offload, OffloadError};
 
 /// The shared state of one server.
@@ -81,6 +81,13 @@ impl App {
     /// The account with that canonical id, as it is at the moment.
     pub(crate) fn account(&self, canonical_id: &str) -> Option<Arc<Account>> {
         self.directory.now().account_of_canonical_id(canonical_id).map(Arc::clone)
+    }
+
+    /// The 12 digits of the account with that canonical id. One that there is no more has those that are
+    /// made for accounts without.
+    pub(crate) fn account_id(&self, canonical_id: &str) -> String {
+        let account = self.account(canonical_id);
+        account.map_or_else(|| id_of_canonical_id(canonical_id), |account| account.id.clone())
     }
 
     /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,

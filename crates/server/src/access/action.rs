@@ -202,7 +202,12 @@ impl Action {
     pub(super) fn is_of_policy(self) -> bool {
         matches!(
             self,
-            Action::DeleteBucketPolicy | Action::GetBucketPolicy | Action::PutBucketPolicy
+            Action::DeleteBucketPolicy
+                | Action::DeleteVectorBucketPolicy
+                | Action::GetBucketPolicy
+                | Action::GetVectorBucketPolicy
+                | Action::PutBucketPolicy
+                | Action::PutVectorBucketPolicy
         )
     }
 }

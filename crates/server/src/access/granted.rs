@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use liteio_store::vectors::{Index, VectorBucket, VectorName};
 use liteio_store::{
     Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, Store, StoreError,
     VersionId,
 };
 
 use super::action::Action;
-use super::decision::{Denial, Documents, Reason, Request, Resource, decide};
+use super::decision::{Denial, Reason, Request, Resource, decide};
 use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
 use super::resource::{ListingOf, WithResource};
-use crate::acl::PublicAccessBlock;
 use crate::identity::User;
-use crate::policy::{Context, NoContext};
+use crate::policy::Context;
 
 /// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
 /// one.
@@ -110,13 +108,13 @@ pub(crate) fn account(
 }
 
 /// Decides about actions on the account, or on the vector bucket of this ARN that is to be created.
-pub(crate) fn vector_account(
+pub(super) fn vector_account(
     principal: &Principal,
-    action: Action,
+    actions: &[Action],
     arn: Option<&str>,
     context: &dyn Context,
 ) -> Result<GrantedAccount, Refusal> {
-    account_resource(principal, &[action], arn.map_or(Resource::Any, Resource::Arn), context)
+    account_resource(principal, actions, arn.map_or(Resource::Any, Resource::Arn), context)
 }
 
 fn account_resource(
@@ -163,40 +161,12 @@ pub(crate) fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>,
     Ok(store.bucket(&BucketName::try_from(name)?)?)
 }
 
-/// Resolves the vector bucket `name`, and decides about `action` on it.
-pub(crate) fn vector_bucket(
-    store: &Store,
-    principal: &Principal,
-    action: Action,
-    name: &VectorName,
-) -> Result<Granted<VectorBucket>, Refusal> {
-    let bucket = store.vector_bucket(name)?;
-    let documents = Documents {
-        owner_id: &bucket.owner.id,
-        policy: None,
-        acls: None,
-        block: PublicAccessBlock::default(),
-    };
-    let resource = Resource::Any;
-    let request = Request { user: principal.user(), action, resource, context: &NoContext };
-    decide(Some(documents), &request)?;
-    Ok(Granted { target: bucket, principal: principal.clone(), seen: None })
-}
-
-/// Resolves the index `name` of a vector bucket, and decides about `action` on it.
-pub(crate) fn index(
-    store: &Store,
-    principal: &Principal,
-    action: Action,
-    bucket: &VectorName,
-    name: &VectorName,
-) -> Result<Granted<Index>, Refusal> {
-    let Granted { target: bucket, principal, .. } =
-        vector_bucket(store, principal, action, bucket)?;
-    Ok(Granted { target: store.index(&bucket, name)?, principal, seen: None })
-}
-
 impl<T> Granted<T> {
+    /// The permission that a decision about a vector bucket or an index ends with.
+    pub(super) fn of_vectors(target: T, principal: &Principal) -> Granted<T> {
+        Granted { target, principal: principal.clone(), seen: None }
+    }
+
     /// The resource that the permission is for.
     pub(crate) fn target(&self) -> &T {
         &self.target

@@ -4,7 +4,7 @@
 //! ([`decision`]) is a pure function of the request and the documents of the resource, in AWS's order, and
 //! denies by default: no HTTP, no store, no clock.
 //!
-//! [`bucket`], [`vector_bucket`] and [`index`] resolve a name, once for a request, and decide. Their
+//! [`bucket`] and [`VectorBuckets`] resolve a name, once for a request, and decide. Their
 //! result is a [`Granted`], which nothing else can make (a capability). The methods of the store take the
 //! bucket in it and not a name, so a handler without one cannot call them, and a bucket that gets the name
 //! meanwhile is never used by mistake (time of check to time of use). A decision that looked at an object
@@ -16,11 +16,12 @@ mod documents;
 mod granted;
 mod principal;
 mod resource;
+mod vectors;
 
 pub(crate) use self::action::Action;
 pub(crate) use self::documents::{object_ownership, public_access_block};
 pub(crate) use self::granted::{
-    Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules, index,
-    vector_account, vector_bucket,
+    Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules,
 };
 pub(crate) use self::principal::Principal;
+pub(crate) use self::vectors::{Named, VectorBuckets, VectorQuestion};

@@ -54,7 +54,7 @@ pub(super) fn canonical_id_of_key(access_key: &str) -> String {
 }
 
 /// The id of an account that was given none, from its canonical id.
-pub(super) fn id_of_canonical_id(canonical_id: &str) -> String {
+pub(crate) fn id_of_canonical_id(canonical_id: &str) -> String {
     let digest = Sha256::new_with_prefix("liteio account:").chain_update(canonical_id).finalize();
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);

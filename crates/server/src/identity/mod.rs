@@ -22,7 +22,7 @@ mod role;
 mod session;
 mod user;
 
-pub(crate) use self::account::Account;
+pub(crate) use self::account::{Account, id_of_canonical_id};
 pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError};
 pub(crate) use self::file::{only_user, read_credentials};
 pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};

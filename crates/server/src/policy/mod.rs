@@ -31,7 +31,9 @@ pub(crate) use self::limits::{
     ROLE_POLICY_CHARACTERS_MAX, SESSION_POLICY_CHARACTERS_MAX, TRUST_POLICY_CHARACTERS_MAX,
     USER_POLICY_CHARACTERS_MAX, characters,
 };
-pub(crate) use self::request::{Caller, CallerKind, Context, NoContext, Request, Value};
+#[cfg(test)]
+pub(crate) use self::request::NoContext;
+pub(crate) use self::request::{Caller, CallerKind, Context, Request, Value};
 pub(crate) use self::statement::Statement;
 
 use self::json::Json;

@@ -136,9 +136,11 @@ impl<'r> Request<'r> {
 /// The account and the id of anonymous senders.
 const ANONYMOUS: &str = "anonymous";
 
-/// No values at all: for requests whose conditions nobody can answer.
+/// No values at all.
+#[cfg(test)]
 pub(crate) struct NoContext;
 
+#[cfg(test)]
 impl Context for NoContext {
     fn value(&self, _key: &ContextKey) -> Value<'_> {
         Value::None

@@ -20,6 +20,7 @@ use super::error;
 use super::route::{Route, parameters};
 use super::tagging::{self, Tagged, Tags};
 use crate::auth::SignedAs;
+use crate::circumstances;
 use crate::origin::Origin;
 use crate::policy::{Context, ContextKey, Value};
 
@@ -173,15 +174,6 @@ impl Context for Sent<'_> {
     fn value(&self, key: &ContextKey) -> Value<'_> {
         use ContextKey as Key;
         match key {
-            Key::SourceIp => self.origin().map_or(Value::None, |origin| {
-                Value::One(Cow::Owned(origin.peer.address.ip().to_canonical().to_string()))
-            }),
-            Key::SecureTransport => Value::bool(self.origin().is_some_and(|it| it.peer.secure)),
-            Key::CurrentTime => Value::One(Cow::Owned(Timestamp::now().to_string())),
-            Key::EpochTime => Value::One(Cow::Owned(Timestamp::now().as_second().to_string())),
-            Key::Referer => Value::of(self.header("referer")),
-            Key::UserAgent => Value::of(self.header("user-agent")),
-            Key::ViaAwsService | Key::PrincipalIsAwsService => Value::bool(false),
             Key::S3Prefix => self.of_list("prefix"),
             Key::S3Delimiter => self.of_list("delimiter"),
             Key::S3MaxKeys => self.of_list("max-keys"),
@@ -228,7 +220,7 @@ impl Context for Sent<'_> {
                 let found = self.tags().into_iter().find(|(tag, _)| **tag == **name);
                 found.map_or(Value::None, |(_, value)| Value::One(Cow::Owned(value)))
             }
-            _ => Value::None,
+            key => circumstances::value(key, self.origin(), self.headers),
         }
     }
 }

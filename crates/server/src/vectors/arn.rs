@@ -1,31 +1,9 @@
-//! Amazon resource names of vector buckets and indexes.
+//! Amazon resource names of vector buckets and indexes, in requests. Any account and region is taken: the
+//! name alone tells which vector bucket it is.
 
 use liteio_store::vectors::VectorName;
 
 use super::error::{ApiError, ApiResult};
-
-/// The account in ARNs: LiteIO has one. ARNs of requests may name any.
-pub(super) const ACCOUNT_ID: &str = "000000000000";
-
-/// Writes the ARNs of one region.
-#[derive(Clone, Debug)]
-pub(super) struct Arns {
-    prefix: String,
-}
-
-impl Arns {
-    pub(super) fn new(region: &str) -> Arns {
-        Arns { prefix: format!("arn:aws:s3vectors:{region}:{ACCOUNT_ID}:bucket/") }
-    }
-
-    pub(super) fn bucket(&self, bucket: &VectorName) -> String {
-        format!("{}{bucket}", self.prefix)
-    }
-
-    pub(super) fn index(&self, bucket: &VectorName, index: &VectorName) -> String {
-        format!("{}{bucket}/index/{index}", self.prefix)
-    }
-}
 
 /// The names in an ARN.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,16 +54,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arns_are_read_back_and_others_refused() {
-        let arns = Arns::new("us-east-1");
+    fn arns_are_read_and_others_refused() {
         let bucket = VectorName::bucket("media").expect("a name");
         let index = VectorName::index("films").expect("a name");
-        let arn = arns.index(&bucket, &index);
-        assert_eq!(arn, "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/films");
-        let whole = ArnNames { bucket: bucket.clone(), index: Some(index) };
-        assert_eq!(parse(&arn, "indexArn").expect("own text"), whole);
+        let arn = "arn:aws:s3vectors:us-east-1:000000000000:bucket/media";
         let parent = ArnNames { bucket: bucket.clone(), index: None };
-        assert_eq!(parse(&arns.bucket(&bucket), "vectorBucketArn").expect("own text"), parent);
+        assert_eq!(parse(arn, "vectorBucketArn").expect("an ARN"), parent);
+        let whole = ArnNames { bucket, index: Some(index) };
+        let arn = format!("{arn}/index/films");
+        assert_eq!(parse(&arn, "indexArn").expect("an ARN"), whole);
         for arn in [
             "",
             "media",

@@ -25,8 +25,8 @@ impl ApiError {
         ApiError::invalid(whole).with("path", path).with("message", message)
     }
 
-    pub(super) fn access_denied() -> ApiError {
-        exception("AccessDeniedException", StatusCode::FORBIDDEN, "Access Denied")
+    pub(super) fn access_denied(message: impl Into<String>) -> ApiError {
+        exception("AccessDeniedException", StatusCode::FORBIDDEN, message)
     }
 
     pub(super) fn unknown_operation() -> ApiError {

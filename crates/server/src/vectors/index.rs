@@ -6,6 +6,7 @@ use liteio_store::vectors::{
 };
 use serde_json::{Value, json};
 
+use super::context::Asked;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::vector_bucket::{MODES, encryption, encryption_json, mode_name, prefix};
@@ -48,16 +49,18 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     }
     options.encryption = encryption(&mut fields)?;
     options.tags = tags::take(&mut fields)?.unwrap_or_default();
-    let granted = call.bucket(&mut fields)?;
+    let encryption = options.encryption.as_ref();
+    let asked = Asked { encryption, ..Asked::with_tags(&call.sent, &options.tags) };
+    let granted = call.bucket_of_new_index(&mut fields, &name, &asked)?;
     let bucket = granted.target();
     let index = call.app.store.create_index(bucket, name, options).wait()?;
-    answer(&json!({ "indexArn": call.arns.index(&index.bucket, &index.name) }))
+    answer(&json!({ "indexArn": bucket.index_arn(&index.name) }))
 }
 
 pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
     let granted = call.index(&mut fields)?;
     let index = granted.target();
-    let mut output = summary(call, index);
+    let mut output = summary(index, &index.arn);
     output["dataType"] = "float32".into();
     output["dimension"] = index.dimension.into();
     output["distanceMetric"] = metric_name(index.metric).into();
@@ -90,7 +93,8 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
         max: max.map_or(LIST_INDEXES_MAX, |max| max as usize),
     };
     let page = call.app.store.list_indexes(bucket, &query)?;
-    let indexes: Vec<Value> = page.indexes.iter().map(|index| summary(call, index)).collect();
+    let summary = |index: &Index| summary(index, &bucket.index_arn(&index.name));
+    let indexes: Vec<Value> = page.indexes.iter().map(summary).collect();
     let mut output = json!({ "indexes": indexes });
     if let Some(next) = page.next {
         output["nextToken"] = page_token::after(&scope, &next).into();
@@ -119,7 +123,6 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
     let delete = fields.object("delete")?;
     let granted = call.index(&mut fields)?;
     let index = granted.target();
-    let arn = call.arns.index(&index.bucket, &index.name);
     match (add, delete) {
         (Some(mut add), None) => {
             let added = text_search(&mut add)?;
@@ -137,7 +140,7 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
         }
         _ => return Err(ApiError::invalid("Specify either add or delete.")),
     }
-    answer(&json!({ "indexArn": arn }))
+    answer(&json!({ "indexArn": index.arn }))
 }
 
 fn metadata_key(fields: &mut Fields) -> ApiResult<String> {
@@ -165,11 +168,11 @@ fn text_search_json(search: &TextSearch) -> Value {
     output
 }
 
-fn summary(call: &Call, index: &Index) -> Value {
+fn summary(index: &Index, arn: &str) -> Value {
     json!({
         "vectorBucketName": index.bucket.as_str(),
         "indexName": index.name.as_str(),
-        "indexArn": call.arns.index(&index.bucket, &index.name),
+        "indexArn": arn,
         "creationTime": seconds(index.created_ms),
     })
 }

@@ -1,9 +1,10 @@
 //! Amazon S3 Vectors: JSON over HTTP, one operation a path.
 //!
 //! Receives the requests that are signed for the service `s3vectors`. Permission is decided as for
-//! buckets: a vector bucket and everything in it belongs to its owner.
+//! buckets, by the policies of users and of the vector bucket.
 
 mod arn;
+mod context;
 mod document;
 mod elements;
 mod error;
@@ -29,11 +30,11 @@ use http::{Method, Request, Response};
 use liteio_store::Store;
 use serde::Serialize;
 
-use self::arn::Arns;
+use self::context::Sent;
 pub(crate) use self::error::refusal;
 use self::error::{ApiError, ApiResult};
 use self::fields::Fields;
-use crate::access::{Action, Principal};
+use crate::access::{Action, Principal, VectorBuckets};
 use crate::auth::{AuthBody, CollectError, Identity, collect};
 use crate::origin::Origin;
 use crate::reply::{Reply, ReplyBody};
@@ -45,7 +46,8 @@ const BODY_BYTES_MAX: usize = 20 << 20;
 /// One request, on a blocking thread.
 struct Call {
     app: Arc<App>,
-    arns: Arns,
+    buckets: Arc<VectorBuckets>,
+    sent: Sent,
     /// The sender, a user.
     principal: Principal,
     /// The action of the operation, for the decision about permission.
@@ -116,13 +118,15 @@ impl Route {
 /// S3 Vectors of a server, behind authentication.
 pub(crate) struct VectorsService {
     app: Arc<App>,
-    arns: Arns,
+    buckets: Arc<VectorBuckets>,
 }
 
 impl VectorsService {
     pub(crate) fn new(app: Arc<App>) -> VectorsService {
-        let arns = Arns::new(&app.region);
-        VectorsService { app, arns }
+        let accounts = Arc::clone(&app);
+        let account_id = move |canonical_id: &str| accounts.account_id(canonical_id);
+        let buckets = Arc::new(VectorBuckets::new(app.region.clone(), account_id));
+        VectorsService { app, buckets }
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.
@@ -137,7 +141,7 @@ impl VectorsService {
         let (parts, body) = request.into_parts();
         let principal = Principal::new(parts.extensions.get::<Identity>());
         if matches!(principal, Principal::Anonymous) {
-            return Err(ApiError::access_denied());
+            return Err(ApiError::access_denied("Access Denied"));
         }
         let (route, action) = Route::of(&parts.method, parts.uri.path())?;
         if let Some(origin) = parts.extensions.get::<Arc<Origin>>() {
@@ -150,8 +154,10 @@ impl VectorsService {
             }
             CollectError::Body(error) => refusal(&error),
         })?;
-        let call =
-            Call { app: Arc::clone(&self.app), arns: self.arns.clone(), principal, action, body };
+        let (app, buckets) = (Arc::clone(&self.app), Arc::clone(&self.buckets));
+        let origin = parts.extensions.get::<Arc<Origin>>().cloned();
+        let sent = Sent { origin, headers: parts.headers };
+        let call = Call { app, buckets, sent, principal, action, body };
         let work = move |_: &Store| match route {
             // These operations parse their bodies themselves, with the streaming reader.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {

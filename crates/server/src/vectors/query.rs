@@ -11,6 +11,7 @@ use super::index::metric_name;
 use super::query_body::QueryBody;
 use super::vector_bucket::MODES;
 use super::{Answer, Call, answer, document, filter, page_token};
+use crate::access::Action;
 
 pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let QueryBody { mut fields, vector } = QueryBody::parse(&call.body)?;
@@ -29,7 +30,9 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     // Scores are those of texts, and of their fusion with the vector.
     let with_scores = fields.boolean("returnScores")? && !texts.is_empty();
     let token = fields.string("nextToken")?;
-    let granted = call.index(&mut fields)?;
+    // A filter tells about metadata, too.
+    let reads = with_metadata || filter.is_some();
+    let granted = call.index_for(&mut fields, reads.then_some(Action::GetVectors))?;
     let index = granted.target();
     let top_k = top_k as usize;
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };

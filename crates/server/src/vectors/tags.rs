@@ -5,6 +5,7 @@ use liteio_store::vectors::Tagged;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
+use super::context::Asked;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::{Answer, Call, arn, done};
@@ -16,22 +17,34 @@ const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
 /// ListTagsForResource, TagResource, UntagResource.
 pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
     let names = arn::parse(arn, "resourceArn")?;
-    let tagged = match &names.index {
-        None => Tagged::Bucket(call.named_bucket(&names.bucket)?.target().clone()),
-        Some(index) => Tagged::Index(call.named_index(&names.bucket, index)?.target().clone()),
+    let tagged = |asked: &Asked<'_>| {
+        Ok::<_, ApiError>(match &names.index {
+            None => Tagged::Bucket((**call.named_bucket(&names.bucket, asked)?.target()).clone()),
+            Some(index) => {
+                let granted = call.named_index((&names.bucket, index), None, asked)?;
+                Tagged::Index((**granted.target()).clone())
+            }
+        })
     };
     let store = &call.app.store;
     match *method {
-        Method::GET => super::answer(&json!({ "tags": store.vector_tags(&tagged)? })),
+        Method::GET => {
+            let tagged = tagged(&Asked::plain(&call.sent))?;
+            super::answer(&json!({ "tags": store.vector_tags(&tagged)? }))
+        }
         Method::POST => {
             let mut fields = Fields::of_body(&call.body)?;
             let tags = take(&mut fields)?;
             let tags = fields.require("tags", tags)?;
+            let tagged = tagged(&Asked::with_tags(&call.sent, &tags))?;
             store.add_vector_tags(&tagged, tags).wait()?;
             done()
         }
         Method::DELETE => {
-            store.remove_vector_tags(&tagged, tag_keys(query)?).wait()?;
+            let keys = tag_keys(query)?;
+            let named = keys.iter().map(String::as_str).collect();
+            let tagged = tagged(&Asked { tag_keys: named, ..Asked::plain(&call.sent) })?;
+            store.remove_vector_tags(&tagged, keys).wait()?;
             done()
         }
         _ => Err(ApiError::unknown_operation()),

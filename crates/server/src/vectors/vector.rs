@@ -9,6 +9,7 @@ use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::put_body::PutBody;
 use super::{Answer, Call, answer, document, done, page_token};
+use crate::access::Action;
 
 /// Vectors on a page if nothing else is asked for.
 const LIST_VECTORS_DEFAULT: u64 = 500;
@@ -49,7 +50,8 @@ pub(super) fn list(call: &Call, mut fields: Fields) -> Answer {
     let with_elements = fields.boolean("returnData")?;
     let with_metadata = fields.boolean("returnMetadata")?;
     let token = fields.string("nextToken")?;
-    let granted = call.index(&mut fields)?;
+    let reads = with_elements || with_metadata;
+    let granted = call.index_for(&mut fields, reads.then_some(Action::GetVectors))?;
     let index = granted.target();
     let scope = format!("vectors {} {} {segment:?}", index.bucket, index.name);
     let query = ListVectors {

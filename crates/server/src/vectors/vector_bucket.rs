@@ -4,12 +4,11 @@ use liteio_store::limits::LIST_INDEXES_MAX;
 use liteio_store::vectors::{Encryption, IndexMode, ListVectorBuckets, VectorBucket, VectorName};
 use serde_json::{Value, json};
 
+use super::context::Asked;
 use super::error::{ApiError, ApiResult};
 use super::fields::Fields;
 use super::{Answer, Call, answer, done, page_token, seconds, tags};
-
-/// Largest policy, as of buckets.
-const POLICY_BYTES_MAX: usize = 20 << 10;
+use crate::policy::{Kind, Policy};
 
 /// Longest ARN of a key. S3 Vectors' limit.
 const KMS_KEY_ARN_CHARACTERS_MAX: usize = 2048;
@@ -29,9 +28,10 @@ pub(super) fn create(call: &Call, mut fields: Fields) -> Answer {
     let name = VectorName::bucket(fields.require("vectorBucketName", name)?)?;
     let encryption = encryption(&mut fields)?;
     let tags = tags::take(&mut fields)?.unwrap_or_default();
-    let owner = call.account()?.owner();
+    let asked = Asked { encryption: encryption.as_ref(), ..Asked::with_tags(&call.sent, &tags) };
+    let owner = call.new_bucket(&name, &asked)?.owner();
     let bucket = call.app.store.create_vector_bucket(name, owner, encryption, tags).wait()?;
-    answer(&json!({ "vectorBucketArn": call.arns.bucket(&bucket.name) }))
+    answer(&json!({ "vectorBucketArn": call.buckets.arn(&bucket.owner.id, &bucket.name) }))
 }
 
 pub(super) fn get(call: &Call, mut fields: Fields) -> Answer {
@@ -82,15 +82,18 @@ pub(super) fn put_default_index_mode(call: &Call, mut fields: Fields) -> Answer 
 pub(super) fn put_policy(call: &Call, mut fields: Fields) -> Answer {
     let policy = fields.string("policy")?;
     let policy = fields.require("policy", policy)?;
-    if policy.len() > POLICY_BYTES_MAX {
-        let message = format!("a policy has at most {POLICY_BYTES_MAX} bytes");
-        return Err(ApiError::field("policy", message));
-    }
-    if !matches!(serde_json::from_str(&policy), Ok(Value::Object(_))) {
-        return Err(ApiError::field("policy", "it is not a JSON object"));
-    }
     let granted = call.bucket(&mut fields)?;
     let bucket = granted.target();
+    let parsed = Policy::parse(policy.as_bytes(), Kind::VectorBucket(&bucket.arn));
+    let parsed = parsed.map_err(|error| match error.detail() {
+        Some(part) => ApiError::field("policy", format!("{error} ({part})")),
+        None => ApiError::field("policy", error.to_string()),
+    })?;
+    if parsed.is_public() {
+        return Err(ApiError::access_denied(
+            "Public policies are blocked for vector buckets: name the accounts, users or roles in Principal",
+        ));
+    }
     call.app.store.put_vector_bucket_policy(bucket, policy).wait()?;
     done()
 }
@@ -170,7 +173,7 @@ pub(super) fn encryption_json(encryption: Option<&Encryption>) -> Value {
 fn summary(call: &Call, bucket: &VectorBucket) -> Value {
     json!({
         "vectorBucketName": bucket.name.as_str(),
-        "vectorBucketArn": call.arns.bucket(&bucket.name),
+        "vectorBucketArn": call.buckets.arn(&bucket.owner.id, &bucket.name),
         "creationTime": seconds(bucket.created_ms),
     })
 }

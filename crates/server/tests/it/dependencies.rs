@@ -134,8 +134,13 @@ const RULES: [Rule; 32] = [
     except("server", &["access"], Paths(&["liteio_store::BucketName"])),
     except(
         "server",
-        &["access::granted"],
-        Code(&["store.bucket(", "store.vector_bucket(", "store.index("]),
+        &["access::granted", "access::vectors"],
+        Code(&[
+            "store.bucket(",
+            "store.vector_bucket(",
+            "store.vector_bucket_with_policy(",
+            "store.index(",
+        ]),
     ),
     // S3's handlers run on the threads of connections. What they do with the store there by themselves is
     // writing, which waits elsewhere; they read through `App::look`, `App::blocking` and

@@ -127,6 +127,20 @@ impl Store {
         Ok(VectorBucket::new(name.clone(), record))
     }
 
+    /// The vector bucket of that name, and its policy as it was given, of one snapshot.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchVectorBucket`].
+    pub fn vector_bucket_with_policy(
+        &self,
+        name: &VectorName,
+    ) -> Result<(VectorBucket, Option<String>), StoreError> {
+        let snapshot = self.snapshot()?;
+        let record = VectorBucketRecord::require(&snapshot, name.as_str())?;
+        let policy = policy_of(&snapshot, record.id)?;
+        Ok((VectorBucket::new(name.clone(), record), policy))
+    }
+
     /// A page of vector buckets.
     ///
     /// # Errors
@@ -215,11 +229,8 @@ impl Store {
     pub fn vector_bucket_policy(&self, bucket: &VectorBucket) -> Result<String, StoreError> {
         let snapshot = self.snapshot()?;
         let record = bucket.require(&snapshot)?;
-        let policy = snapshot.get(&space::vector_policy(record.id))?;
         let missing = || StoreError::NoSuchVectorPolicy { bucket: bucket.name.to_string() };
-        let policy = policy.ok_or_else(missing)?;
-        String::from_utf8(policy.to_vec())
-            .map_err(|_| StoreError::corrupt("the policy of a vector bucket"))
+        policy_of(&snapshot, record.id)?.ok_or_else(missing)
     }
 
     /// Removes the policy of a vector bucket; one without a policy is fine.
@@ -233,4 +244,11 @@ impl Store {
             Ok(Committed::new(()))
         })
     }
+}
+
+/// The policy of a vector bucket, if it has one.
+fn policy_of(from: &impl Read, bucket: BucketId) -> Result<Option<String>, StoreError> {
+    let Some(policy) = from.get(&space::vector_policy(bucket))? else { return Ok(None) };
+    let policy = String::from_utf8(policy.to_vec());
+    policy.map(Some).map_err(|_| StoreError::corrupt("the policy of a vector bucket"))
 }
