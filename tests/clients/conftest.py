@@ -1,9 +1,12 @@
-"""A LiteIO server for each backend, started on a free port and stopped by its process id."""
+"""A LiteIO server for each backend, started on a free port and stopped by its process id.
+
+With --tls all of them serve HTTPS, by a certificate that the first of them has made."""
 
 import os
 import re
 import signal
 import subprocess
+import tempfile
 import uuid
 
 import boto3
@@ -17,17 +20,18 @@ SECRET_KEY = "client-suite-secret"
 class Server:
     """One running server; `endpoint` is its URL."""
 
+    TLS = ()
     ROOT = ("--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY)
 
     def __init__(self, *arguments, credentials=ROOT):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LITEIO_")}
         self.process = subprocess.Popen(
             [os.environ["LITEIO"], "server", "--address", "127.0.0.1:0",
-             *credentials, *arguments],
+             *credentials, *Server.TLS, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
         self.endpoint = None
         for line in self.process.stdout:
-            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            found = re.search(r"https?://127\.0\.0\.1:\d+", line)
             if found:
                 self.endpoint = found.group(0)
                 break
@@ -40,6 +44,21 @@ class Server:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(timeout=60) == 0
+
+
+def pytest_addoption(parser):
+    parser.addoption("--tls", action="store_true", help="over HTTPS")
+
+
+def pytest_configure(config):
+    if not config.getoption("--tls"):
+        return
+    directory = tempfile.mkdtemp(prefix="liteio-tls-")
+    Server("--data-dir", directory, "--tls-self-signed").stop()
+    certificate = f"{directory}/tls/certificate.pem"
+    Server.TLS = ("--tls-cert", certificate, "--tls-key", f"{directory}/tls/key.pem")
+    # Read by boto3 and the AWS CLI, and by Python's own client.
+    os.environ["AWS_CA_BUNDLE"] = os.environ["SSL_CERT_FILE"] = certificate
 
 
 def client(endpoint, **config):

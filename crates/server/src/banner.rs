@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use crate::config::{Config, CredentialsSource, Durability, Storage};
 
-/// `http://HOST:PORT` to reach a server that listens on `address` from this machine.
-pub(crate) fn endpoint(address: SocketAddr) -> String {
+/// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
+pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
     let mut address = address;
     if address.ip().is_unspecified() {
         match address {
@@ -14,15 +14,28 @@ pub(crate) fn endpoint(address: SocketAddr) -> String {
             SocketAddr::V6(_) => address.set_ip(std::net::Ipv6Addr::LOCALHOST.into()),
         }
     }
-    format!("http://{address}")
+    let scheme = if is_encrypted { "https" } else { "http" };
+    format!("{scheme}://{address}")
+}
+
+/// The part of the block about HTTPS.
+pub(crate) struct Encryption {
+    /// The first certificate: its file, and its SHA-256.
+    pub(crate) certificate: String,
+    /// The address of plain HTTP, if it is served too.
+    pub(crate) plain_address: Option<SocketAddr>,
 }
 
 /// The block, with a line break at its end. Shows no secret but the default one.
-pub(crate) fn banner(config: &Config, address: SocketAddr) -> String {
-    let mut endpoint_line = endpoint(address);
-    if address.ip().is_unspecified() {
-        endpoint_line.push_str(" (all interfaces)");
-    }
+pub(crate) fn banner(
+    config: &Config,
+    address: SocketAddr,
+    encryption: Option<&Encryption>,
+) -> String {
+    let line = |address: SocketAddr, is_encrypted| {
+        let interfaces = if address.ip().is_unspecified() { " (all interfaces)" } else { "" };
+        format!("{}{interfaces}", endpoint(address, is_encrypted))
+    };
     let data = match &config.storage {
         Storage::Memory => "in memory".to_owned(),
         Storage::Directory { path, .. } => path.display().to_string(),
@@ -46,14 +59,17 @@ pub(crate) fn banner(config: &Config, address: SocketAddr) -> String {
         CredentialsSource::File(path) => (format!("the users of {}", path.display()), "…", "…"),
     };
     let mut block = format!("LiteIO {}\n", env!("CARGO_PKG_VERSION"));
+    let plain = encryption.and_then(|it| it.plain_address).map(|it| line(it, false));
     let rows = [
-        ("Endpoint", &*endpoint_line),
-        ("Region", &config.region),
-        ("Credentials", &credentials),
-        ("Data", &data),
-        ("Durability", durability),
+        ("Endpoint", Some(line(address, encryption.is_some()))),
+        ("Plain HTTP", plain),
+        ("Certificate", encryption.map(|it| it.certificate.clone())),
+        ("Region", Some(config.region.clone())),
+        ("Credentials", Some(credentials)),
+        ("Data", Some(data)),
+        ("Durability", Some(durability.to_owned())),
     ];
-    for (name, value) in rows {
+    for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         // Writing to a string cannot fail.
         let _ = writeln!(block, "  {name:<12} {value}");
     }
@@ -62,7 +78,7 @@ pub(crate) fn banner(config: &Config, address: SocketAddr) -> String {
         "\n  AWS_ACCESS_KEY_ID={access_key} AWS_SECRET_ACCESS_KEY={secret_key} AWS_REGION={} \
          aws --endpoint-url {} s3 ls\n",
         config.region,
-        endpoint(address)
+        endpoint(address, encryption.is_some())
     );
     block
 }
@@ -78,7 +94,7 @@ mod tests {
     #[test]
     fn the_default_block_is_complete() {
         assert_eq!(
-            banner(&Config::default(), address("127.0.0.1:9000")),
+            banner(&Config::default(), address("127.0.0.1:9000"), None),
             format!(
                 "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  Region       us-east-1\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
@@ -97,7 +113,7 @@ mod tests {
             secret_key: "correct horse".to_owned(),
         };
         let config = Config { credentials, storage: Storage::Memory, ..Config::default() };
-        let block = banner(&config, address("0.0.0.0:40001"));
+        let block = banner(&config, address("0.0.0.0:40001"), None);
         assert!(!block.contains("correct"), "{block}");
         assert!(block.contains("alice / the secret key that was set"), "{block}");
         assert!(block.contains("http://127.0.0.1:40001 (all interfaces)"), "{block}");
@@ -108,7 +124,25 @@ mod tests {
 
     #[test]
     fn endpoints() {
-        assert_eq!(endpoint(address("[::]:9000")), "http://[::1]:9000");
-        assert_eq!(endpoint(address("192.0.2.1:80")), "http://192.0.2.1:80");
+        assert_eq!(endpoint(address("[::]:9000"), false), "http://[::1]:9000");
+        assert_eq!(endpoint(address("192.0.2.1:80"), false), "http://192.0.2.1:80");
+        assert_eq!(endpoint(address("192.0.2.1:443"), true), "https://192.0.2.1:443");
+    }
+
+    #[test]
+    fn the_certificate_and_plain_http_are_told() {
+        let certificate = "./data/tls/certificate.pem, SHA-256 AB:CD".to_owned();
+        let plain_address = Some(address("0.0.0.0:9001"));
+        let encryption = Encryption { certificate, plain_address };
+        let block = banner(&Config::default(), address("127.0.0.1:9000"), Some(&encryption));
+        let lines = [
+            "  Endpoint     https://127.0.0.1:9000\n",
+            "  Plain HTTP   http://127.0.0.1:9001 (all interfaces)\n",
+            "  Certificate  ./data/tls/certificate.pem, SHA-256 AB:CD\n",
+            "aws --endpoint-url https://127.0.0.1:9000 s3 ls",
+        ];
+        for line in lines {
+            assert!(block.contains(line), "{line} is not in {block}");
+        }
     }
 }

@@ -31,6 +31,8 @@ const RESOURCES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Owner {
     Address(IpAddr),
+    /// A proxy that is trusted, for its connections: they are those of all its clients.
+    Proxy(IpAddr),
     /// A user, by the name.
     User(String),
     /// All senders together that are not authenticated, or not yet.
@@ -53,6 +55,7 @@ impl Owner {
         match self {
             Owner::Address(_) | Owner::Unproven => 1,
             Owner::User(_) => 3,
+            Owner::Proxy(_) => u64::MAX,
         }
     }
 }
@@ -113,7 +116,7 @@ impl Budget {
         for owner in owners {
             let held = owner.held[at].fetch_add(amount, Ordering::Relaxed) + amount;
             // One more, so that the last place can be taken by whoever has none.
-            fits &= held <= free.saturating_mul(owner.owner.multiple()) + 1;
+            fits &= held <= free.saturating_mul(owner.owner.multiple()).saturating_add(1);
         }
         if !fits {
             self.give_back(resource, owners, amount);
@@ -143,43 +146,85 @@ impl Drop for Account {
 /// The place of a connection, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    address: Arc<Account>,
+    owner: Arc<Account>,
+    client: Client,
 }
 
 impl Seat {
     /// A place for a connection from an address, or `None` when there are too many.
     pub(crate) fn take(budget: &Arc<Budget>, address: IpAddr) -> Option<Seat> {
-        let account = budget.account(Owner::at(address));
-        budget.take(Resource::Connections, &[&account], 1).then(|| Seat { address: account })
+        let client = Client::at(budget, address);
+        Seat::of(Arc::clone(&client.0), client)
+    }
+
+    /// A place for a connection from a trusted proxy, which may have all of them.
+    pub(crate) fn take_for_proxy(budget: &Arc<Budget>, address: IpAddr) -> Option<Seat> {
+        let owner = budget.account(Owner::Proxy(address.to_canonical()));
+        Seat::of(owner, Client::at(budget, address))
+    }
+
+    fn of(owner: Arc<Account>, client: Client) -> Option<Seat> {
+        let is_taken = owner.budget.take(Resource::Connections, &[&owner], 1);
+        is_taken.then(|| Seat { owner, client })
     }
 
     /// Connections that are open now, this one included.
     pub(crate) fn connections(&self) -> u64 {
-        self.address.budget.used[Resource::Connections as usize].load(Ordering::Relaxed)
+        self.owner.budget.used[Resource::Connections as usize].load(Ordering::Relaxed)
     }
 
-    /// Takes the place of a request. False when there are too many.
-    pub(crate) fn begin_request(&self) -> bool {
-        self.address.budget.take(Resource::Requests, &[&self.address], 1)
+    /// The client at the other end.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.owner.budget.give_back(Resource::Connections, &[&self.owner], 1);
+    }
+}
+
+/// The client that a request is charged to: the other end of its connection, or a client of the proxy
+/// there.
+#[derive(Clone, Debug)]
+pub(crate) struct Client(Arc<Account>);
+
+impl Client {
+    /// The client at an address.
+    pub(crate) fn at(budget: &Arc<Budget>, address: IpAddr) -> Client {
+        Client(budget.account(Owner::at(address)))
     }
 
-    /// Gives it back.
-    pub(crate) fn end_request(&self) {
-        self.address.budget.give_back(Resource::Requests, &[&self.address], 1);
+    /// A place for a request, or `None` when there are too many.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let is_taken = self.0.budget.take(Resource::Requests, &[&self.0], 1);
+        is_taken.then(|| Place(self.clone()))
     }
 
-    /// An empty charge to this address and to the user, or to all who are none.
+    /// An empty charge to this client and to the user, or to all who are none.
     pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
-        let address = Arc::clone(&self.address);
+        let address = Arc::clone(&self.0);
         let owner = user.map_or(Owner::Unproven, |name| Owner::User(name.to_owned()));
         let sender = address.budget.account(owner);
         Charge { resource, address, sender, amount: 0 }
     }
 }
 
-impl Drop for Seat {
+/// The place of a request at work, released when dropped.
+#[derive(Debug)]
+pub(crate) struct Place(Client);
+
+impl Place {
+    /// True if it is a place of this client.
+    pub(crate) fn is_of(&self, client: &Client) -> bool {
+        Arc::ptr_eq(&self.0.0, &client.0)
+    }
+}
+
+impl Drop for Place {
     fn drop(&mut self) {
-        self.address.budget.give_back(Resource::Connections, &[&self.address], 1);
+        self.0.0.budget.give_back(Resource::Requests, &[&self.0.0], 1);
     }
 }
 
@@ -251,12 +296,13 @@ mod tests {
     fn one_address_gets_half_and_the_next_half_of_the_rest() {
         let budget = budget(1000);
         let seats: Vec<Seat> = (0..3).map(|last| seat(&budget, last)).collect();
-        let mut held: Vec<Charge> = seats.iter().map(|seat| seat.charge(BYTES, None)).collect();
+        let mut held: Vec<Charge> =
+            seats.iter().map(|seat| seat.client().charge(BYTES, None)).collect();
         assert_eq!(all_of(&mut held[0]), 500);
         // Both together have what all who are not authenticated may have.
         assert!(!held[1].grow_to(1));
         let mut user: Vec<Charge> =
-            seats.iter().map(|seat| seat.charge(BYTES, Some("user"))).collect();
+            seats.iter().map(|seat| seat.client().charge(BYTES, Some("user"))).collect();
         assert_eq!(all_of(&mut user[0]), 0, "the address has its part");
         assert_eq!(all_of(&mut user[1]), 250);
         assert_eq!(all_of(&mut user[2]), 125);
@@ -269,9 +315,9 @@ mod tests {
         let budget = budget(1000);
         let seats: Vec<Seat> = (0..200).map(|last| seat(&budget, last)).collect();
         let mut all: Vec<Charge> =
-            seats.iter().map(|seat| seat.charge(BYTES, Some("user"))).collect();
+            seats.iter().map(|seat| seat.client().charge(BYTES, Some("user"))).collect();
         assert_eq!(all.iter_mut().map(all_of).sum::<u64>(), 750);
-        let mut other = seats[199].charge(BYTES, Some("other"));
+        let mut other = seats[199].client().charge(BYTES, Some("other"));
         assert!(other.grow_to(100));
     }
 
@@ -279,7 +325,7 @@ mod tests {
     fn a_charge_that_does_not_fit_takes_nothing() {
         let budget = budget(100);
         let seat = seat(&budget, 1);
-        let mut charge = seat.charge(BYTES, Some("user"));
+        let mut charge = seat.client().charge(BYTES, Some("user"));
         assert!(charge.grow_to(40) && charge.grow_to(10) && !charge.grow_to(101));
         assert!(!charge.grow_to(u64::MAX));
         assert_eq!(charge.amount, 40);
@@ -296,21 +342,37 @@ mod tests {
         assert!(Seat::take(&budget, address(1)).is_none(), "the last place is for another");
         let third = seat(&budget, 2);
         assert!(Seat::take(&budget, address(3)).is_none());
-        assert!(first.begin_request() && second.begin_request() && !first.begin_request());
-        assert!(third.begin_request());
-        first.end_request();
-        assert!(!third.begin_request(), "one of two that are free would be left for the next");
-        second.end_request();
-        assert!(third.begin_request());
+        let place = |seat: &Seat| seat.client().place();
+        let (one, two) = (place(&first), place(&second));
+        assert!(one.is_some() && two.is_some() && place(&first).is_none());
+        let of_third = place(&third);
+        assert!(of_third.is_some());
+        drop(one);
+        assert!(place(&third).is_none(), "one of two that are free would be left for the next");
+        drop(two);
+        assert!(place(&third).is_some());
         drop((first, second));
         drop(seat(&budget, 2));
+    }
+
+    #[test]
+    fn a_proxy_may_have_all_connections_and_its_clients_their_part_of_requests() {
+        let budget = budget(4);
+        let seat = || Seat::take_for_proxy(&budget, address(1));
+        let seats: Vec<Seat> = std::iter::from_fn(seat).collect();
+        assert_eq!(seats.len(), 3, "the last place is for another");
+        let client = Client::at(&budget, address(9));
+        let places: Vec<Place> = std::iter::from_fn(|| client.place()).collect();
+        assert_eq!(places.len(), 2);
+        assert!(Client::at(&budget, address(8)).place().is_some());
+        assert!(places[0].is_of(&client) && !places[0].is_of(seats[0].client()));
     }
 
     #[test]
     fn accounts_are_dropped_with_what_they_hold() {
         let budget = budget(3);
         let seat = seat(&budget, 1);
-        let charge = seat.charge(BYTES, Some("user"));
+        let charge = seat.client().charge(BYTES, Some("user"));
         assert_eq!(budget.accounts.lock().len(), 2);
         drop(seat);
         assert_eq!(budget.accounts.lock().len(), 2);

@@ -43,6 +43,23 @@ pub(crate) struct ServerArgs {
     /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
+    /// File in PEM with the certificate to serve HTTPS with, and behind it those that signed it; repeatable,
+    /// chosen by the name that the client asks for. Read again when it changes.
+    #[arg(long, value_name = "FILE", env = "LITEIO_TLS_CERT", value_delimiter = ',')]
+    pub(crate) tls_cert: Vec<PathBuf>,
+    /// File in PEM with the private key of the certificate; as many as certificates, in their order.
+    #[arg(long, value_name = "FILE", env = "LITEIO_TLS_KEY", value_delimiter = ',')]
+    pub(crate) tls_key: Vec<PathBuf>,
+    /// Serve HTTPS with a certificate that is made and kept in the data directory.
+    #[arg(long, env = "LITEIO_TLS_SELF_SIGNED", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) tls_self_signed: bool,
+    /// Address to serve plain HTTP on, beside HTTPS.
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_PLAIN_ADDRESS")]
+    pub(crate) plain_address: Option<String>,
+    /// Address or network of a proxy whose Forwarded and X-Forwarded headers count, repeatable.
+    #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<String>,
     /// Directory of all data; created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
@@ -184,12 +201,23 @@ pub(crate) struct RewrapArgs {
 /// The arguments of `liteio health`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HealthArgs {
-    /// http://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
+    /// http://HOST:PORT or https://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
     /// The address of the server, when no URL is given.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
+    /// PEM file of authorities that its certificate is trusted by, beside those of browsers. Without it, that of
+    /// a server on this machine is trusted whatever it is.
+    #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// The certificate that the server has: with any, and without a URL, it is asked over HTTPS.
+    #[arg(long, env = "LITEIO_TLS_CERT", hide = true)]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The same for a certificate that it has made.
+    #[arg(long, env = "LITEIO_TLS_SELF_SIGNED", hide = true, action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) tls_self_signed: bool,
 }
 
 /// The arguments of `liteio verify`.

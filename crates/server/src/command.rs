@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use crate::banner::banner;
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
 use crate::config::{Config, resolve_health_url};
 use crate::platform::{
@@ -69,7 +68,7 @@ fn ask_health(arguments: &HealthArgs) -> ExitCode {
         Ok(url) => url,
         Err(error) => return fail(USAGE, &error),
     };
-    match health::check(&url) {
+    match health::check(&url, arguments.ca_file.as_deref()) {
         Ok(answer) => {
             print(&format!("{answer}\n"));
             ExitCode::SUCCESS
@@ -114,7 +113,7 @@ async fn serve_until_told(config: Config) -> Result<(), ServerError> {
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
     let server = Server::spawn(config.clone()).await?;
-    print(&banner(&config, server.address()));
+    print(&server.banner(&config));
     tokio::pin!(stop_signal);
     let name = loop {
         tokio::select! {

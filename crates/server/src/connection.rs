@@ -10,7 +10,9 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::budget::{Charge, Resource, Seat};
+use parking_lot::Mutex;
+
+use crate::budget::{Client, Place};
 
 /// A request is at work.
 const REQUEST: u8 = 1;
@@ -24,8 +26,8 @@ const HEAD: u8 = 1 << 3;
 const WRITE_BLOCKED: u8 = 1 << 4;
 /// A body was given up before its end: more of it may be on its way.
 const ABANDONED: u8 = 1 << 5;
-/// The request has a place among those at work.
-const PLACE: u8 = 1 << 6;
+/// The handler waits for the first bytes of a body.
+const BODY_WANTED: u8 = 1 << 6;
 
 /// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,27 +42,20 @@ pub(crate) enum Phase {
     Blocked,
 }
 
-/// The flags of one connection. They order nothing else, so relaxed operations do.
-#[derive(Debug)]
+/// The flags of one connection, or of one stream of HTTP/2. They order nothing else, so relaxed operations
+/// do.
+#[derive(Debug, Default)]
 pub(crate) struct ConnectionState {
     flags: AtomicU8,
     /// Counts progress: a phase that has not changed but made progress restarts its time-out.
     progress: AtomicU32,
     /// Bytes that the client's system has taken.
     written: AtomicU64,
-    seat: Seat,
+    /// Of the request at work, if it has one.
+    place: Mutex<Option<Place>>,
 }
 
 impl ConnectionState {
-    pub(crate) fn new(seat: Seat) -> ConnectionState {
-        ConnectionState {
-            flags: AtomicU8::default(),
-            progress: AtomicU32::default(),
-            written: AtomicU64::default(),
-            seat,
-        }
-    }
-
     fn load(&self) -> u8 {
         self.flags.load(Ordering::Relaxed)
     }
@@ -77,20 +72,45 @@ impl ConnectionState {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The head of a request is complete. False when too many requests are at work. A place is kept
-    /// until the answer is written, however long after its end was handed over.
-    pub(crate) fn request_started(&self) -> bool {
-        self.count();
+    /// The head of a request of `client` is complete. False when too many requests are at work. A place
+    /// is kept until the answer is written, however long after its end was handed over.
+    pub(crate) fn request_started(&self, client: &Client) -> bool {
+        let mut place = self.place.lock();
         // A pipelined request takes over the place of the one before.
-        let has_place = self.load() & PLACE != 0 || self.seat.begin_request();
-        let place = if has_place { PLACE } else { 0 };
-        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN | place, Ordering::Relaxed);
-        has_place
+        if !place.as_ref().is_some_and(|place| place.is_of(client)) {
+            *place = None;
+            *place = client.place();
+        }
+        self.count();
+        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN, Ordering::Relaxed);
+        place.is_some()
     }
 
-    /// An empty charge to the client at the other end, and to the user.
-    pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
-        self.seat.charge(resource, user)
+    /// A stream of HTTP/2 has begun on the connection.
+    pub(crate) fn began(&self) {
+        if self.load() & REQUEST == 0 {
+            self.count();
+        }
+        self.set(REQUEST | RESPONSE_OPEN);
+    }
+
+    /// The last stream has ended.
+    pub(crate) fn ended(&self) {
+        self.clear(RESPONSE_OPEN);
+    }
+
+    /// The handler waits for the body, of which nothing has arrived.
+    pub(crate) fn body_wanted(&self) {
+        self.set(BODY_WANTED);
+    }
+
+    /// True once after the handler has begun to wait for the body.
+    pub(crate) fn take_body_wanted(&self) -> bool {
+        let is_wanted = self.load() & BODY_WANTED != 0;
+        if is_wanted {
+            self.clear(BODY_WANTED);
+        }
+        is_wanted
     }
 
     /// The body of the request has been read to its end.
@@ -123,23 +143,26 @@ impl ConnectionState {
 
     pub(crate) fn bytes_written(&self, bytes: usize) {
         self.written.fetch_add(bytes as u64, Ordering::Relaxed);
-        if self.load() & WRITE_BLOCKED != 0 {
-            self.clear(WRITE_BLOCKED);
-            self.count();
-        }
+        self.write_unblocked();
     }
 
     pub(crate) fn write_blocked(&self) {
         self.set(WRITE_BLOCKED);
     }
 
-    /// Everything that was to be written has been: a request that is over is over now.
+    /// Everything that was to be written has been.
+    pub(crate) fn write_unblocked(&self) {
+        if self.load() & WRITE_BLOCKED != 0 {
+            self.clear(WRITE_BLOCKED);
+            self.count();
+        }
+    }
+
+    /// Nothing is on its way to the client any more: a request that is over is over now.
     pub(crate) fn flushed(&self) {
         if self.load() & (REQUEST | BODY_UNREAD | RESPONSE_OPEN | WRITE_BLOCKED) == REQUEST {
-            let before = self.flags.fetch_and(!(REQUEST | HEAD | PLACE), Ordering::Relaxed);
-            if before & PLACE != 0 {
-                self.seat.end_request();
-            }
+            self.clear(REQUEST | HEAD);
+            *self.place.lock() = None;
             self.count();
         }
     }
@@ -164,13 +187,5 @@ impl ConnectionState {
             _ => Phase::Idle,
         };
         (phase, self.progress.load(Ordering::Relaxed))
-    }
-}
-
-impl Drop for ConnectionState {
-    fn drop(&mut self) {
-        if self.load() & PLACE != 0 {
-            self.seat.end_request();
-        }
     }
 }

@@ -1,23 +1,30 @@
 //! The client of `liteio health`.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
 use crate::operational::READY_PATH;
+use crate::tls::{Trust, client_config};
 
 /// For the connection, and again for the whole answer.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Asks the server at `url` (`http://HOST:PORT`, a path is optional) whether it is ready. Returns its
-/// answer in one line.
+/// Asks the server at `url` (`http://HOST:PORT` or `https://HOST:PORT`, a path is optional) whether it is
+/// ready. Returns its answer in one line. Certificates are trusted by the authorities of `ca_file`, too;
+/// without it, that of a server on this machine always is.
 ///
 /// # Errors
 /// One line on what is wrong: the URL, the connection, or the answer.
-pub(crate) fn check(url: &str) -> Result<String, String> {
-    let (authority, path) = split_url(url)?;
-    let answer = get(&authority, &path).map_err(|error| format!("{url}: {error}"))?;
+pub(crate) fn check(url: &str, ca_file: Option<&Path>) -> Result<String, String> {
+    let url_parts = split_url(url)?;
+    let answer = get(&url_parts, ca_file).map_err(|error| format!("{url}: {error}"))?;
     let (status, body) = parse_answer(&answer).ok_or(format!("{url}: not an HTTP answer"))?;
     match status {
         200 => Ok(body.to_owned()),
@@ -25,13 +32,23 @@ pub(crate) fn check(url: &str) -> Result<String, String> {
     }
 }
 
-/// `HOST:PORT` and the path.
-fn split_url(url: &str) -> Result<(String, String), String> {
-    let advice = || format!("{url:?} is no URL to check: give http://HOST:PORT");
-    let rest = match url.split_once("://") {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+/// The parts of a URL.
+#[derive(Debug, PartialEq, Eq)]
+struct Url {
+    is_encrypted: bool,
+    /// `HOST:PORT`.
+    authority: String,
+    path: String,
+}
+
+fn split_url(url: &str) -> Result<Url, String> {
+    let advice =
+        || format!("{url:?} is no URL to check: give http://HOST:PORT or https://HOST:PORT");
+    let (is_encrypted, rest) = match url.split_once("://") {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
         Some(_) => return Err(advice()),
-        None => url,
+        None => (false, url),
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.is_empty() || url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
@@ -40,45 +57,96 @@ fn split_url(url: &str) -> Result<(String, String), String> {
     let has_port = authority
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
-    let authority = if has_port { authority.to_owned() } else { format!("{authority}:80") };
+    let port = if is_encrypted { 443 } else { 80 };
+    let authority = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
     let path = if path.is_empty() { READY_PATH.to_owned() } else { format!("/{path}") };
-    Ok((authority, path))
+    Ok(Url { is_encrypted, authority, path })
 }
 
-fn get(authority: &str, path: &str) -> io::Result<Vec<u8>> {
+fn get(url: &Url, ca_file: Option<&Path>) -> Result<Vec<u8>, String> {
+    let stream = connect(&url.authority).map_err(|error| error.to_string())?;
+    let is_here = stream.peer_addr().is_ok_and(|it| it.ip().to_canonical().is_loopback());
+    let stream = Timed { stream, deadline: Instant::now() + TIMEOUT };
+    let answer = if url.is_encrypted {
+        let trust = match ca_file {
+            None if is_here => Trust::Any,
+            file => Trust::Authorities(file),
+        };
+        exchange(encrypt(stream, &url.authority, client_config(trust)?)?, url)
+    } else {
+        exchange(stream, url)
+    };
+    answer.map_err(|error| error.to_string())
+}
+
+fn connect(authority: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in authority.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, TIMEOUT) {
-            Ok(stream) => return exchange(stream, authority, path),
+            Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
 }
 
-fn exchange(mut stream: TcpStream, authority: &str, path: &str) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + TIMEOUT;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    let mut piece = [0; 4096];
-    while (answer.len() as u64) < ANSWER_BYTES_MAX {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut piece) {
-            Ok(0) => break,
-            Ok(bytes) => answer.extend_from_slice(&piece[..bytes]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Systems report a read timeout as `WouldBlock` or as `TimedOut`.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            Err(error) => return Err(error),
-        }
+/// A connection on which everything together takes a bounded time.
+struct Timed {
+    stream: TcpStream,
+    deadline: Instant,
+}
+
+impl Timed {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
     }
+}
+
+/// Systems report a timeout as `WouldBlock` or as `TimedOut`.
+fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(buffer).map_err(timed_out)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes).map_err(timed_out)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+fn encrypt(
+    stream: Timed,
+    authority: &str,
+    config: ClientConfig,
+) -> Result<StreamOwned<ClientConnection, Timed>, String> {
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let name = ServerName::try_from(host).map_err(|error| error.to_string())?;
+    let connection = ClientConnection::new(Arc::new(config), name);
+    Ok(StreamOwned::new(connection.map_err(|error| error.to_string())?, stream))
+}
+
+fn exchange(mut stream: impl Read + Write, url: &Url) -> io::Result<Vec<u8>> {
+    let Url { authority, path, .. } = url;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
+    stream.flush()?;
+    let mut answer = Vec::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
     Ok(answer)
 }
 
@@ -97,19 +165,24 @@ mod tests {
     #[test]
     fn urls() {
         let rows = [
-            ("http://127.0.0.1:9000", Some(("127.0.0.1:9000", READY_PATH))),
-            ("http://127.0.0.1:9000/", Some(("127.0.0.1:9000", READY_PATH))),
-            ("localhost:9000", Some(("localhost:9000", READY_PATH))),
-            ("HTTP://[::1]:9000/x/y", Some(("[::1]:9000", "/x/y"))),
-            ("http://liteio", Some(("liteio:80", READY_PATH))),
-            ("https://127.0.0.1:9000", None),
+            ("http://127.0.0.1:9000", Some((false, "127.0.0.1:9000", READY_PATH))),
+            ("http://127.0.0.1:9000/", Some((false, "127.0.0.1:9000", READY_PATH))),
+            ("localhost:9000", Some((false, "localhost:9000", READY_PATH))),
+            ("HTTP://[::1]:9000/x/y", Some((false, "[::1]:9000", "/x/y"))),
+            ("http://liteio", Some((false, "liteio:80", READY_PATH))),
+            ("https://127.0.0.1:9000", Some((true, "127.0.0.1:9000", READY_PATH))),
+            ("https://liteio/x", Some((true, "liteio:443", "/x"))),
+            ("ftp://127.0.0.1:9000", None),
             ("http://", None),
             ("http://a b:1", None),
         ];
         for (url, expected) in rows {
-            let split = split_url(url).ok();
-            let split = split.as_ref().map(|(authority, path)| (&**authority, &**path));
-            assert_eq!(split, expected, "{url}");
+            let expected = expected.map(|(is_encrypted, authority, path)| Url {
+                is_encrypted,
+                authority: authority.to_owned(),
+                path: path.to_owned(),
+            });
+            assert_eq!(split_url(url).ok(), expected, "{url}");
         }
     }
 

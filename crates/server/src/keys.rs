@@ -10,14 +10,14 @@
 //! ```
 
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use liteio_store::{EncryptionKey, KeyRing, NamedKey, Store, StoreConfig, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
 use crate::config::{DEFAULT_DATA_DIR, KeySources, MasterKeySource, resolve_keys};
+use crate::private_file;
 
 /// Longest name of a KMS key.
 const NAME_BYTES_MAX: usize = 256;
@@ -229,26 +229,9 @@ fn write_kms(path: &Path, file: &KmsFile) -> Result<(), String> {
     write(path, &text)
 }
 
-/// Replaces the file at once, readable for its owner alone: what was in it is needed as well.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let temporary = PathBuf::from(temporary);
-    let written = (|| {
-        let mut file = private_file(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
-    })();
-    written.map_err(|error: std::io::Error| format!("cannot write {}: {error}", path.display()))
-}
-
-fn private_file(path: &Path) -> std::io::Result<fs::File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let _ = fs::remove_file(path);
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    let written = private_file::write(path, text);
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

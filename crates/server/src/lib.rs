@@ -54,6 +54,8 @@ mod origin;
 mod platform;
 #[cfg_attr(not(test), expect(dead_code, reason = "access and the services of policies come next"))]
 mod policy;
+mod private_file;
+mod proxy;
 mod repair;
 mod reply;
 mod request_id;
@@ -63,15 +65,17 @@ mod server;
 mod state;
 mod tables;
 mod telemetry;
+mod tls;
 mod vectors;
 mod verify;
 
 pub use command::run;
 pub use config::{
-    Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    EventSettings, KeySources, ListenAddress, MasterKeySource, ObjectOwnership, Scrub, Storage,
-    Webhook,
+    CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
+    DEFAULT_SECRET_KEY, Durability, EventSettings, KeySources, ListenAddress, MasterKeySource,
+    ObjectOwnership, Scrub, Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
+pub use proxy::Network;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};
 pub use telemetry::LogFormat;

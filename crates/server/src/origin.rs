@@ -2,6 +2,7 @@
 //! where the request enters, and carried in its extensions.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,15 @@ impl Peer {
     /// The scheme of URLs that lead back to this server.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
+    }
+
+    /// The address for the log: without a port where it is not known.
+    pub(crate) fn name(&self) -> impl fmt::Display + use<> {
+        let address = self.address;
+        fmt::from_fn(move |formatter| match address.port() {
+            0 => write!(formatter, "{}", address.ip()),
+            _ => write!(formatter, "{address}"),
+        })
     }
 }
 

@@ -11,17 +11,19 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::banner;
+use crate::banner::{self, Encryption};
 use crate::config::{
-    Config, ConfigError, CredentialsSource, Durability, EventSettings, KeySources, ListenAddress,
-    ObjectOwnership, Storage,
+    CertificateFiles, Config, ConfigError, CredentialsSource, Durability, EventSettings,
+    KeySources, ListenAddress, ObjectOwnership, Storage, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::open::{OpenError, Opened, open};
 use crate::platform::Grant;
-use crate::serve;
+use crate::proxy::{Network, Proxies};
+use crate::serve::{self, Listener};
+use crate::tls::{Certificates, ServerTls, fingerprint};
 
 /// The reason for which a server did not start. No request was served.
 #[derive(Debug, thiserror::Error)]
@@ -30,16 +32,21 @@ pub enum ServerError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; choose another with --address HOST:PORT")]
+    #[error("cannot listen on {address}: {source}; choose another with {option} HOST:PORT")]
     Listen {
         /// The address.
         address: ListenAddress,
+        /// The option that sets it.
+        option: &'static str,
         /// The error of the system.
         source: io::Error,
     },
     /// The random source of the system failed.
     #[error("cannot read random bytes from the system: {0}")]
     Random(getrandom::Error),
+    /// A certificate or its key cannot be used.
+    #[error("{0}")]
+    Tls(String),
     /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
     #[error("{0}")]
     Open(String),
@@ -63,6 +70,7 @@ impl Server {
         ServerBuilder {
             config: Config { address, storage: Storage::Memory, ..Config::default() },
             address: None,
+            plain_address: None,
             limits: Limits::default(),
             store: None,
             handler: None,
@@ -84,6 +92,7 @@ impl Server {
 pub struct ServerBuilder {
     config: Config,
     address: Option<String>,
+    plain_address: Option<String>,
     limits: Limits,
     store: Option<Store>,
     handler: Option<Arc<dyn Handler>>,
@@ -118,6 +127,38 @@ impl ServerBuilder {
     /// The address to listen on, `HOST:PORT`; port 0 takes a free one.
     pub fn address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.address = Some(address.into());
+        self
+    }
+
+    /// One more certificate for HTTPS, with its key: files in PEM, read again when they change. The first is
+    /// for clients that ask for a name that no other has.
+    pub fn tls_certificate(
+        mut self,
+        certificate: impl Into<PathBuf>,
+        key: impl Into<PathBuf>,
+    ) -> ServerBuilder {
+        let files = CertificateFiles { certificate: certificate.into(), key: key.into() };
+        let tls = self.config.tls.get_or_insert(TlsSettings { certificates: Vec::new() });
+        tls.certificates.push(files);
+        self
+    }
+
+    /// HTTPS with a certificate that the server signs for itself: kept in the data directory, or in memory
+    /// if everything is. [`ServerHandle::certificate`] tells it.
+    pub fn tls_self_signed(mut self) -> ServerBuilder {
+        self.config.tls = Some(TlsSettings { certificates: Vec::new() });
+        self
+    }
+
+    /// The address for plain HTTP beside HTTPS, `HOST:PORT`; port 0 takes a free one.
+    pub fn plain_address(mut self, address: impl Into<String>) -> ServerBuilder {
+        self.plain_address = Some(address.into());
+        self
+    }
+
+    /// One more network of proxies whose `Forwarded` and `X-Forwarded-…` headers count.
+    pub fn trusted_proxy(mut self, network: Network) -> ServerBuilder {
+        self.config.trusted_proxies.push(network);
         self
     }
 
@@ -202,6 +243,9 @@ impl ServerBuilder {
         if let Some(address) = self.address.take() {
             self.config.address = ListenAddress::parse(&address)?;
         }
+        if let Some(address) = self.plain_address.take() {
+            self.config.plain_address = Some(ListenAddress::parse(&address)?);
+        }
         spawn(self).await
     }
 }
@@ -210,10 +254,14 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let ServerBuilder { config, limits, store, handler, .. } = builder;
     // The socket first: if the port is taken, no data directory is created. Clients that connect
     // while the data is being opened wait in the backlog.
-    let listen = |source| ServerError::Listen { address: config.address.clone(), source };
-    let host = (&*config.address.host, config.address.port);
-    let listener = TcpListener::bind(host).await.map_err(listen)?;
-    let address = listener.local_addr().map_err(listen)?;
+    let (socket, address) = listen(&config.address, "--address").await?;
+    let plain = match &config.plain_address {
+        Some(address) => Some(listen(address, "--plain-address").await?),
+        None => None,
+    };
+    // Certificates that cannot be used must not leave a new data directory behind, either.
+    let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
+    let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let handler = match handler {
@@ -223,19 +271,52 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             Arc::new(Dispatch::new(app, users, targets))
         }
     };
+    // What is made is kept in the data directory, which is there now, and belongs to this process.
+    let tls = match given {
+        None if config.tls.is_some() => Some(self_signed(&config)?),
+        given => given,
+    };
     let Grant { files, memory_bytes } = Grant::of_process();
-    let limits = limits.within(files, memory_bytes);
-    let front = Arc::new(Front::new(limits, config.domains, seed, handler));
+    let limits = limits.within(files, memory_bytes, tls.is_some());
+    let proxies = Proxies::new(config.trusted_proxies);
+    let front = Arc::new(Front::new(limits, config.domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
     let handler = Arc::clone(&front.handler);
-    let task = tokio::spawn(serve::run(listener, front, stopping));
-    Ok(ServerHandle { address, handler, stop, task: Some(task) })
+    let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
+    if let Some(certificates) = &certificates {
+        tokio::spawn(Certificates::watch(Arc::downgrade(certificates)));
+    }
+    let plain_address = plain.as_ref().map(|(_, address)| *address);
+    let mut listeners = vec![Listener { socket, tls: tls.map(Arc::new) }];
+    listeners.extend(plain.map(|(socket, _)| Listener { socket, tls: None }));
+    let task = tokio::spawn(serve::run(listeners, front, stopping));
+    Ok(ServerHandle { address, plain_address, certificates, handler, stop, task: Some(task) })
+}
+
+async fn listen(
+    address: &ListenAddress,
+    option: &'static str,
+) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let failed = |source| ServerError::Listen { address: address.clone(), option, source };
+    let socket = TcpListener::bind((&*address.host, address.port)).await.map_err(failed)?;
+    let bound = socket.local_addr().map_err(failed)?;
+    Ok((socket, bound))
+}
+
+fn self_signed(config: &Config) -> Result<ServerTls, ServerError> {
+    let directory = match &config.storage {
+        Storage::Directory { path, .. } => Some(&**path),
+        Storage::Memory => None,
+    };
+    ServerTls::self_signed(&config.domains, directory).map_err(ServerError::Tls)
 }
 
 /// A running server. Dropping it stops the server too, without waiting for it.
 #[must_use = "dropping the handle stops the server"]
 pub struct ServerHandle {
     address: SocketAddr,
+    plain_address: Option<SocketAddr>,
+    certificates: Option<Arc<Certificates>>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
@@ -249,7 +330,30 @@ impl ServerHandle {
 
     /// The URL to give to an S3 client on this machine.
     pub fn endpoint(&self) -> String {
-        banner::endpoint(self.address)
+        banner::endpoint(self.address, self.certificates.is_some())
+    }
+
+    /// The address of plain HTTP beside HTTPS, if it is served.
+    pub fn plain_address(&self) -> Option<SocketAddr> {
+        self.plain_address
+    }
+
+    /// The first certificate in DER, as it is now, with those that signed it behind it; none without TLS. A
+    /// client that trusts it as an authority trusts a server with a certificate of its own making.
+    pub fn certificate(&self) -> Option<Vec<Vec<u8>>> {
+        self.certificates.as_ref().map(|certificates| certificates.first_chain())
+    }
+
+    /// The block that a starting server prints.
+    pub(crate) fn banner(&self, config: &Config) -> String {
+        let encryption = self.certificates.as_ref().map(|certificates| {
+            let chain = certificates.first_chain();
+            let sum = fingerprint(chain.first().map_or(&[], |first| first));
+            let file = certificates.first_file().map(|it| format!("{}, ", it.display()));
+            let certificate = format!("{}SHA-256 {sum}", file.unwrap_or_default());
+            Encryption { certificate, plain_address: self.plain_address }
+        });
+        banner::banner(config, self.address, encryption.as_ref())
     }
 
     /// Begins to read everything, in the background and at a bounded rate, to find damage. What it finds is in

@@ -1,5 +1,6 @@
 //! The settings, checked together before a file or a socket is touched.
 
+mod network;
 mod webhooks;
 
 use std::fmt;
@@ -9,9 +10,11 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
+pub use self::network::{CertificateFiles, TlsSettings};
 pub use self::webhooks::{EventSettings, Webhook};
 
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs};
+use crate::proxy::Network;
 use crate::telemetry::{self, LogFormat};
 
 /// The access key when none is given.
@@ -58,10 +61,14 @@ impl ListenAddress {
     /// # Errors
     /// [`ConfigError`] if the host is neither an IP address nor a host name, or the port is missing.
     pub fn parse(text: &str) -> Result<ListenAddress, ConfigError> {
+        ListenAddress::parse_for("--address", text)
+    }
+
+    /// Parses the value of `option`.
+    fn parse_for(option: &str, text: &str) -> Result<ListenAddress, ConfigError> {
         let advice = || {
             ConfigError(format!(
-                "the address {text:?} is not valid: give --address HOST:PORT, such as \
-                 {DEFAULT_ADDRESS}"
+                "the address {text:?} is not valid: give {option} HOST:PORT, such as {DEFAULT_ADDRESS}"
             ))
         };
         let (host, port) = text.rsplit_once(':').ok_or_else(advice)?;
@@ -184,6 +191,12 @@ pub struct KeySources {
 pub struct Config {
     /// The address to listen on.
     pub address: ListenAddress,
+    /// The certificates for HTTPS; none for plain HTTP.
+    pub tls: Option<TlsSettings>,
+    /// The address for plain HTTP beside HTTPS.
+    pub plain_address: Option<ListenAddress>,
+    /// The proxies whose `Forwarded` and `X-Forwarded-…` headers count.
+    pub trusted_proxies: Vec<Network>,
     /// The place of the data.
     pub storage: Storage,
     /// The users who may sign requests.
@@ -245,6 +258,9 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             address: ListenAddress { host: "127.0.0.1".to_owned(), port: 9000 },
+            tls: None,
+            plain_address: None,
+            trusted_proxies: Vec::new(),
             storage: Storage::Directory {
                 path: DEFAULT_DATA_DIR.into(),
                 durability: Durability::Fsync,
@@ -271,8 +287,12 @@ impl Config {
     /// [`ConfigError`] with what to change.
     pub(crate) fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
         let address = arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS);
+        let tls = network::resolve_tls(arguments)?;
         let config = Config {
             address: ListenAddress::parse(address)?,
+            plain_address: network::resolve_plain_address(arguments, tls.is_some())?,
+            tls,
+            trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)?,
             storage: resolve_storage(arguments)?,
             credentials: resolve_credentials(arguments)?,
             keys: resolve_keys(&arguments.keys)?,
@@ -286,12 +306,14 @@ impl Config {
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
         };
-        let exposed = config.credentials.is_well_known() && !config.address.is_loopback();
-        if exposed && !arguments.allow_default_credentials {
+        let addresses = [Some(&config.address), config.plain_address.as_ref()];
+        let exposed = addresses.into_iter().flatten().find(|address| !address.is_loopback());
+        if let Some(address) = exposed.filter(|_| config.credentials.is_well_known())
+            && !arguments.allow_default_credentials
+        {
             return error(format!(
-                "{} is open to other machines, and the default credentials are public: set \
-                 LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)",
-                config.address
+                "{address} is open to other machines, and the default credentials are public: set \
+                 LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)"
             ));
         }
         Ok(config)
@@ -518,7 +540,9 @@ pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, Confi
         Ok(IpAddr::V6(ip)) if ip.is_unspecified() => address.host = "::1".to_owned(),
         _ => {}
     }
-    Ok(format!("http://{address}"))
+    let is_encrypted = arguments.tls_cert.is_some() || arguments.tls_self_signed;
+    let scheme = if is_encrypted { "https" } else { "http" };
+    Ok(format!("{scheme}://{address}"))
 }
 
 #[cfg(test)]

@@ -137,8 +137,12 @@ fn health_asks_the_given_url_or_the_address() {
         (None, None, "http://127.0.0.1:9000"),
     ];
     for (url, address, expected) in rows {
-        let arguments =
-            HealthArgs { url: url.map(str::to_owned), address: address.map(str::to_owned) };
+        let (url, address) = (url.map(str::to_owned), address.map(str::to_owned));
+        let arguments = HealthArgs { url, address, ..HealthArgs::default() };
         assert_eq!(resolve_health_url(&arguments), Ok(expected.to_owned()));
     }
+    let tls = HealthArgs { tls_self_signed: true, ..HealthArgs::default() };
+    assert_eq!(resolve_health_url(&tls), Ok("https://127.0.0.1:9000".to_owned()));
+    let tls = HealthArgs { tls_cert: Some("a.pem".into()), ..HealthArgs::default() };
+    assert_eq!(resolve_health_url(&tls), Ok("https://127.0.0.1:9000".to_owned()));
 }

@@ -16,14 +16,11 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
 use sha2::Sha256;
 
 use super::target::{Message, NotTaken, Target};
 use crate::config::Webhook;
+use crate::tls::{Trust, client_config};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -71,28 +68,7 @@ pub(crate) fn open_webhooks(
 
 /// A client for all of them. It follows no redirect.
 fn client(ca_file: Option<&Path>) -> Result<HttpClient, String> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(path) = ca_file {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            format!("cannot read certificates from {}: {error}", path.display())
-        };
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|it| unreadable(&it))?;
-        let mut count = 0;
-        for certificate in certificates {
-            let certificate = certificate.map_err(|error| unreadable(&error))?;
-            roots.add(certificate).map_err(|error| unreadable(&error))?;
-            count += 1;
-        }
-        if count == 0 {
-            return Err(unreadable(&"there is none in PEM"));
-        }
-    }
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS cannot be used: {error}"))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config = client_config(Trust::Authorities(ca_file))?;
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));

@@ -8,17 +8,17 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::exchange::Exchange;
 use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES, Limits};
 use super::pace::Pace;
+use super::received::ReceivedBody;
 use super::{Plan, body_too_large, request_timeout, slow_down};
-use crate::reply::{ApiError, ErrorCode};
+use crate::reply::{ApiError, BoxError, ErrorCode};
 
 /// The connection ended, or its framing broke.
-fn broken_off(error: &hyper::Error) -> ApiError {
+fn broken_off(error: &BoxError) -> ApiError {
     tracing::debug!(%error, "the body broke off");
     ApiError::new(
         ErrorCode::IncompleteBody,
@@ -28,7 +28,7 @@ fn broken_off(error: &hyper::Error) -> ApiError {
 
 /// The body that a handler reads.
 pub(crate) struct RequestBody {
-    incoming: Incoming,
+    incoming: ReceivedBody,
     exchange: Arc<Exchange>,
     pace: Pace,
     /// When the sender must be authenticated, if that is to be found in the body.
@@ -47,7 +47,7 @@ pub(crate) struct RequestBody {
 
 impl RequestBody {
     pub(crate) fn new(
-        incoming: Incoming,
+        incoming: ReceivedBody,
         exchange: Arc<Exchange>,
         limits: &Limits,
         plan: Plan,

@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, Version};
 use percent_encoding::percent_decode_str;
 
 use super::body_too_large;
-use super::limits::{BODY_BYTES_MAX, URI_BYTES_MAX};
+use super::limits::{BODY_BYTES_MAX, HEADERS_MAX, URI_BYTES_MAX};
 use crate::reply::{ApiError, ErrorCode};
 
 const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
@@ -33,6 +33,10 @@ pub(crate) fn check_head(parts: &Parts) -> Result<(), ApiError> {
         ));
     }
     check_target(parts)?;
+    // Of HTTP/2: those of HTTP/1.1 are counted as they are parsed.
+    if parts.headers.len() > HEADERS_MAX {
+        return Err(head_too_large());
+    }
     check_repeated(&parts.headers)?;
     check_host(parts)?;
     check_length(&parts.headers)
@@ -63,6 +67,14 @@ fn check_target(parts: &Parts) -> Result<(), ApiError> {
 pub(crate) fn uri_too_long() -> ApiError {
     let message = format!("The request URI is longer than {URI_BYTES_MAX} bytes.");
     ApiError::new(ErrorCode::RequestURITooLong, message)
+}
+
+/// The answer to a head above its limits.
+pub(crate) fn head_too_large() -> ApiError {
+    ApiError::new(
+        ErrorCode::RequestHeaderSectionTooLarge,
+        "Your request header and query parameters exceed the maximum allowed size or number.",
+    )
 }
 
 /// Every `%` is followed by two hexadecimal digits and the decoded path is UTF-8.

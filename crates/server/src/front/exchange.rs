@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::BODY_FREE_BYTES;
-use crate::budget::{Charge, Resource};
+use crate::budget::{Charge, Client, Resource};
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
 use crate::reply::{BoxError, ReplyBody};
@@ -27,6 +27,7 @@ pub(crate) const ACCESS_LOG: &str = "liteio::access";
 pub(crate) struct Exchange {
     pub(crate) method: Method,
     pub(crate) connection: Arc<ConnectionState>,
+    client: Client,
     origin: Arc<Origin>,
     pub(super) started: Instant,
     status: AtomicU16,
@@ -50,11 +51,13 @@ impl Exchange {
         method: Method,
         origin: Arc<Origin>,
         connection: Arc<ConnectionState>,
+        client: Client,
     ) -> Exchange {
         Exchange {
             method,
             origin,
             connection,
+            client,
             started: Instant::now(),
             status: AtomicU16::new(0),
             code: OnceLock::new(),
@@ -105,12 +108,12 @@ impl Exchange {
     }
 
     fn body_charge(&self) -> Charge {
-        self.connection.charge(Resource::BodyBytes, self.origin.found.user())
+        self.client.charge(Resource::BodyBytes, self.origin.found.user())
     }
 
     /// An empty charge for bytes of the answer.
     pub(super) fn answer_charge(&self) -> Charge {
-        self.connection.charge(Resource::AnswerBytes, self.origin.found.user())
+        self.client.charge(Resource::AnswerBytes, self.origin.found.user())
     }
 
     fn add_bytes_out(&self, bytes: usize) {
@@ -129,7 +132,7 @@ impl Drop for Exchange {
         tracing::info!(
             target: ACCESS_LOG,
             id = %ids.request_id(),
-            client = %peer.address,
+            client = %peer.name(),
             user = found.user(),
             method = %self.method,
             operation = found.operation(),

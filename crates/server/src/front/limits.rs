@@ -31,6 +31,20 @@ pub(crate) const ANSWER_FREE_BYTES: u64 = 16 << 10;
 pub(crate) const ANSWER_PIECE_BYTES: u64 = 256 << 10;
 /// The most memory of a connection whose request has not begun: the buffer that its head is read into.
 pub(crate) const CONNECTION_MEMORY_BYTES: u64 = 64 << 10;
+/// The same of a connection with TLS, which has its own buffers for records, and may have those of HTTP/2.
+pub(crate) const TLS_CONNECTION_MEMORY_BYTES: u64 = 160 << 10;
+/// Streams of one connection of HTTP/2 that may be open at a time. Each counts as a request.
+pub(crate) const STREAMS_MAX: u32 = 128;
+/// Bytes of one body that a stream of HTTP/2 receives ahead of its handler.
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 512 << 10;
+/// The same for all streams of a connection together, so that a handler that reads nothing does not stop
+/// the others.
+pub(crate) const STREAMS_WINDOW_BYTES: u32 = 2 << 20;
+/// Bytes of one answer that a stream of HTTP/2 gathers before they are written.
+pub(crate) const STREAM_SEND_BYTES_MAX: usize = 256 << 10;
+/// Streams of one connection that the client may reset before they are answered, beside as many as are
+/// answered. One more, and the connection is closed.
+pub(crate) const STREAM_RESETS_MAX: u64 = 200;
 /// The most memory of a request at work, with its connection, but for what is charged.
 pub(crate) const REQUEST_MEMORY_BYTES: u64 = 128 << 10;
 /// Connections above which [`UNSENT_BYTES_MAX`] holds for the next.
@@ -66,7 +80,8 @@ pub struct Limits {
     /// Bytes of answers in memory, all requests together, beside the first of each.
     pub answer_bytes_max: u64,
     /// Longest time from the first byte of a request to the end of its headers, and again to the end of the
-    /// fields of a form, which hold its signature.
+    /// fields of a form, which hold its signature. With TLS the same from the first byte to the end of its
+    /// handshake.
     pub header_timeout: Duration,
     /// Longest time without a request, also between requests. Longer than that of connection pools of the
     /// usual SDKs (60 s), so that the client closes first.
@@ -112,16 +127,20 @@ impl Limits {
     /// for what they read and write. Half of the memory at most is for connections, requests and
     /// their bytes.
     #[must_use]
-    pub(crate) fn within(self, files: u64, memory_bytes: u64) -> Limits {
+    pub(crate) fn within(self, files: u64, memory_bytes: u64, tls: bool) -> Limits {
         let count = |wanted: usize, limits: [u64; 2]| {
             let limit = limits.into_iter().min().unwrap_or_default();
             wanted.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(1)
         };
         let eighth = memory_bytes / 8;
+        let connection_bytes = match tls {
+            true => TLS_CONNECTION_MEMORY_BYTES,
+            false => CONNECTION_MEMORY_BYTES,
+        };
         Limits {
             connections_max: count(
                 self.connections_max,
-                [files / 16 * 7, eighth / CONNECTION_MEMORY_BYTES],
+                [files / 16 * 7, eighth / connection_bytes],
             ),
             rejections_max: count(self.rejections_max, [files / 16, u64::MAX]),
             requests_max: count(self.requests_max, [files / 4, eighth / REQUEST_MEMORY_BYTES]),
@@ -148,7 +167,7 @@ mod tests {
 
     #[test]
     fn limits_are_lowered_to_what_the_system_grants() {
-        let all = Limits::default().within(1 << 20, 64 << 30);
+        let all = Limits::default().within(1 << 20, 64 << 30, false);
         let limits = Limits::default();
         assert_eq!(
             [all.connections_max, all.rejections_max, all.requests_max],
@@ -156,15 +175,17 @@ mod tests {
         );
         assert_eq!(all.body_bytes_max, limits.body_bytes_max);
 
-        let files = Limits::default().within(1024, 64 << 30);
+        let files = Limits::default().within(1024, 64 << 30, false);
         assert_eq!(
             [files.connections_max, files.rejections_max, files.requests_max],
             [448, 64, 256]
         );
         assert_eq!(files.body_bytes_max, limits.body_bytes_max);
 
-        let memory = Limits::default().within(1 << 20, 512 << 20);
+        let memory = Limits::default().within(1 << 20, 512 << 20, false);
         assert_eq!([memory.connections_max, memory.requests_max], [1024, 512]);
         assert_eq!([memory.body_bytes_max, memory.answer_bytes_max], [64 << 20; 2]);
+        let tls = Limits::default().within(1 << 20, 512 << 20, true);
+        assert_eq!([tls.connections_max, tls.requests_max], [409, 512]);
     }
 }

@@ -9,14 +9,14 @@ pub(crate) mod exchange;
 mod handler;
 pub(crate) mod limits;
 pub(crate) mod pace;
+pub(crate) mod received;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
-use http::{Method, Request, Response};
+use http::header::{CONNECTION, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
+use http::{Method, Request, Response, Version};
 use http_body::Body as _;
-use hyper::body::Incoming;
 
 pub(crate) use self::allowance::{Allowance, PieceRoom, Room};
 use self::body::RequestBody;
@@ -24,11 +24,32 @@ use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::Limits;
-use crate::budget::Budget;
+use self::received::ReceivedBody;
+use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
 use crate::origin::{Domains, Found, Origin, Peer, Target};
+use crate::proxy::Proxies;
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
 use crate::request_id::{RequestIdSource, RequestIds};
+
+/// The sender of the requests of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    /// The other end.
+    pub(crate) peer: Peer,
+    /// The client that they are charged to.
+    pub(crate) client: Client,
+    /// The other end is a trusted proxy: each request tells its sender.
+    pub(crate) is_proxy: bool,
+}
+
+impl Sender {
+    /// The sender at the other end of a connection that has this seat.
+    pub(crate) fn new(peer: Peer, seat: &Seat, front: &Front) -> Sender {
+        let is_proxy = front.proxies.trust(peer.address.ip());
+        Sender { peer, client: seat.client().clone(), is_proxy }
+    }
+}
 
 /// The front of one server.
 pub(crate) struct Front {
@@ -37,12 +58,14 @@ pub(crate) struct Front {
     ids: RequestIdSource,
     pub(crate) budget: Arc<Budget>,
     domains: Domains,
+    pub(crate) proxies: Proxies,
 }
 
 impl Front {
     pub(crate) fn new(
         limits: Limits,
         domains: Vec<String>,
+        proxies: Proxies,
         seed: [u8; 24],
         handler: Arc<dyn Handler>,
     ) -> Front {
@@ -52,18 +75,23 @@ impl Front {
             ids: RequestIdSource::new(seed),
             budget: Budget::new(|resource| limits.of(resource)),
             domains: Domains::new(domains),
+            proxies,
         }
     }
 
     /// Answers one request of a connection.
     pub(crate) async fn answer(
         &self,
-        request: Request<Incoming>,
-        peer: Peer,
+        request: Request<ReceivedBody>,
+        sender: Sender,
         connection: Arc<ConnectionState>,
     ) -> Result<Response<ResponseBody>, Infallible> {
-        let is_within_limits = connection.request_started();
         let (mut parts, incoming) = request.into_parts();
+        let (Sender { peer, client, .. }, told) = match sender.is_proxy {
+            true => self.told(sender, &mut parts.headers),
+            false => (sender, Ok(())),
+        };
+        let is_within_limits = connection.request_started(&client);
         let ids = self.ids.next();
         let origin = Arc::new(Origin {
             ids: ids.clone(),
@@ -73,15 +101,15 @@ impl Front {
         });
         parts.extensions.insert(Arc::clone(&origin));
         let exchange =
-            Arc::new(Exchange::new(parts.method.clone(), Arc::clone(&origin), connection));
+            Arc::new(Exchange::new(parts.method.clone(), Arc::clone(&origin), connection, client));
         let plan = self.handler.plan(&parts, &origin);
         let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
-        let head = parts.method == Method::HEAD;
+        let (head, version) = (parts.method == Method::HEAD, parts.version);
         let checked = match check::check_head(&parts) {
             _ if plan.exempt => Ok(()),
             Ok(()) if !is_within_limits => Err(slow_down()),
-            checked => checked,
+            checked => checked.and(told),
         };
         let reply = match checked {
             Ok(()) => {
@@ -100,7 +128,25 @@ impl Front {
             exchange.set_code(error.code());
             error_response(error, origin.target.path(), &ids, head)
         });
-        Ok(finish(response, &ids, exchange))
+        Ok(finish(response, version, &ids, exchange))
+    }
+
+    /// The sender of a request that a trusted proxy passes on, with the host that it asked for in place of
+    /// the proxy's own.
+    fn told(&self, proxy: Sender, headers: &mut HeaderMap) -> (Sender, Result<(), ApiError>) {
+        let Ok(told) = self.proxies.told(proxy.peer, headers) else {
+            let error = ApiError::new(
+                ErrorCode::InvalidRequest,
+                "The headers Forwarded and X-Forwarded-For name different clients: have the proxy remove \
+                 the one that it does not set.",
+            );
+            return (proxy, Err(error));
+        };
+        if let Some(host) = told.host {
+            headers.insert(HOST, host);
+        }
+        let client = Client::at(&self.budget, told.peer.address.ip());
+        (Sender { peer: told.peer, client, is_proxy: true }, Ok(()))
     }
 
     /// A whole response, ready to be written, to bytes that never became a request.
@@ -153,6 +199,7 @@ fn body_too_large() -> ApiError {
 
 fn finish(
     mut response: Response<ReplyBody>,
+    version: Version,
     ids: &RequestIds,
     exchange: Arc<Exchange>,
 ) -> Response<ResponseBody> {
@@ -160,7 +207,8 @@ fn finish(
     let headers = response.headers_mut();
     ids.insert_into(headers);
     headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
-    if exchange.connection.is_request_unread() {
+    // A stream of HTTP/2 that is given up costs no other.
+    if version != Version::HTTP_2 && exchange.connection.is_request_unread() {
         // The rest of the body will not be read, so the connection cannot be reused; tell the client.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }

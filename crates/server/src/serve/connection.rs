@@ -13,19 +13,23 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
+use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::http2;
 use super::io::ConnectionIo;
 use super::transport::Transport;
 use super::watchdog::Watchdog;
 use crate::budget::Seat;
 use crate::connection::{ConnectionState, Phase};
 use crate::front::exchange::ResponseBody;
-use crate::front::limits::{CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
-use crate::front::{Front, check, limits::LINGER_BYTES_MAX, request_timeout};
-use crate::origin::Peer;
+use crate::front::limits::{
+    CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, LINGER_BYTES_MAX,
+};
+use crate::front::received::ReceivedBody;
+use crate::front::{Front, Sender, check, request_timeout};
 use crate::reply::{ApiError, ErrorCode};
 
 type AnswerFuture = Pin<
@@ -36,7 +40,7 @@ type AnswerFuture = Pin<
 struct FrontService {
     front: Arc<Front>,
     state: Arc<ConnectionState>,
-    peer: Peer,
+    sender: Sender,
 }
 
 impl Service<Request<Incoming>> for FrontService {
@@ -46,8 +50,9 @@ impl Service<Request<Incoming>> for FrontService {
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {
         let (front, state) = (Arc::clone(&self.front), Arc::clone(&self.state));
-        let peer = self.peer;
-        Box::pin(async move { front.answer(request, peer, state).await })
+        let sender = self.sender.clone();
+        let request = request.map(ReceivedBody::Http1);
+        Box::pin(async move { front.answer(request, sender, state).await })
     }
 }
 
@@ -74,6 +79,66 @@ fn http() -> http1::Builder {
     http
 }
 
+/// The first byte of a TLS handshake: the type of its record.
+const HANDSHAKE: u8 = 22;
+
+/// Encrypts one connection, and serves it as the client has chosen.
+pub(super) async fn serve_encrypted(
+    stream: Transport,
+    seat: Seat,
+    config: Arc<ServerConfig>,
+    front: Arc<Front>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let encrypted = tokio::select! {
+        // In a box, as every state that is not that of an idle connection.
+        encrypted = encrypt(stream, config, &front) => encrypted,
+        _ = stopping.wait_for(|stopping| *stopping) => return,
+    };
+    match encrypted {
+        Some(stream) if stream.is_http2() => {
+            Box::pin(http2::serve(stream, seat, front, stopping)).await;
+        }
+        Some(stream) => serve(stream, seat, front, stopping).await,
+        None => {}
+    }
+}
+
+/// The connection after the handshake. None if there was none; then the client has been told.
+async fn encrypt(stream: Transport, config: Arc<ServerConfig>, front: &Front) -> Option<Transport> {
+    let first = timeout(front.limits.idle_timeout, stream.first_byte()).await.ok()??;
+    if first != HANDSHAKE && first.is_ascii_alphabetic() {
+        let error = ApiError::new(
+            ErrorCode::InvalidRequest,
+            "This address takes encrypted connections only: use https:// instead of http://.",
+        );
+        Box::pin(reject(stream, front, &error)).await;
+        return None;
+    }
+    let handshake = Box::pin(stream.encrypt(config));
+    match timeout(front.limits.header_timeout, handshake).await.ok()? {
+        Ok(stream) => Some(stream),
+        Err((error, stream)) => {
+            tracing::debug!(%error, client = %stream.peer().name(), "no TLS handshake");
+            Box::pin(linger(stream, front)).await;
+            None
+        }
+    }
+}
+
+/// Answers an encrypted connection that there is no room for, and closes it.
+pub(super) async fn reject_encrypted(
+    stream: Transport,
+    config: Arc<ServerConfig>,
+    front: &Front,
+    error: &ApiError,
+) {
+    let handshake = timeout(front.limits.linger_timeout, stream.encrypt(config));
+    if let Ok(Ok(stream)) = handshake.await {
+        reject(stream, front, error).await;
+    }
+}
+
 /// Serves one connection until it closes, stalls, or `stopping` turns true.
 pub(super) async fn serve(
     stream: Transport,
@@ -81,22 +146,26 @@ pub(super) async fn serve(
     front: Arc<Front>,
     stopping: watch::Receiver<bool>,
 ) {
-    let state = Arc::new(ConnectionState::new(seat));
+    let state = Arc::new(ConnectionState::default());
+    let sender = Sender::new(stream.peer(), &seat, &front);
     let mut io = ConnectionIo::new(stream, Arc::clone(&state));
+    // The first request may have come with the end of a handshake, and be in the buffers of TLS.
+    let mut may_have_unused = sender.peer.secure;
     loop {
-        if !io.has_unused() && !wait_for_bytes(&io, &front, stopping.clone()).await {
-            return;
+        let has_unused = std::mem::take(&mut may_have_unused) || io.has_unused();
+        if !has_unused && !wait_for_bytes(&io, &front, stopping.clone()).await {
+            return close(io.into_stream(), &front).await;
         }
         // In a box: else every idle connection would keep room for it.
         let (ended, returned) =
-            Box::pin(serve_requests(io, &front, &state, stopping.clone())).await;
+            Box::pin(serve_requests(io, &front, &state, &sender, stopping.clone())).await;
         io = returned;
         match ended {
             Ended::Parked => {}
             Ended::Closed if state.is_request_unread() => {
                 return Box::pin(linger(io.into_stream(), &front)).await;
             }
-            Ended::Closed => return,
+            Ended::Closed => return close(io.into_stream(), &front).await,
             Ended::Malformed { has_line } => {
                 let error = rejection(io.rejected(), has_line);
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
@@ -117,9 +186,9 @@ async fn wait_for_bytes(
     front: &Front,
     mut stopping: watch::Receiver<bool>,
 ) -> bool {
-    let bytes = timeout(front.limits.idle_timeout, io.stream().has_bytes());
+    let byte = timeout(front.limits.idle_timeout, io.stream().first_byte());
     tokio::select! {
-        has_bytes = bytes => has_bytes.unwrap_or(false),
+        byte = byte => byte.is_ok_and(|byte| byte.is_some()),
         _ = stopping.wait_for(|stopping| *stopping) => false,
     }
 }
@@ -128,12 +197,13 @@ async fn serve_requests(
     io: ConnectionIo,
     front: &Arc<Front>,
     state: &Arc<ConnectionState>,
+    sender: &Sender,
     mut stopping: watch::Receiver<bool>,
 ) -> (Ended, ConnectionIo) {
-    let peer = io.stream().peer();
-    let service = FrontService { front: Arc::clone(front), state: Arc::clone(state), peer };
+    let (front, state, sender) = (Arc::clone(front), Arc::clone(state), sender.clone());
+    let service = FrontService { front: Arc::clone(&front), state: Arc::clone(&state), sender };
     let mut connection = http().serve_connection(io, service);
-    let mut watchdog = Watchdog::new(&front.limits, state);
+    let mut watchdog = Watchdog::new(&front.limits, &state);
     let mut stop = pin!(stopping.wait_for(|stopping| *stopping));
     let mut stopped = false;
     let ended = poll_fn(|context| {
@@ -156,7 +226,7 @@ async fn serve_requests(
                 Pin::new(&mut connection).graceful_shutdown();
                 continue;
             }
-            return watchdog.poll(state, context).map(|phase| match phase {
+            return watchdog.poll(&state, context).map(|phase| match phase {
                 Phase::Idle => Ended::Parked,
                 late => Ended::TimedOut(late),
             });
@@ -182,10 +252,7 @@ fn rejection(status: Option<u16>, has_line: bool) -> ApiError {
     match status {
         Some(414) => check::uri_too_long(),
         Some(431) if !has_line => check::uri_too_long(),
-        Some(431) => ApiError::new(
-            ErrorCode::RequestHeaderSectionTooLarge,
-            "Your request header and query parameters exceed the maximum allowed size or number.",
-        ),
+        Some(431) => check::head_too_large(),
         _ => ApiError::new(ErrorCode::InvalidRequest, "The request is not well-formed HTTP/1.1."),
     }
 }
@@ -196,6 +263,14 @@ pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiErro
     let written = timeout(front.limits.linger_timeout, stream.write_all(&answer)).await;
     if matches!(written, Ok(Ok(()))) {
         linger(stream, front).await;
+    }
+}
+
+/// Closes a connection of which nothing is expected any more. One that is encrypted ends with a message, so
+/// that the client knows that nothing was cut off.
+async fn close(mut stream: Transport, front: &Front) {
+    if stream.peer().secure {
+        let _ = Box::pin(timeout(front.limits.linger_timeout, stream.shutdown())).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of one connection, between the socket and hyper.
+//! The bytes of one connection, between the socket and hyper or h2.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,6 +10,7 @@ use crate::connection::ConnectionState;
 use bytes::{Buf as _, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The inspected bytes of a status line: `HTTP/1.1 400`.
 const STATUS_BYTES: usize = 12;
@@ -126,9 +127,82 @@ impl Write for ConnectionIo {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        // TLS takes bytes before the socket does.
+        if Pin::new(&mut self.stream).poll_flush(context)?.is_pending() {
+            self.state.write_blocked();
+            return Poll::Pending;
+        }
+        self.state.write_unblocked();
         self.state.flushed();
         Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// A transport of HTTP/2 that records its writes in the state of the connection.
+pub(crate) struct StreamsIo {
+    stream: Transport,
+    state: Arc<ConnectionState>,
+}
+
+impl StreamsIo {
+    pub(crate) fn new(stream: Transport, state: Arc<ConnectionState>) -> StreamsIo {
+        StreamsIo { stream, state }
+    }
+
+    fn note_write(&self, polled: &Poll<io::Result<usize>>) {
+        match polled {
+            Poll::Pending => self.state.write_blocked(),
+            Poll::Ready(written) => self.state.bytes_written(*written.as_ref().unwrap_or(&0)),
+        }
+    }
+}
+
+impl AsyncRead for StreamsIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for StreamsIo {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note_write(&polled);
+        polled
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note_write(&polled);
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        match polled {
+            Poll::Pending => self.state.write_blocked(),
+            Poll::Ready(_) => self.state.write_unblocked(),
+        }
+        polled
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,16 +1,23 @@
 //! From the listening socket to the front: accepting, the budget of connections, and stopping.
 
 mod connection;
+#[cfg(test)]
+mod encrypted_tests;
+mod http2;
 mod io;
 #[cfg(test)]
 mod tests;
 mod transport;
 mod watchdog;
 
+use std::future::poll_fn;
+use std::io as std_io;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -19,18 +26,30 @@ use self::transport::Transport;
 use crate::budget::Seat;
 use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::front::{Front, slow_down};
+use crate::tls::ServerTls;
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
 /// to be noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
+/// A socket that is listened on.
+pub(crate) struct Listener {
+    pub(crate) socket: TcpListener,
+    /// For connections that are encrypted.
+    pub(crate) tls: Option<Arc<ServerTls>>,
+}
+
 /// Accepts and serves until `stopping` turns true; then finishes what is in flight, within its
 /// limit, and closes the handler.
-pub(crate) async fn run(listener: TcpListener, front: Arc<Front>, stopping: watch::Receiver<bool>) {
+pub(crate) async fn run(
+    listeners: Vec<Listener>,
+    front: Arc<Front>,
+    stopping: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
-    accept(&listener, &front, &stopping, &mut connections).await;
+    accept(&listeners, &front, &stopping, &mut connections).await;
     front.handler.stop();
-    drop(listener);
+    drop(listeners);
     let drained = async { while connections.join_next().await.is_some() {} };
     if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
         tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
@@ -40,23 +59,26 @@ pub(crate) async fn run(listener: TcpListener, front: Arc<Front>, stopping: watc
 }
 
 async fn accept(
-    listener: &TcpListener,
+    listeners: &[Listener],
     front: &Arc<Front>,
     stopping: &watch::Receiver<bool>,
     connections: &mut JoinSet<()>,
 ) {
     let rejections = Arc::new(Semaphore::new(front.limits.rejections_max));
     let mut stop = stopping.clone();
+    let mut turn = 0;
     loop {
         let accepted = tokio::select! {
             biased;
             // An error means that the handle of the server was dropped.
             _ = stop.wait_for(|stopping| *stopping) => return,
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted,
+            accepted = next(listeners, &mut turn) => accepted,
         };
-        let (stream, address) = match accepted {
-            Ok((stream, address)) => (Transport::plain(stream, address), address.ip()),
+        let (stream, address, tls) = match accepted {
+            Ok((stream, address, listener)) => {
+                (Transport::plain(stream, address), address.ip(), listener.tls.clone())
+            }
             Err(error) => {
                 tracing::warn!(%error, "no connection accepted");
                 sleep(ACCEPT_PAUSE).await;
@@ -64,17 +86,53 @@ async fn accept(
             }
         };
         let front = Arc::clone(front);
-        if let Some(seat) = Seat::take(&front.budget, address) {
+        let seat = match front.proxies.trust(address) {
+            true => Seat::take_for_proxy(&front.budget, address),
+            false => Seat::take(&front.budget, address),
+        };
+        if let Some(seat) = seat {
             if seat.connections() > FREELY_SENT_CONNECTIONS_MAX {
                 stream.limit_unsent(UNSENT_BYTES_MAX);
             }
             let stopping = stopping.clone();
-            connections.spawn(connection::serve(stream, seat, front, stopping));
+            match tls {
+                None => connections.spawn(connection::serve(stream, seat, front, stopping)),
+                Some(tls) => {
+                    let config = Arc::clone(&tls.serving);
+                    connections
+                        .spawn(connection::serve_encrypted(stream, seat, config, front, stopping))
+                }
+            };
         } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
             connections.spawn(async move {
-                connection::reject(stream, &front, &slow_down()).await;
+                match tls {
+                    None => connection::reject(stream, &front, &slow_down()).await,
+                    Some(tls) => {
+                        let config = Arc::clone(&tls.refusing);
+                        connection::reject_encrypted(stream, config, &front, &slow_down()).await;
+                    }
+                }
                 drop(permit);
             });
         }
     }
+}
+
+/// The next connection on any of the sockets, which take turns.
+async fn next<'a>(
+    listeners: &'a [Listener],
+    turn: &mut usize,
+) -> std_io::Result<(TcpStream, SocketAddr, &'a Listener)> {
+    poll_fn(|context| {
+        let (before, from) = listeners.split_at(*turn % listeners.len());
+        for listener in from.iter().chain(before) {
+            *turn += 1;
+            if let Poll::Ready(accepted) = listener.socket.poll_accept(context) {
+                let accepted = accepted.map(|(stream, address)| (stream, address, listener));
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }

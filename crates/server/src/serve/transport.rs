@@ -1,14 +1,19 @@
-//! The transport below HTTP: a socket now, with or without TLS later.
+//! The transport below HTTP: a socket, with or without TLS.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::origin::Peer;
+use crate::tls::HTTP_2;
 
 /// One connection to a client.
 pub(super) struct Transport {
@@ -19,6 +24,7 @@ pub(super) struct Transport {
 /// The kinds of transport. Only this file distinguishes them.
 enum Stream {
     Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Transport {
@@ -30,34 +36,60 @@ impl Transport {
         Transport { stream: Stream::Plain(stream), address }
     }
 
-    /// Limits the bytes that the system takes ahead of the client, where it can. If it refuses, it takes more.
-    pub(super) fn limit_unsent(&self, bytes: u32) {
-        match &self.stream {
-            #[cfg(target_os = "linux")]
-            Stream::Plain(stream) => {
-                let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(bytes);
-            }
-            #[cfg(not(target_os = "linux"))]
-            Stream::Plain(_) => {
-                let _ = bytes;
+    /// The same connection with encryption, after a handshake.
+    ///
+    /// # Errors
+    /// The reason why there is none, with the connection, on which the client has been told.
+    pub(super) async fn encrypt(
+        self,
+        config: Arc<ServerConfig>,
+    ) -> Result<Transport, (io::Error, Transport)> {
+        let Transport { stream: Stream::Plain(stream), address } = self else {
+            return Ok(self);
+        };
+        match TlsAcceptor::from(config).accept(stream).into_fallible().await {
+            Ok(stream) => Ok(Transport { stream: Stream::Tls(Box::new(stream)), address }),
+            Err((error, stream)) => {
+                Err((error, Transport { stream: Stream::Plain(stream), address }))
             }
         }
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match &self.stream {
+            Stream::Plain(stream) => stream,
+            Stream::Tls(stream) => stream.get_ref().0,
+        }
+    }
+
+    /// Limits the bytes that the system takes ahead of the client, where it can. If it refuses, it takes more.
+    pub(super) fn limit_unsent(&self, bytes: u32) {
+        #[cfg(target_os = "linux")]
+        let _ = socket2::SockRef::from(self.socket()).set_tcp_notsent_lowat(bytes);
+        #[cfg(not(target_os = "linux"))]
+        let _ = bytes;
     }
 
     /// The other end.
     pub(super) fn peer(&self) -> Peer {
-        let secure = match self.stream {
-            Stream::Plain(_) => false,
-        };
+        let secure = matches!(self.stream, Stream::Tls(_));
         Peer { address: self.address, secure }
     }
 
-    /// Waits for the first bytes without a buffer for them. False at the end of the stream.
-    pub(super) async fn has_bytes(&self) -> bool {
+    /// The handshake has chosen HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
         match &self.stream {
-            // Peeks at a byte, because readiness may be spurious.
-            Stream::Plain(stream) => matches!(stream.peek(&mut [0]).await, Ok(1..)),
+            Stream::Plain(_) => false,
+            Stream::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(HTTP_2),
         }
+    }
+
+    /// Waits for the first bytes without a buffer for them, and tells the first. None at the end of the
+    /// stream.
+    pub(super) async fn first_byte(&self) -> Option<u8> {
+        // Peeks at a byte, because readiness may be spurious.
+        let mut byte = [0];
+        matches!(self.socket().peek(&mut byte).await, Ok(1..)).then_some(byte[0])
     }
 }
 
@@ -69,6 +101,7 @@ impl AsyncRead for Transport {
     ) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -81,6 +114,7 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -91,24 +125,28 @@ impl AsyncWrite for Transport {
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, slices),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match &self.stream {
             Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

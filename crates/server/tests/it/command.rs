@@ -60,6 +60,11 @@ impl Running {
         self.child.id()
     }
 
+    /// The start block.
+    pub(crate) fn block(&self) -> &str {
+        &self.block
+    }
+
     pub(crate) fn endpoint(&self) -> &str {
         let line = self.block.lines().find_map(|line| line.trim().strip_prefix("Endpoint"));
         line.expect("the block names the endpoint").trim()
@@ -88,7 +93,16 @@ impl Drop for Running {
 #[test]
 fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
     type Row = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
-    let rows: [Row; 12] = [
+    let rows: [Row; 17] = [
+        (&["--tls-cert", "a.pem"], &[], "--tls-key"),
+        (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
+        (&["--memory", "--plain-address", "127.0.0.1:0"], &[], "--plain-address"),
+        (
+            &["--tls-self-signed", "--plain-address", "0.0.0.0:0"],
+            &[],
+            "LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY",
+        ),
+        (&["--trusted-proxy", "10.0.0.1/8"], &[], "--trusted-proxy"),
         (&["--memory", "--data-dir", "d"], &[], "--data-dir"),
         (&["server", "--memory", "--durability", "os"], &[], "--durability"),
         (&["--access-key", "alice"], &[], "LITEIO_SECRET_KEY"),

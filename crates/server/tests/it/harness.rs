@@ -359,6 +359,20 @@ impl<'a> RawRequest<'a> {
         let _ = stream.read_to_end(&mut answer).await;
     }
 
+    /// The signed request, for clients that send it their own way to `scheme://authority`.
+    pub(crate) fn into_http(mut self, scheme: &str, authority: &str) -> http::Request<Vec<u8>> {
+        self.headers.insert("host".to_owned(), authority.as_bytes().to_vec());
+        if let Some(user) = self.user {
+            self.sign(user);
+        }
+        self.headers.remove("host");
+        let uri = format!("{scheme}://{authority}{}", self.path_and_query);
+        let request = http::Request::builder().method(self.method).uri(uri);
+        let request =
+            self.headers.iter().fold(request, |it, (name, value)| it.header(name, &value[..]));
+        request.body(self.body).expect("a request")
+    }
+
     /// Target address, head without its end, and body.
     fn message(mut self) -> (SocketAddr, Vec<u8>, Vec<u8>) {
         let address = self.address;

@@ -41,6 +41,7 @@ mod scrub;
 mod sources;
 mod sts;
 mod tagging;
+mod tls;
 mod vector_policies;
 mod vector_values;
 mod vectors;

@@ -1,0 +1,92 @@
+//! The settings of connections: TLS, and the proxies that are trusted.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::{ConfigError, ListenAddress, error};
+use crate::cli::ServerArgs;
+use crate::proxy::Network;
+
+/// The certificates of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// Pairs of files in PEM, chosen by the name that the client asks for; the first is for all other
+    /// names. None for a certificate that the server signs for itself.
+    pub certificates: Vec<CertificateFiles>,
+}
+
+/// The files of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate, and behind it those that signed it.
+    pub certificate: PathBuf,
+    /// Its private key, not encrypted.
+    pub key: PathBuf,
+}
+
+pub(super) fn resolve_tls(arguments: &ServerArgs) -> Result<Option<TlsSettings>, ConfigError> {
+    let ServerArgs { tls_cert, tls_key, tls_self_signed, .. } = arguments;
+    if tls_cert.len() != tls_key.len() {
+        return error(
+            "--tls-cert and --tls-key (LITEIO_TLS_CERT, LITEIO_TLS_KEY) are pairs: give as many of one as \
+             of the other, in the same order",
+        );
+    }
+    if *tls_self_signed && !tls_cert.is_empty() {
+        return error("--tls-self-signed and --tls-cert contradict each other: remove one of them");
+    }
+    let pairs = tls_cert.iter().cloned().zip(tls_key.iter().cloned());
+    let certificates: Vec<_> =
+        pairs.map(|(certificate, key)| CertificateFiles { certificate, key }).collect();
+    let is_wanted = *tls_self_signed || !certificates.is_empty();
+    Ok(is_wanted.then_some(TlsSettings { certificates }))
+}
+
+pub(super) fn resolve_plain_address(
+    arguments: &ServerArgs,
+    tls: bool,
+) -> Result<Option<ListenAddress>, ConfigError> {
+    match &arguments.plain_address {
+        None => Ok(None),
+        Some(_) if !tls => error(
+            "--plain-address is for plain HTTP beside TLS: give --tls-cert and --tls-key, or \
+             --tls-self-signed, or use --address",
+        ),
+        Some(address) => ListenAddress::parse_for("--plain-address", address).map(Some),
+    }
+}
+
+pub(super) fn resolve_proxies(texts: &[String]) -> Result<Vec<Network>, ConfigError> {
+    texts.iter().map(|text| Network::parse(text)).collect()
+}
+
+impl Network {
+    /// Parses an address, or `ADDRESS/BITS`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if it is none, or names a host and not a network.
+    pub fn parse(text: &str) -> Result<Network, ConfigError> {
+        let advice = || {
+            ConfigError(format!(
+                "the network {text:?} is not valid: give --trusted-proxy ADDRESS or ADDRESS/BITS, such as \
+                 10.0.0.0/8"
+            ))
+        };
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address = IpAddr::from_str(address).map_err(|_| advice())?;
+        let is_number =
+            |bits: &&str| !bits.is_empty() && bits.bytes().all(|it| it.is_ascii_digit());
+        let bits = match bits {
+            Some(bits) => {
+                Some(bits).filter(is_number).and_then(|it| it.parse().ok()).ok_or_else(advice)?
+            }
+            None if address.is_ipv4() => 32,
+            None => 128,
+        };
+        Network::new(address, bits).ok_or_else(advice)
+    }
+}

@@ -1,0 +1,358 @@
+//! One connection of HTTP/2, and its streams.
+//!
+//! A stream is to the budget and the clocks what a connection of HTTP/1.1 is: its request takes a place of
+//! its client, its body and its answer have a least speed of their own, and a client that takes nothing of
+//! one answer delays no other. The connection itself has a clock for the bytes that its socket does not
+//! take, and for the time without streams.
+//!
+//! A body of an answer is given to `h2` only as far as the windows of the client allow it, so all that waits
+//! there waits for the socket, and `h2` reads nothing as long as the socket takes nothing.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use h2::server::{Builder, Connection, SendResponse};
+use h2::{Reason, RecvStream, SendStream};
+use http::header::{CONTENT_LENGTH, DATE, EXPECT, HOST};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, response};
+use http_body::Body as _;
+use httpdate::HttpDate;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::io::StreamsIo;
+use super::transport::Transport;
+use super::watchdog::Watchdog;
+use crate::budget::Seat;
+use crate::connection::{ConnectionState, Phase};
+use crate::front::exchange::ResponseBody;
+use crate::front::limits::{
+    HEAD_BYTES_MAX, Limits, STREAM_RESETS_MAX, STREAM_SEND_BYTES_MAX, STREAM_WINDOW_BYTES,
+    STREAMS_MAX, STREAMS_WINDOW_BYTES,
+};
+use crate::front::pace::Pace;
+use crate::front::received::{ReceivedBody, StreamBody};
+use crate::front::{Front, Sender};
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(STREAMS_WINDOW_BYTES)
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_send_buffer_size(STREAM_SEND_BYTES_MAX)
+        .max_header_list_size(HEAD_BYTES_MAX as u32);
+    builder
+}
+
+/// The end of a connection.
+enum Ended {
+    /// By itself: closed by either side, or broken.
+    Closed,
+    /// Without a stream for too long, or with too many that the client has reset.
+    Told,
+    /// The client takes too little.
+    Blocked,
+}
+
+/// The end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StreamEnded {
+    Answered,
+    /// By the client, before it had its answer.
+    Reset,
+    /// By us: the answer broke off, or the client took too little of it.
+    BrokenOff,
+}
+
+/// Serves one connection until it closes, stalls, or `stopping` turns true.
+pub(super) async fn serve(
+    stream: Transport,
+    seat: Seat,
+    front: Arc<Front>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let sender = Sender::new(stream.peer(), &seat, &front);
+    let state = Arc::new(ConnectionState::default());
+    let io = StreamsIo::new(stream, Arc::clone(&state));
+    let connection = tokio::select! {
+        begun = timeout(front.limits.header_timeout, builder().handshake(io)) => begun,
+        _ = stopping.wait_for(|stopping| *stopping) => return,
+    };
+    let Ok(Ok(connection)) = connection else {
+        return;
+    };
+    let streams = JoinSet::new();
+    let mut streams = Streams { connection, sender, front, state, streams, answered: 0, reset: 0 };
+    if let Ended::Told = streams.serve(stopping).await {
+        let closed = poll_fn(|context| streams.connection.poll_closed(context));
+        // If the client does not answer, that is its business.
+        let _ = timeout(streams.front.limits.linger_timeout, closed).await;
+    }
+}
+
+/// A connection with its streams.
+struct Streams {
+    connection: Connection<StreamsIo, Bytes>,
+    sender: Sender,
+    front: Arc<Front>,
+    state: Arc<ConnectionState>,
+    /// Each on a task of its own. They end with the connection.
+    streams: JoinSet<StreamEnded>,
+    answered: u64,
+    reset: u64,
+}
+
+impl Streams {
+    async fn serve(&mut self, mut stopping: watch::Receiver<bool>) -> Ended {
+        let front = Arc::clone(&self.front);
+        // There is nothing to be parked.
+        let limits = Limits { park_after: front.limits.idle_timeout, ..front.limits };
+        let mut watchdog = Watchdog::new(&limits, &self.state);
+        let mut stop = pin!(stopping.wait_for(|stopping| *stopping));
+        let mut stopped = false;
+        poll_fn(|context| {
+            loop {
+                if !stopped && stop.as_mut().poll(context).is_ready() {
+                    stopped = true;
+                    self.connection.graceful_shutdown();
+                }
+                if self.has_reset_too_many(context) {
+                    tracing::debug!(client = %self.sender.peer.name(), "too many streams are reset");
+                    self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+                    return Poll::Ready(Ended::Told);
+                }
+                match self.connection.poll_accept(context) {
+                    Poll::Ready(Some(Ok((request, respond)))) => self.begin(request, respond),
+                    Poll::Ready(Some(Err(error))) => {
+                        tracing::debug!(%error, "connection broken");
+                        return Poll::Ready(Ended::Closed);
+                    }
+                    Poll::Ready(None) => return Poll::Ready(Ended::Closed),
+                    Poll::Pending => break,
+                }
+            }
+            watchdog.poll(&self.state, context).map(|phase| match phase {
+                Phase::Blocked => Ended::Blocked,
+                _ => {
+                    self.connection.graceful_shutdown();
+                    Ended::Told
+                }
+            })
+        })
+        .await
+    }
+
+    fn begin(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+        self.state.began();
+        let stream = answer(request, respond, Arc::clone(&self.front), self.sender.clone());
+        self.streams.spawn(stream);
+    }
+
+    /// Counts the streams that have ended. True when the client resets more than it waits for.
+    fn has_reset_too_many(&mut self, context: &mut Context<'_>) -> bool {
+        while let Poll::Ready(Some(ended)) = self.streams.poll_join_next(context) {
+            match ended {
+                Ok(StreamEnded::Answered | StreamEnded::BrokenOff) => self.answered += 1,
+                Ok(StreamEnded::Reset) => self.reset += 1,
+                Err(error) => tracing::error!(%error, "a stream did not end"),
+            }
+        }
+        if self.streams.is_empty() {
+            self.state.ended();
+        }
+        self.reset > STREAM_RESETS_MAX.saturating_add(self.answered)
+    }
+}
+
+/// Answers one stream.
+async fn answer(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    front: Arc<Front>,
+    sender: Sender,
+) -> StreamEnded {
+    let state = Arc::new(ConnectionState::default());
+    let is_head = *request.method() == Method::HEAD;
+    let mut is_to_be_asked = expects_to_be_asked(&request);
+    let request = received(request, &state);
+    let mut answer = Box::pin(front.answer(request, sender, Arc::clone(&state)));
+    let response = poll_fn(|context| {
+        if let Poll::Ready(Ok::<_, Infallible>(response)) = answer.as_mut().poll(context) {
+            return Poll::Ready(Some(response));
+        }
+        if is_to_be_asked && state.take_body_wanted() {
+            is_to_be_asked = false;
+            let mut asked = Response::new(());
+            *asked.status_mut() = StatusCode::CONTINUE;
+            // It fails if the stream is over, which shows next.
+            let _ = respond.send_informational(asked);
+        }
+        respond.poll_reset(context).map(|_| None)
+    });
+    let Some(response) = response.await else {
+        return StreamEnded::Reset;
+    };
+    drop(answer);
+    let (head, body) = response.into_parts();
+    let has_no_body = is_head
+        || matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+        || body.is_end_stream();
+    let head = completed(head, &body);
+    match respond.send_response(Response::from_parts(head, ()), has_no_body) {
+        Err(_) => StreamEnded::Reset,
+        Ok(_) if has_no_body => StreamEnded::Answered,
+        Ok(stream) => Answer::new(stream, state, &front.limits).send(body).await,
+    }
+}
+
+fn expects_to_be_asked(request: &Request<RecvStream>) -> bool {
+    let expect = request.headers().get(EXPECT);
+    expect.is_some_and(|expect| expect.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// The request in the shape that HTTP/1.1 gives it: with a `Host`, and with the path alone in its first
+/// line. One whose hosts differ keeps both, and is refused by the front.
+fn received(request: Request<RecvStream>, state: &Arc<ConnectionState>) -> Request<ReceivedBody> {
+    let (mut head, stream) = request.into_parts();
+    if let Some(authority) = head.uri.authority().map(|it| it.as_str().to_owned()) {
+        if !head.headers.contains_key(HOST)
+            && let Ok(host) = HeaderValue::from_str(&authority)
+        {
+            head.headers.insert(HOST, host);
+        }
+        let is_same =
+            |host: &HeaderValue| host.as_bytes().eq_ignore_ascii_case(authority.as_bytes());
+        if head.headers.get(HOST).is_some_and(is_same)
+            && let Some(path) = head.uri.path_and_query().cloned()
+        {
+            head.uri = Uri::from(path);
+        }
+    }
+    let bytes = head.headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    let body = ReceivedBody::Http2(StreamBody::new(stream, bytes, Arc::clone(state)));
+    Request::from_parts(head, body)
+}
+
+/// The head with what a server adds to every one.
+fn completed(mut head: response::Parts, body: &ResponseBody) -> response::Parts {
+    let headers = &mut head.headers;
+    if !headers.contains_key(DATE) {
+        let now = HttpDate::from(SystemTime::now()).to_string();
+        headers.extend(HeaderValue::try_from(now).ok().map(|now| (DATE, now)));
+    }
+    if let Some(bytes) = body.size_hint().exact()
+        && !headers.contains_key(CONTENT_LENGTH)
+        && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+    {
+        headers.insert(CONTENT_LENGTH, bytes.into());
+    }
+    head
+}
+
+/// The body of an answer on its way to the client.
+struct Answer {
+    stream: SendStream<Bytes>,
+    /// Kept by the bytes that are not written yet, for the place of the request.
+    state: Arc<ConnectionState>,
+    pace: Pace,
+}
+
+impl Answer {
+    fn new(stream: SendStream<Bytes>, state: Arc<ConnectionState>, limits: &Limits) -> Answer {
+        let pace = Pace::new(limits.answer_window, limits.bytes_per_second_min);
+        Answer { stream, state, pace }
+    }
+
+    async fn send(mut self, body: ResponseBody) -> StreamEnded {
+        let mut body = pin!(body);
+        loop {
+            let Some(frame) = self.frame(&mut body).await else {
+                return StreamEnded::Reset;
+            };
+            let mut data = match frame {
+                None => Bytes::new(),
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(_)) => {
+                    self.stream.send_reset(Reason::INTERNAL_ERROR);
+                    return StreamEnded::BrokenOff;
+                }
+            };
+            while !data.is_empty() {
+                match self.window(data.len()).await {
+                    Ok(bytes) => {
+                        let piece = data.split_to(bytes.min(data.len()));
+                        self.pace.moved(piece.len() as u64);
+                        let held = Held { bytes: piece, _state: Arc::clone(&self.state) };
+                        if self.stream.send_data(Bytes::from_owner(held), false).is_err() {
+                            return StreamEnded::Reset;
+                        }
+                    }
+                    Err(ended) => return ended,
+                }
+            }
+            if body.is_end_stream() {
+                return match self.stream.send_data(Bytes::new(), true) {
+                    Ok(()) => StreamEnded::Answered,
+                    Err(_) => StreamEnded::Reset,
+                };
+            }
+        }
+    }
+
+    /// The next frame of the body, nothing at its end. None when the client has reset the stream.
+    async fn frame(
+        &mut self,
+        body: &mut Pin<&mut ResponseBody>,
+    ) -> Option<Option<Result<http_body::Frame<Bytes>, crate::reply::BoxError>>> {
+        poll_fn(|context| match body.as_mut().poll_frame(context) {
+            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+            Poll::Pending => self.stream.poll_reset(context).map(|_| None),
+        })
+        .await
+    }
+
+    /// Waits until the windows of the client have room: the bytes of it, at most `bytes`.
+    async fn window(&mut self, bytes: usize) -> Result<usize, StreamEnded> {
+        self.stream.reserve_capacity(bytes);
+        if let granted @ 1.. = self.stream.capacity() {
+            return Ok(granted);
+        }
+        let mut since = Instant::now();
+        loop {
+            let granted = poll_fn(|context| self.stream.poll_capacity(context));
+            let granted = timeout(self.pace.left(), granted).await;
+            let now = Instant::now();
+            self.pace.wait(now - since);
+            since = now;
+            match granted {
+                Ok(Some(Ok(0))) => {}
+                Ok(Some(Ok(granted))) => return Ok(granted),
+                Ok(Some(Err(_)) | None) => return Err(StreamEnded::Reset),
+                Err(_) if self.pace.begin_window() => {}
+                Err(_) => {
+                    self.stream.send_reset(Reason::CANCEL);
+                    return Err(StreamEnded::BrokenOff);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of an answer that keep the place of its request until they are written.
+struct Held {
+    bytes: Bytes,
+    _state: Arc<ConnectionState>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
