@@ -96,13 +96,13 @@ pub(super) fn of_request(
     let actions = actions(route, sent, version.is_some());
     if route.action.is_of_account() {
         let bucket = Some(&*target.bucket).filter(|bucket| !bucket.is_empty());
-        let granted = access::account(&principal(sent), &actions, bucket, &sent);
+        let granted = access::account(&principal(sent), actions.as_slice(), bucket, &sent);
         return granted.map(Permission::Account).map_err(|refusal| refused(sent, refusal));
     }
     // Those of several keys are decided about one by one, when the handler knows them.
     let (actions, key) = match route.scope {
         Scope::EachKey => (&[][..], None),
-        Scope::Path => (&*actions, Some(&*target.key).filter(|key| !key.is_empty())),
+        Scope::Path => (actions.as_slice(), Some(&*target.key).filter(|key| !key.is_empty())),
     };
     let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"));
     let question = Question {
@@ -147,19 +147,42 @@ fn principal(sent: Sent<'_>) -> Principal {
     Principal::new(sent.extensions.get::<Identity>())
 }
 
+/// The actions of one request, the first that of its operation. Not in a vector: most requests are reads, and
+/// need one.
+struct Actions {
+    actions: [Action; 5],
+    count: usize,
+}
+
+impl Actions {
+    fn one(action: Action) -> Actions {
+        Actions { actions: [action; 5], count: 1 }
+    }
+
+    fn add_if(&mut self, is_asked: bool, action: Action) {
+        if is_asked {
+            self.actions[self.count] = action;
+            self.count += 1;
+        }
+    }
+
+    fn as_slice(&self) -> &[Action] {
+        &self.actions[..self.count]
+    }
+}
+
 /// The actions of a request: that of its operation, and those of its headers.
-fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Vec<Action> {
-    let of_operation = match names_version {
+fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
+    let mut actions = Actions::one(match names_version {
         true => route.action.on_version(),
         false => route.action,
-    };
-    let mut actions = vec![of_operation];
+    });
     let has = |name: &str| sent.headers.contains_key(name);
     let has_acl = || {
         let mut names = sent.headers.keys().map(HeaderName::as_str);
         names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-"))
     };
-    let mut also = |is_asked: bool, action| actions.extend(is_asked.then_some(action));
+    let mut also = |is_asked, action| actions.add_if(is_asked, action);
     match route.operation {
         operation if WRITES_ACL.contains(&operation) => {
             also(has("x-amz-tagging"), Action::PutObjectTagging);

@@ -105,10 +105,19 @@ impl Route {
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
-        match names.iter().find(|name| !route.knows(name)) {
-            Some(name) => Err(route.refusal(name)),
-            None => Ok(Some(route)),
+        if let Some(name) = names.iter().find(|name| !route.knows(name)) {
+            return Err(route.refusal(name));
         }
+        // One of the two could be decided about, and the other be meant.
+        let is_of_route = |name: &&str| route.required.contains(name) || route.known.contains(name);
+        let mut of_route = names.iter().copied().filter(is_of_route);
+        while let Some(name) = of_route.next() {
+            if of_route.clone().any(|other| other == name) {
+                let message = format!("The query parameter {name:?} is given more than once");
+                return Err(S3Error::with_message(S3ErrorCode::InvalidArgument, message));
+            }
+        }
+        Ok(Some(route))
     }
 
     /// The route that needs most of the parameters, and knows most of the others; of equals the first.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
-use s3s::{Body, S3Error, S3Result, s3_error};
+use s3s::{Body, S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{self, Access, AlreadyAuthenticated, AnyName};
@@ -93,10 +93,13 @@ impl S3Service {
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
         let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            refuse_repeated(&head.headers).map_err(refusal::of_error)?;
+        }
         if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
             origin.found.note_operation(route.operation);
         }
-        if let Some(route) = route {
+        if let Some(route) = route.filter(|route| route.answerer != Answerer::Own) {
             head.extensions.insert(route);
         }
         match route.map(|route| (route, route.answerer)) {
@@ -204,6 +207,24 @@ fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
+/// Refuses a header of S3 that is sent more than once, but user metadata: one of the two could be decided about, and
+/// the other be meant.
+fn refuse_repeated(headers: &HeaderMap) -> S3Result<()> {
+    let is_repeated = |name: &&HeaderName| {
+        let name_text = name.as_str();
+        name_text.starts_with("x-amz-")
+            && !name_text.starts_with("x-amz-meta-")
+            && headers.get_all(*name).iter().nth(1).is_some()
+    };
+    match headers.keys().find(is_repeated) {
+        Some(name) => Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!("The header {name} is given more than once"),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Makes one header of user metadata that was sent in several, as S3 does.
 fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
     let is_repeated = |name: &&HeaderName| {
@@ -252,4 +273,23 @@ fn finish(mut response: Response<Body>) -> Response<ReplyBody> {
         Some(bytes) => ReplyBody::from(bytes),
         None => ReplyBody::stream(body),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_user_metadata_may_come_twice() {
+        let mut headers = HeaderMap::new();
+        for name in ["x-amz-acl", "x-amz-meta-a", "cache-control"] {
+            headers.append(name, HeaderValue::from_static("a"));
+        }
+        assert!(refuse_repeated(&headers).is_ok());
+        headers.append("x-amz-acl", HeaderValue::from_static("b"));
+        assert!(refuse_repeated(&headers).is_err());
+        headers.append("x-amz-meta-a", HeaderValue::from_static("b"));
+        headers.remove("x-amz-acl");
+        assert!(refuse_repeated(&headers).is_ok());
+    }
 }

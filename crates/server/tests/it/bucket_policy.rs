@@ -378,3 +378,16 @@ async fn who_may_list_a_key_learns_that_there_is_nothing() {
     set(&server, &both).await;
     get("/mine/public/y").await.expect_error(403, "AccessDenied");
 }
+
+/// What is decided about is what is done: of two values one could be checked, and the other be used.
+#[tokio::test]
+async fn parameters_that_come_twice_are_refused() {
+    let server = server().await;
+    for query in ["versionId=null&versionId=1", "tagging&versionId=null&versionId=null"] {
+        for method in ["GET", "DELETE"] {
+            let reply = server.request(method, &format!("/mine/key?{query}")).send().await;
+            reply.expect_error(400, "InvalidArgument");
+        }
+    }
+    server.get("/mine/key").await.expect_status(200);
+}
