@@ -256,3 +256,22 @@ def test_tags_and_policies_of_vector_buckets_are_kept(aws):
     gone = aws("s3vectors", "get-vector-bucket-policy", *name, check=False)
     assert gone.returncode != 0 and "NotFoundException" in gone.stderr
     aws("s3vectors", "delete-vector-bucket", *name)
+
+
+def test_acls_and_ownership_by_flags(aws):
+    bucket = f"cli-{uuid.uuid4().hex[:16]}"
+    name = ("--bucket", bucket)
+    aws("s3api", "create-bucket", *name, "--object-ownership", "ObjectWriter", "--acl", "public-read")
+    acl = json.loads(aws("s3api", "get-bucket-acl", *name))
+    owner = acl["Owner"]["ID"]
+    everybody = "http://acs.amazonaws.com/groups/global/AllUsers"
+    assert [grant["Grantee"].get("URI") for grant in acl["Grants"]] == [everybody, None]
+    aws("s3api", "put-object", *name, "--key", "k")
+    aws("s3api", "put-object-acl", *name, "--key", "k", "--grant-read", f"id={owner},uri={everybody}")
+    grants = json.loads(aws("s3api", "get-object-acl", *name, "--key", "k"))["Grants"]
+    assert [grant["Permission"] for grant in grants] == ["READ", "READ"]
+    controls = json.loads(aws("s3api", "get-bucket-ownership-controls", *name))
+    assert controls["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "ObjectWriter"}]
+    aws("s3api", "delete-bucket-ownership-controls", *name)
+    gone = aws("s3api", "get-bucket-ownership-controls", *name, check=False)
+    assert gone.returncode != 0 and "OwnershipControlsNotFoundError" in gone.stderr

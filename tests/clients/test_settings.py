@@ -166,3 +166,40 @@ def test_a_page_may_put_by_a_presigned_url_if_a_rule_says_so(server, s3, bucket)
     with pytest.raises(ClientError) as missing:
         s3.get_bucket_cors(Bucket=bucket)
     assert missing.value.response["Error"]["Code"] == "NoSuchCORSConfiguration"
+
+
+def test_acls_open_objects_where_they_count(s3, server):
+    bucket = f"suite-{uuid.uuid4().hex[:16]}"
+    s3.create_bucket(Bucket=bucket, ObjectOwnership="BucketOwnerPreferred")
+    s3.put_object(Bucket=bucket, Key="page", Body=b"hello", ACL="public-read")
+    url = f"{server.endpoint}/{bucket}/page"
+    assert urllib.request.urlopen(url).read() == b"hello"
+    acl = s3.get_object_acl(Bucket=bucket, Key="page")
+    grants = [grant for grant in acl["Grants"] if grant["Grantee"]["Type"] == "CanonicalUser"]
+    assert len(acl["Grants"]) == 2 and grants[0]["Grantee"]["ID"] == acl["Owner"]["ID"]
+    # As programs do it that leave one grant out: what was read is put again.
+    s3.put_object_acl(Bucket=bucket, Key="page",
+                      AccessControlPolicy={"Owner": acl["Owner"], "Grants": grants})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url)
+    assert refused.value.code == 403
+
+    s3.put_public_access_block(Bucket=bucket, PublicAccessBlockConfiguration={
+        "BlockPublicAcls": True, "IgnorePublicAcls": True})
+    block = s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
+    assert block == {"BlockPublicAcls": True, "IgnorePublicAcls": True,
+                     "BlockPublicPolicy": False, "RestrictPublicBuckets": False}
+    with pytest.raises(ClientError) as refused:
+        s3.put_bucket_acl(Bucket=bucket, ACL="public-read")
+    assert code(refused) == "AccessDenied"
+    s3.delete_public_access_block(Bucket=bucket)
+    s3.put_bucket_acl(Bucket=bucket, ACL="public-read")
+    enforced = {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+    with pytest.raises(ClientError) as refused:
+        s3.put_bucket_ownership_controls(Bucket=bucket, OwnershipControls=enforced)
+    assert code(refused) == "InvalidBucketAclWithObjectOwnership"
+    s3.put_bucket_acl(Bucket=bucket, ACL="private")
+    s3.put_bucket_ownership_controls(Bucket=bucket, OwnershipControls=enforced)
+    with pytest.raises(ClientError) as refused:
+        s3.put_object(Bucket=bucket, Key="page", Body=b"", ACL="public-read")
+    assert code(refused) == "AccessControlListNotSupported"
