@@ -1,14 +1,20 @@
 //! The documents of a bucket that decide about access to it, parsed once for each time that its settings
 //! change.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use liteio_store::{Bucket, DocumentKind, ObjectVersion, StoreError};
 
 use super::decision::{Acls, Documents, ObjectAcl};
-use crate::acl::{Acl, Ownership, PublicAccessBlock, decode};
+use crate::acl::{Acl, Grant, Grantee, Group, Ownership, Permission, PublicAccessBlock, decode};
 use crate::identity::User;
 use crate::policy::{Kind, Policy};
+
+/// Anybody may write the ACL.
+static ANYBODYS: LazyLock<Acl> = LazyLock::new(|| {
+    let grantee = Grantee::Group(Group::AllUsers);
+    Acl::new(vec![Grant { grantee, permission: Permission::WriteAcp }]).unwrap_or_default()
+});
 
 /// The documents of one bucket.
 pub(super) struct BucketDocuments {
@@ -84,13 +90,17 @@ impl BucketDocuments {
 
 impl BucketDocuments {
     /// The documents for a decision about the ACL that a new object is written with; none where ACLs do not
-    /// count. The object will be the writer's.
+    /// count. The object will be the writer's, or the bucket owner's if nobody signed for it: then the ACL may be
+    /// anybody's, as long as no policy denies it.
     pub(super) fn of_new_object<'d>(
         &'d self,
         owner_id: &'d str,
-        writer_id: &'d str,
+        writer_id: Option<&'d str>,
     ) -> Option<Documents<'d>> {
-        let object = ObjectAcl { owner_id: writer_id, acl: None };
+        let object = match writer_id {
+            Some(owner_id) => ObjectAcl { owner_id, acl: None },
+            None => ObjectAcl { owner_id, acl: Some(&ANYBODYS) },
+        };
         let documents = self.for_decision(owner_id, None, None);
         let acls = Acls { object: Some(object), ..documents.acls? };
         Some(Documents { acls: Some(acls), ..documents })

@@ -284,10 +284,8 @@ impl Granted {
         for &action in question.actions {
             let owner_id = &bucket.owner.id;
             let documents = if question.writes && action == Action::PutObjectAcl {
-                // Of an object that will be the writer's own; nobody's are as good as theirs. Where ACLs do
-                // not count, it has none.
-                let writer_id = user.map(User::canonical_id);
-                match writer_id.and_then(|it| documents.of_new_object(owner_id, it)) {
+                // Of an object that will be the writer's own. Where ACLs do not count, it has none.
+                match documents.of_new_object(owner_id, user.map(User::canonical_id)) {
                     Some(documents) => documents,
                     None => continue,
                 }

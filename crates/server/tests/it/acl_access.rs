@@ -218,6 +218,32 @@ fn controls(ownership: &str) -> String {
 }
 
 #[tokio::test]
+async fn who_writes_an_object_gives_it_its_acl_unless_a_policy_denies_it() {
+    let server = server().await;
+    put_acl(&server, "/mine?acl", ("x-amz-acl", "public-read-write")).await;
+    let put = |is_bob: bool, acl: Option<&'static str>| {
+        let request = server.request("PUT", "/mine/new").body("x");
+        let request = if is_bob { request.by(BOB) } else { request.anonymous() };
+        match acl {
+            Some(acl) => request.header("x-amz-acl", acl),
+            None => request,
+        }
+    };
+    for is_bob in [true, false] {
+        assert!(may(put(is_bob, Some("public-read"))).await, "Bob: {is_bob}");
+        assert!(may(server.request("GET", "/mine/new").anonymous()).await);
+    }
+    let denied = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Deny", "Principal": "*",
+        "Action": "s3:PutObjectAcl", "Resource": "arn:aws:s3:::mine/*"}}"#;
+    server.put("/mine?policy", denied).await.expect_status(204);
+    for is_bob in [true, false] {
+        assert!(!may(put(is_bob, Some("public-read"))).await, "Bob: {is_bob}");
+        assert!(may(put(is_bob, None)).await, "Bob: {is_bob}");
+        assert!(!may(server.request("GET", "/mine/new").anonymous()).await);
+    }
+}
+
+#[tokio::test]
 async fn the_ownership_of_the_bucket_decides_who_owns_its_objects() {
     const CONTROLS: &str = "/mine?ownershipControls";
     let server = server().await;
