@@ -1,5 +1,5 @@
-//! The circumstances of a request that the policies of every service ask for: the peer, the time, some
-//! headers.
+//! The circumstances of a request that the policies of every service ask for: the peer, the time, the
+//! region, some headers.
 
 use std::borrow::Cow;
 
@@ -22,6 +22,7 @@ pub(crate) fn value<'r>(
             Value::One(Cow::Owned(origin.peer.address.ip().to_canonical().to_string()))
         }),
         ContextKey::SecureTransport => Value::bool(origin.is_some_and(|it| it.peer.secure)),
+        ContextKey::RequestedRegion => Value::of(origin.and_then(|origin| origin.found.region())),
         ContextKey::CurrentTime => Value::One(Cow::Owned(Timestamp::now().to_string())),
         ContextKey::EpochTime => Value::One(Cow::Owned(Timestamp::now().as_second().to_string())),
         ContextKey::Referer => header("referer"),

@@ -30,6 +30,7 @@ use crate::vectors::{self, VectorsService};
 pub(crate) struct Dispatch {
     services: Arc<Services>,
     app: Arc<App>,
+    region: Arc<str>,
     senders: Arc<Senders>,
     users: Arc<Users>,
     _watch: Watch,
@@ -72,7 +73,16 @@ impl Dispatch {
             vectors: VectorsService::new(Arc::clone(&app)),
             iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
         };
-        Dispatch { services: Arc::new(services), app, senders, users, _watch: watch, stopping }
+        let region = app.region.as_str().into();
+        Dispatch {
+            services: Arc::new(services),
+            app,
+            region,
+            senders,
+            users,
+            _watch: watch,
+            stopping,
+        }
     }
 }
 
@@ -100,6 +110,7 @@ impl Handler for Dispatch {
             return Box::pin(async move { services.operational.call(request).await });
         }
         let origin = Arc::clone(origin);
+        origin.found.note_region(&self.region);
         if *request.method() == Method::OPTIONS {
             let (head, _) = request.into_parts();
             return Box::pin(async move { services.s3.preflight(&head, &origin) });

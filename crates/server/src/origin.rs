@@ -179,6 +179,7 @@ pub(crate) struct Found {
     user: OnceLock<String>,
     operation: OnceLock<&'static str>,
     denial: OnceLock<String>,
+    region: OnceLock<Arc<str>>,
 }
 
 impl Found {
@@ -200,6 +201,16 @@ impl Found {
     /// The reason why access was denied, if it was.
     pub(crate) fn denial(&self) -> Option<&str> {
         self.denial.get().map(String::as_str)
+    }
+
+    /// Notes the region of the server that answers.
+    pub(crate) fn note_region(&self, region: &Arc<str>) {
+        self.region.get_or_init(|| Arc::clone(region));
+    }
+
+    /// The region of the server that answers, once the request has reached its services.
+    pub(crate) fn region(&self) -> Option<&str> {
+        self.region.get().map(|region| &**region)
     }
 
     /// The user's name, if there is one.

@@ -127,7 +127,7 @@ impl VectorBuckets {
         name: &VectorName,
     ) -> Result<Granted<Named<VectorBucket>>, Refusal> {
         let (bucket, policy) = self.resolve(store, name)?;
-        let tags = Tags::new(
+        let tags = OfResource::new(
             store,
             question.context,
             &bucket,
@@ -147,7 +147,7 @@ impl VectorBuckets {
         index: &VectorName,
     ) -> Result<Granted<Named<VectorBucket>>, Refusal> {
         let (bucket, policy) = self.resolve(store, name)?;
-        let tags = Tags::new(store, question.context, &bucket, None);
+        let tags = OfResource::new(store, question.context, &bucket, None);
         decide_all(question, &bucket.index_arn(index), &bucket, policy.as_deref(), tags)?;
         Ok(Granted::of_vectors(bucket, question.principal))
     }
@@ -165,7 +165,7 @@ impl VectorBuckets {
         // Who may not use it does not learn whether it exists.
         let found = store.index(&bucket, index);
         let tagged = found.as_ref().ok().map(|index| Tagged::Index(index.clone()));
-        let tags = Tags::new(store, question.context, &bucket, tagged);
+        let tags = OfResource::new(store, question.context, &bucket, tagged);
         decide_all(question, &arn, &bucket, policy.as_deref(), tags)?;
         Ok(Granted::of_vectors(Named { arn, resource: found? }, question.principal))
     }
@@ -209,7 +209,7 @@ fn decide_all(
     arn: &str,
     bucket: &VectorBucket,
     policy: Option<&Parsed>,
-    context: Tags<'_>,
+    context: OfResource<'_>,
 ) -> Result<(), Refusal> {
     let policy = policy.map(|parsed| &parsed.policy);
     let documents = Documents { owner_id: &bucket.owner.id, policy, acls: None, block: BLOCK };
@@ -227,11 +227,13 @@ fn decide_all(
     Ok(())
 }
 
-/// The context of a request, with the tags of the vector bucket and of the resource, read when they are
+/// The context of a request, with the account and the tags of its resource. Tags are read when they are
 /// asked for.
-struct Tags<'c> {
+struct OfResource<'c> {
     store: &'c Store,
     context: &'c dyn Context,
+    /// The 12 digits of the owner.
+    account: String,
     bucket: Tagged,
     /// None of an index that does not exist.
     resource: Option<Tagged>,
@@ -240,17 +242,18 @@ struct Tags<'c> {
     error: RefCell<Option<StoreError>>,
 }
 
-impl<'c> Tags<'c> {
+impl<'c> OfResource<'c> {
     fn new(
         store: &'c Store,
         context: &'c dyn Context,
-        bucket: &VectorBucket,
+        bucket: &Named<VectorBucket>,
         resource: Option<Tagged>,
-    ) -> Tags<'c> {
-        let bucket = Tagged::Bucket(bucket.clone());
+    ) -> OfResource<'c> {
+        let account = bucket.arn.split(':').nth(4).unwrap_or_default().to_owned();
+        let bucket = Tagged::Bucket(bucket.resource.clone());
         let (of_bucket, of_resource) = (OnceCell::new(), OnceCell::new());
         let error = RefCell::new(None);
-        Tags { store, context, bucket, resource, of_bucket, of_resource, error }
+        OfResource { store, context, account, bucket, resource, of_bucket, of_resource, error }
     }
 
     fn read(&self, tagged: &Tagged) -> BTreeMap<String, String> {
@@ -261,7 +264,7 @@ impl<'c> Tags<'c> {
     }
 }
 
-impl Context for Tags<'_> {
+impl Context for OfResource<'_> {
     fn value(&self, key: &ContextKey) -> Value<'_> {
         let tag = match (key, &self.resource) {
             (ContextKey::VectorBucketTag(name), _) => {
@@ -271,6 +274,7 @@ impl Context for Tags<'_> {
                 self.of_resource.get_or_init(|| self.read(resource)).get(&**name)
             }
             (ContextKey::ResourceTag(_), None) => None,
+            (ContextKey::ResourceAccount, _) => Some(&self.account),
             (key, _) => return self.context.value(key),
         };
         Value::of(tag.map(String::as_str))

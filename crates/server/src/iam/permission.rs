@@ -22,28 +22,15 @@ pub(super) struct Circumstances<'c> {
 impl Context for Circumstances<'_> {
     fn value(&self, key: &ContextKey) -> Value<'_> {
         let one = |text: String| Value::One(Cow::Owned(text));
-        let session = self.sender.and_then(|sender| sender.session.as_ref());
+        if let Some(value) = self.sender.and_then(|sender| sender.value(key)) {
+            return value;
+        }
         match key {
             ContextKey::CurrentTime => one(time(self.now)),
             ContextKey::EpochTime => one(self.now.to_string()),
             ContextKey::SecureTransport => Value::bool(self.peer.secure),
             ContextKey::SourceIp => one(self.peer.address.ip().to_canonical().to_string()),
             ContextKey::UserAgent => Value::of(self.user_agent),
-            ContextKey::TokenIssueTime => match session {
-                Some(session) => one(time(session.issued)),
-                None => Value::None,
-            },
-            ContextKey::FederatedProvider => {
-                Value::of(session.and_then(|it| it.provider.as_deref()))
-            }
-            ContextKey::SourceIdentity => {
-                Value::of(session.and_then(|it| it.source_identity.as_deref()))
-            }
-            ContextKey::PrincipalTag(tag) => {
-                let tags = self.sender.map(|sender| sender.tags.as_slice()).unwrap_or_default();
-                let found = tags.iter().find(|(key, _)| key.eq_ignore_ascii_case(tag));
-                Value::of(found.map(|(_, value)| value.as_str()))
-            }
             other => self.of_operation(&other.to_string()),
         }
     }

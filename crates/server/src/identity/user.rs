@@ -1,12 +1,14 @@
 //! Users: who may sign requests, and what their policies say.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::account::Account;
 use super::{IdentityError, fail};
-use crate::policy::{Caller, CallerKind, Policy};
+use crate::policy::{Caller, CallerKind, ContextKey, Policy, Value};
 
 /// Longest name of a user, in characters, and of everything else that has one here: AWS takes 64.
 const NAME_CHARACTERS_MAX: usize = 64;
@@ -133,6 +135,29 @@ impl User {
     /// True when it belongs to the account of that canonical id.
     pub(crate) fn is_of(&self, canonical_id: &str) -> bool {
         self.account.canonical_id == canonical_id
+    }
+
+    /// The value of a condition key that is about the user or its session, beyond what its [`Caller`] tells;
+    /// none for keys that are not.
+    pub(crate) fn value(&self, key: &ContextKey) -> Option<Value<'_>> {
+        let session = self.session.as_ref();
+        Some(match key {
+            ContextKey::TokenIssueTime => {
+                let issued = session.and_then(|it| Timestamp::from_second(it.issued).ok());
+                issued.map_or(Value::None, |issued| Value::One(Cow::Owned(issued.to_string())))
+            }
+            ContextKey::FederatedProvider => {
+                Value::of(session.and_then(|it| it.provider.as_deref()))
+            }
+            ContextKey::SourceIdentity => {
+                Value::of(session.and_then(|it| it.source_identity.as_deref()))
+            }
+            ContextKey::PrincipalTag(tag) => {
+                let found = self.tags.iter().find(|(key, _)| key.eq_ignore_ascii_case(tag));
+                Value::of(found.map(|(_, value)| value.as_str()))
+            }
+            _ => return None,
+        })
     }
 }
 

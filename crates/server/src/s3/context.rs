@@ -163,6 +163,18 @@ impl<'a> Sent<'a> {
         Value::One(Cow::Owned(source))
     }
 
+    /// Of requests that need `s3:PutObject`: they end with an object, which starting a multipart upload and
+    /// uploading a part do not.
+    fn creates_object(&self) -> Value<'a> {
+        match self.extensions.get::<&'static Route>().map(|route| route.operation) {
+            Some("PutObject" | "PostObject" | "CopyObject" | "CompleteMultipartUpload") => {
+                Value::bool(true)
+            }
+            Some("CreateMultipartUpload" | "UploadPart" | "UploadPartCopy") => Value::bool(false),
+            _ => Value::None,
+        }
+    }
+
     fn signed_as(&self) -> Option<&'a SignedAs> {
         self.extensions.get()
     }
@@ -187,6 +199,7 @@ impl Context for Sent<'_> {
             Key::S3ContentSha256 => {
                 Value::of(self.signed_as().and_then(|signed| signed.content_sha256.as_deref()))
             }
+            Key::S3ObjectCreationOperation => self.creates_object(),
             Key::S3IfMatch => self.of_write("if-match"),
             Key::S3IfNoneMatch => self.of_write("if-none-match"),
             Key::S3ObjectLockMode => self.lock("x-amz-object-lock-mode", |lock| &lock.mode),

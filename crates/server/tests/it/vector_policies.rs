@@ -292,6 +292,18 @@ async fn conditions_see_the_request_and_the_tags() {
         ("GetIndex", json!({"IpAddress": {"aws:SourceIp": "127.0.0.0/8"}}), "GetIndex", true),
         ("GetIndex", json!({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}), "GetIndex", false),
         ("GetIndex", json!({"Bool": {"aws:SecureTransport": "true"}}), "GetIndex", false),
+        (
+            "GetIndex",
+            json!({"StringEquals": {"aws:RequestedRegion": "us-east-1"}}),
+            "GetIndex",
+            true,
+        ),
+        (
+            "GetIndex",
+            json!({"StringEquals": {"aws:ResourceAccount": "111122223333"}}),
+            "GetIndex",
+            true,
+        ),
         ("GetIndex", json!({"DateLessThan": {"aws:CurrentTime": "2020-01-01"}}), "GetIndex", false),
         (
             "GetIndex",

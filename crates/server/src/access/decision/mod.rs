@@ -22,7 +22,7 @@ pub(crate) use self::reason::{Denial, Reason, Source};
 use super::action::Action;
 use crate::acl::{Acl, Granting, PublicAccessBlock, permission_for};
 use crate::identity::{AttachedPolicy, User};
-use crate::policy::{self, Context, Grantee, Policy, Verdict};
+use crate::policy::{self, Context, ContextKey, Grantee, Policy, Value, Verdict};
 
 /// The documents of a resource that decide about access to it.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +235,7 @@ impl Asked<'_, '_> {
             caller: user.map(|user| &user.caller),
             action: action.name(),
             resource: self.arn.get_or_init(|| resource.arn()),
-            context,
+            context: &WithSender { user, context },
         })
     }
 
@@ -249,6 +249,19 @@ impl Asked<'_, '_> {
             user: user.map(|user| user.caller.arn.clone()),
             is_told: user.filter(is_own).is_some(),
         }
+    }
+}
+
+/// The context of a request, with what is known of its sender.
+struct WithSender<'c> {
+    user: Option<&'c User>,
+    context: &'c dyn Context,
+}
+
+impl Context for WithSender<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        let of_sender = self.user.and_then(|user| user.value(key));
+        of_sender.unwrap_or_else(|| self.context.value(key))
     }
 }
 

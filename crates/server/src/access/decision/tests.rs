@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::acl::{CannedAcl, Grant, Grantee as AclGrantee, Party, Permission};
-use crate::identity::Account;
+use crate::identity::{Account, SessionFacts};
 use crate::policy::{Kind, NoContext};
 
 const ALICE: &str = "alice-id";
@@ -394,4 +394,43 @@ fn actions_have_the_names_of_policies() {
     assert_eq!(Action::QueryVectors.name(), "s3vectors:QueryVectors");
     assert_eq!(Action::GetObject.on_version(), Action::GetObjectVersion);
     assert_eq!(Action::PutObject.on_version(), Action::PutObject);
+}
+
+#[test]
+fn conditions_see_the_tags_and_the_session_of_the_sender() {
+    let decided = |condition: &str| {
+        let text = format!(
+            r#"{{"Version": "2012-10-17", "Statement": {{"Effect": "Allow", "Principal": "*",
+                "Action": "s3:GetObject", "Resource": "arn:aws:s3:::bucket/*",
+                "Condition": {condition}}}}}"#
+        );
+        let policy = Policy::parse(text.as_bytes(), Kind::Bucket("bucket")).expect(&text);
+        let user = User {
+            tags: vec![("team".to_owned(), "red".to_owned())],
+            session: Some(SessionFacts {
+                issued: 1_800_000_000,
+                provider: None,
+                source_identity: Some("carol".to_owned()),
+            }),
+            ..Who::User(ALICE, "").user().expect("a user")
+        };
+        let documents =
+            Documents { owner_id: ALICE, policy: Some(&policy), acls: None, block: NOTHING.block };
+        let resource = Resource::Object { bucket: "bucket", key: "key" };
+        let action = GetObject;
+        let request = Request { user: Some(&user), action, resource, context: &NoContext };
+        decide(Some(documents), &request).is_ok()
+    };
+    for (condition, is_allowed) in [
+        (r#"{"StringEquals": {"aws:PrincipalTag/team": "red"}}"#, true),
+        (r#"{"StringEquals": {"aws:PrincipalTag/Team": "red"}}"#, true),
+        (r#"{"StringEquals": {"aws:PrincipalTag/team": "blue"}}"#, false),
+        (r#"{"Null": {"aws:PrincipalTag/other": "true"}}"#, true),
+        (r#"{"DateLessThan": {"aws:TokenIssueTime": "2030-01-01"}}"#, true),
+        (r#"{"DateLessThan": {"aws:TokenIssueTime": "2020-01-01"}}"#, false),
+        (r#"{"StringEquals": {"aws:SourceIdentity": "carol"}}"#, true),
+        (r#"{"Null": {"aws:FederatedProvider": "true"}}"#, true),
+    ] {
+        assert_eq!(decided(condition), is_allowed, "{condition}");
+    }
 }

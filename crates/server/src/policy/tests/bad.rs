@@ -42,7 +42,6 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("'effect':'Allow'", "Unknown field effect"),
     ("'Foo':1", "Unknown field Foo"),
     ("'Sid':1", "Invalid policy syntax: a Sid must be a text"),
-    ("'Sid':'a'||'Sid':'a'", "Statement IDs (SID) in a single policy must be unique."),
     ("'Effect':'allow'", "Invalid effect: allow"),
     ("'Effect':''", "Invalid effect: "),
     ("'Effect':true", "Invalid effect: it must be"),
@@ -258,6 +257,7 @@ const STATEMENTS: &[(&str, &str)] = &[
 const IDENTITY: &[(&str, &str)] = &[
     ("'Principal':'*'", "Policy document should not specify a principal."),
     ("'Effect':'Deny','NotPrincipal':'*'", "Policy document should not specify a principal."),
+    ("'Sid':'a'||'Sid':'a'", "Statement IDs (SID) in a single policy must be unique."),
     ("'Sid':'with space'", "Statement IDs (SID) must be alpha-numeric."),
     ("'Action':'GetObject'", VENDOR),
     ("'Action':':GetObject'", VENDOR),

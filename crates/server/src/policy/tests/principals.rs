@@ -128,6 +128,11 @@ const ROWS: &[Row] = &[
         "alice GetObject bucket/a",
         "caller",
     ),
+    (
+        "'Sid':'a'||'Sid':'a','Principal':{'AWS':'111122223333'}",
+        "alice GetObject bucket/a",
+        "everyone",
+    ),
     // Deny wins, wherever it stands.
     ("'Effect':'Deny'||", "alice GetObject bucket/a", "deny"),
     ("||'Effect':'Deny'", "alice GetObject bucket/a", "deny"),
