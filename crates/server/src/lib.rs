@@ -44,6 +44,7 @@ mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod health;
+mod http_client;
 mod iam;
 mod identity;
 mod keys;
@@ -52,7 +53,6 @@ mod open;
 mod operational;
 mod origin;
 mod platform;
-#[cfg_attr(not(test), expect(dead_code, reason = "access and the services of policies come next"))]
 mod policy;
 mod private_file;
 mod proxy;
@@ -73,7 +73,7 @@ pub use command::run;
 pub use config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
     DEFAULT_SECRET_KEY, Durability, EventSettings, KeySources, ListenAddress, MasterKeySource,
-    ObjectOwnership, Scrub, Storage, TlsSettings, Webhook,
+    ObjectOwnership, OidcIssuer, Scrub, Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

@@ -32,7 +32,7 @@ pub(crate) struct Opened {
 /// [`OpenError`].
 pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
-    let configured = ConfiguredUsers::read(&config.credentials).map_err(OpenError)?;
+    let configured = ConfiguredUsers::read(config).map_err(OpenError)?;
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;

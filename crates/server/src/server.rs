@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::banner::{self, Encryption};
 use crate::config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, Durability, EventSettings,
-    KeySources, ListenAddress, ObjectOwnership, Storage, TlsSettings,
+    KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -200,6 +200,12 @@ impl ServerBuilder {
     /// The targets of events.
     pub fn events(mut self, events: EventSettings) -> ServerBuilder {
         self.config.events = events;
+        self
+    }
+
+    /// One more issuer of web identities.
+    pub fn oidc_issuer(mut self, issuer: OidcIssuer) -> ServerBuilder {
+        self.config.oidc_issuers.push(issuer);
         self
     }
 

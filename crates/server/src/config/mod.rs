@@ -221,6 +221,26 @@ pub struct Config {
     pub lifecycle_day: Duration,
     /// The targets of events.
     pub events: EventSettings,
+    /// The issuers of web identities, beside those of the credentials file.
+    pub oidc_issuers: Vec<OidcIssuer>,
+}
+
+/// An issuer of OpenID Connect, whose tokens prove web identities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OidcIssuer {
+    /// Its URL, as its tokens name it.
+    pub url: String,
+    /// The audiences that count; none for all.
+    pub audiences: Vec<String>,
+}
+
+impl OidcIssuer {
+    /// Reads `URL[,AUDIENCE…]`.
+    fn parse(text: &str) -> OidcIssuer {
+        let mut words = text.split(',').map(str::to_owned);
+        let url = words.next().unwrap_or_default();
+        OidcIssuer { url, audiences: words.filter(|word| !word.is_empty()).collect() }
+    }
 }
 
 /// The owner of objects in a bucket, and the validity of ACLs there.
@@ -276,6 +296,7 @@ impl Default for Config {
             scrub: Scrub::default(),
             lifecycle_day: DAY,
             events: EventSettings::default(),
+            oidc_issuers: Vec::new(),
         }
     }
 }
@@ -305,6 +326,7 @@ impl Config {
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
+            oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
         let addresses = [Some(&config.address), config.plain_address.as_ref()];
         let exposed = addresses.into_iter().flatten().find(|address| !address.is_loopback());

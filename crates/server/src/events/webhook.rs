@@ -12,15 +12,11 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderName, HeaderValue, Request, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use sha2::Sha256;
 
 use super::target::{Message, NotTaken, Target};
 use crate::config::Webhook;
-use crate::tls::{Trust, client_config};
+use crate::http_client::{HttpClient, http_client, in_one_line};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -28,13 +24,9 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
 /// From the begin of a request to the head of its answer. Standard Webhooks wants 15 to 30 s.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// For a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// An answer is read up to here, and so long, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(250);
-
-type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A webhook, ready to be called.
 struct WebhookTarget {
@@ -56,7 +48,7 @@ pub(crate) fn open_webhooks(
     if webhooks.is_empty() {
         return Ok(Vec::new());
     }
-    let client = client(ca_file)?;
+    let client = http_client(ca_file)?;
     webhooks
         .iter()
         .map(|webhook| {
@@ -64,22 +56,6 @@ pub(crate) fn open_webhooks(
             Ok(Arc::new(target) as Arc<dyn Target>)
         })
         .collect()
-}
-
-/// A client for all of them. It follows no redirect.
-fn client(ca_file: Option<&Path>) -> Result<HttpClient, String> {
-    let config = client_config(Trust::Authorities(ca_file))?;
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    http.set_nodelay(true);
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http);
-    let mut client = Client::builder(TokioExecutor::new());
-    Ok(client.http1_max_buf_size(ANSWER_BYTES_MAX).pool_timer(TokioTimer::new()).build(connector))
 }
 
 impl WebhookTarget {
@@ -150,17 +126,6 @@ fn signature(key: &[u8], id: &str, now_s: u64, body: &[u8]) -> String {
     mac.update(format!("{id}.{now_s}.").as_bytes());
     mac.update(body);
     format!("v1,{}", base64_simd::STANDARD.encode_to_string(mac.finalize().into_bytes()))
-}
-
-/// The error and its causes.
-fn in_one_line(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        line = format!("{line}: {next}");
-        cause = next.source();
-    }
-    line.replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ impl Call<'_> {
         Ok(match on {
             On::All => "*".to_owned(),
             On::User => {
-                let name = self.user_name()?;
+                // Without a name the operation is about its sender, or will ask for one.
+                let Ok(name) = self.user_name() else { return Ok(self.sender.caller.arn.clone()) };
                 match self.draft.state.get::<UserRecord>(name) {
                     Some(user) => user_arn(account, &user.path, &user.name),
                     None => of_kind("user", name),

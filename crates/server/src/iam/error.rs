@@ -73,6 +73,19 @@ pub(super) fn packed_policy_too_large() -> ApiError {
     error("PackedPolicyTooLarge", StatusCode::BAD_REQUEST, message)
 }
 
+pub(super) fn invalid_identity_token(message: impl Into<String>) -> ApiError {
+    error("InvalidIdentityToken", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn expired_identity_token() -> ApiError {
+    let message = "The web identity token has expired.";
+    error("ExpiredTokenException", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn idp_communication(message: impl Into<String>) -> ApiError {
+    error("IDPCommunicationError", StatusCode::BAD_REQUEST, message)
+}
+
 /// The error of a request that may not be changed now.
 pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
     let unavailable = matches!(

@@ -8,6 +8,7 @@
 mod call;
 mod error;
 mod form;
+mod jwt;
 mod operations;
 mod permission;
 mod records;
@@ -15,6 +16,7 @@ mod service;
 mod state;
 mod sts;
 mod users;
+mod web_identity;
 mod xml;
 
 pub(crate) use self::error::{for_sts, refusal};

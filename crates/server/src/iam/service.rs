@@ -15,6 +15,7 @@ use super::permission::{Circumstances, check};
 use super::state::Draft;
 use super::sts::{self, Asked};
 use super::users::Users;
+use super::web_identity::WebIdentities;
 use super::xml::{Xml, response};
 use crate::auth::{AuthBody, CollectError, Identity, collect};
 use crate::identity::User;
@@ -42,6 +43,7 @@ pub(crate) enum Api {
 pub(crate) struct Iam {
     app: Arc<App>,
     users: Arc<Users>,
+    web_identities: WebIdentities,
     /// One change at a time: each begins with what the last one left.
     changing: tokio::sync::Mutex<()>,
 }
@@ -64,7 +66,8 @@ pub(crate) fn is_web_identity(head: &Parts) -> bool {
 impl Iam {
     /// The services over these users.
     pub(crate) fn new(app: Arc<App>, users: Arc<Users>) -> Iam {
-        Iam { app, users, changing: tokio::sync::Mutex::default() }
+        let web_identities = WebIdentities::new(users.ca_file().map(Into::into));
+        Iam { app, users, web_identities, changing: tokio::sync::Mutex::default() }
     }
 
     /// Answers a request.
@@ -130,6 +133,9 @@ impl Iam {
                 let directory = self.users.current();
                 let mut asked = Asked { form: &form, directory, context };
                 Some(match user {
+                    _ if action == "AssumeRoleWithWebIdentity" => {
+                        sts::assume_role_with_web_identity(&mut asked, &self.web_identities).await?
+                    }
                     Some(user) => sts::signed(&mut asked, action, user)?,
                     None => return Err(not_signed(&form, action)),
                 })

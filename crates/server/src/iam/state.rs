@@ -12,7 +12,7 @@ use super::records::{
     GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, UserRecord,
 };
 use crate::identity::{
-    AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Role, SecretKey, User,
+    AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, Role, SecretKey, User,
 };
 
 /// Records of one kind, by name in lower case.
@@ -146,6 +146,13 @@ impl AccountState {
                 let arn = policy_arn(&account.id, policy);
                 directory.policy(arn, Arc::clone(&version.document.policy));
             }
+        }
+        for provider in self.providers.values() {
+            directory.issuer(Issuer {
+                url: format!("https://{}", provider.url),
+                audiences: provider.client_ids.clone(),
+                account: Some(account.id.clone()),
+            });
         }
         for role in self.roles.values() {
             let role = self.role(role, account, directory.so_far());

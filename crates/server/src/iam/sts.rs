@@ -5,11 +5,14 @@ use std::sync::Arc;
 use super::error::{self, ApiResult};
 use super::form::Form;
 use super::permission::{Circumstances, cannot_assume, check, check_role};
+use super::web_identity::WebIdentities;
 use super::xml::Xml;
 use crate::identity::{
     CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX, Session, User,
 };
-use crate::policy::{CallerKind, Kind, Policy, SESSION_POLICY_CHARACTERS_MAX};
+use crate::policy::{
+    Caller, CallerKind, Kind, Policy, Request, SESSION_POLICY_CHARACTERS_MAX, Verdict,
+};
 
 /// Shortest session, in seconds.
 const SECONDS_MIN: u32 = 900;
@@ -116,8 +119,56 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     Ok(xml)
 }
 
+/// The proof is a token of an issuer, so nobody has signed the request.
+pub(super) async fn assume_role_with_web_identity(
+    asked: &mut Asked<'_>,
+    web_identities: &WebIdentities,
+) -> ApiResult<Xml> {
+    const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
+    let form = asked.form;
+    let (arn, name) = (form.required("RoleArn")?, session_name(form)?);
+    let token = form.required("WebIdentityToken")?;
+    let directory = asked.directory.now();
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    let now = asked.context.now;
+    let identity = web_identities.verify(token, &directory, account, now).await?;
+    let issuer = identity.issuer.name();
+    let provider = format!("arn:aws:iam::{account}:oidc-provider/{issuer}");
+    let role = directory.role(arn).ok_or_else(|| cannot_assume(&provider, ACTION, arn))?;
+    let caller = Caller {
+        account: String::new(),
+        canonical_id: String::new(),
+        arn: provider.clone(),
+        aliases: vec![issuer.to_owned()],
+        user_id: identity.subject.clone(),
+        name: None,
+        kind: CallerKind::FederatedUser,
+    };
+    asked.context.more.extend(identity.keys.iter().cloned());
+    asked.context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    let request = Request {
+        caller: Some(&caller),
+        action: ACTION,
+        resource: &role.arn,
+        context: &asked.context,
+    };
+    if !matches!(role.trust.evaluate(&request), Verdict::Allowed(..)) {
+        return Err(cannot_assume(&provider, ACTION, arn));
+    }
+    let mut session = begin(asked, role, name, false, &directory)?;
+    session.provider = Some(provider.clone());
+    let mut xml = Xml::default();
+    xml.text("SubjectFromWebIdentityToken", &identity.subject);
+    xml.text("Audience", &identity.audience);
+    xml.text("Provider", &provider);
+    write_role_user(&mut xml, role, name);
+    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
 /// The session of a role that a request asks for.
-pub(super) fn begin(
+fn begin(
     asked: &Asked<'_>,
     role: &Role,
     name: &str,
@@ -165,13 +216,13 @@ pub(super) fn begin(
 }
 
 /// The share of the room for policies that those of a session take, in percent.
-pub(super) fn packed_size(session: &Session) -> usize {
+fn packed_size(session: &Session) -> usize {
     let texts = session.policies.iter().chain(&session.policy_arns);
     let characters: usize = texts.map(|text| text.len()).sum();
     (characters * 100).div_ceil(2 * SESSION_POLICY_CHARACTERS_MAX)
 }
 
-pub(super) fn session_name(form: &Form) -> ApiResult<&str> {
+fn session_name(form: &Form) -> ApiResult<&str> {
     let name = form.required("RoleSessionName")?;
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
     match (2..=64).contains(&name.len()) && name.bytes().all(is_of_name) {
@@ -191,7 +242,7 @@ fn refuse(form: &Form, names: &[&str]) -> ApiResult<()> {
     }
 }
 
-pub(super) fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
+fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
     xml.element("AssumedRoleUser", |xml| {
         xml.text("AssumedRoleId", &format!("{}:{name}", role.unique_id));
         let account = &role.account.id;
@@ -199,11 +250,7 @@ pub(super) fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
     });
 }
 
-pub(super) fn write_credentials(
-    xml: &mut Xml,
-    asked: &Asked<'_>,
-    session: Session,
-) -> ApiResult<()> {
+fn write_credentials(xml: &mut Xml, asked: &Asked<'_>, session: Session) -> ApiResult<()> {
     let expires = session.expires;
     let issued = asked.directory.begin(session).map_err(|error| error::of_store(&error))?;
     xml.element("Credentials", |xml| {

@@ -14,8 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::state::State;
-use crate::config::CredentialsSource;
-use crate::identity::{CurrentDirectory, Directory, Sessions, only_user, read_credentials};
+use crate::config::{Config, CredentialsSource, OidcIssuer};
+use crate::identity::{
+    CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, only_user, read_credentials,
+};
 use crate::state::App;
 
 /// The time between two looks at the credentials file.
@@ -28,6 +30,8 @@ pub(crate) struct ConfiguredUsers {
     directory: Directory,
     /// The files that were read, as they were before.
     stamps: Vec<Stamp>,
+    ca_file: Option<PathBuf>,
+    issuers: Vec<OidcIssuer>,
 }
 
 /// The users of a server: those of the configuration, and those that were made at run time.
@@ -36,6 +40,9 @@ pub(crate) struct Users {
     source: CredentialsSource,
     current: Arc<CurrentDirectory>,
     keys: SecretKeys,
+    /// Authorities that certificates of issuers are trusted by, too.
+    ca_file: Option<PathBuf>,
+    issuers: Vec<OidcIssuer>,
     parts: Mutex<Parts>,
 }
 
@@ -72,10 +79,12 @@ impl ConfiguredUsers {
     ///
     /// # Errors
     /// One line that says what to change, without any secret.
-    pub(crate) fn read(source: &CredentialsSource) -> Result<ConfiguredUsers, String> {
+    pub(crate) fn read(config: &Config) -> Result<ConfiguredUsers, String> {
         let mut stamps = Vec::new();
-        let directory = read(source, &mut stamps)?;
-        Ok(ConfiguredUsers { source: source.clone(), directory, stamps })
+        let (source, issuers) = (config.credentials.clone(), config.oidc_issuers.clone());
+        let directory = read(&source, &issuers, &mut stamps)?;
+        let ca_file = config.events.ca_file.clone();
+        Ok(ConfiguredUsers { source, directory, stamps, ca_file, issuers })
     }
 }
 
@@ -110,12 +119,14 @@ impl Users {
         }
         let keys = SecretKeys::new(ring, own.as_ref());
         let state = Arc::new(State::read(&entries));
-        let ConfiguredUsers { source, directory, stamps } = configured;
+        let ConfiguredUsers { source, directory, stamps, ca_file, issuers } = configured;
         let current = state.directory(&directory, &keys);
         Ok(Users {
             source,
             current: Arc::new(CurrentDirectory::new(current, Sessions::new(keys.clone()))),
             keys,
+            ca_file,
+            issuers,
             parts: Mutex::new(Parts { configured: directory, stamps, state }),
         })
     }
@@ -123,6 +134,11 @@ impl Users {
     /// All that was made at run time.
     pub(super) fn state(&self) -> Arc<State> {
         Arc::clone(&self.parts.lock().state)
+    }
+
+    /// The file of authorities that certificates of issuers are trusted by, too.
+    pub(super) fn ca_file(&self) -> Option<&Path> {
+        self.ca_file.as_deref()
     }
 
     /// The keys that secrets are sealed by.
@@ -157,7 +173,7 @@ impl Users {
 
     fn read_into(&self, parts: &mut Parts) {
         parts.stamps.clear();
-        match read(&self.source, &mut parts.stamps) {
+        match read(&self.source, &self.issuers, &mut parts.stamps) {
             Ok(configured) => {
                 parts.configured = configured;
                 self.current.replace(parts.state.directory(&parts.configured, &self.keys));
@@ -203,7 +219,20 @@ impl Drop for Watch {
 }
 
 /// Reads the users. The stamps are of before the reading, so that a change during it is seen after it.
-fn read(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Directory, String> {
+fn read(
+    source: &CredentialsSource,
+    issuers: &[OidcIssuer],
+    stamps: &mut Vec<Stamp>,
+) -> Result<Directory, String> {
+    let mut directory = DirectoryBuilder::from(read_source(source, stamps)?);
+    for issuer in issuers {
+        let issuer = Issuer::new(&issuer.url, issuer.audiences.clone());
+        directory.issuer(issuer.map_err(|error| error.to_string())?);
+    }
+    Ok(directory.build())
+}
+
+fn read_source(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Directory, String> {
     let path = match source {
         CredentialsSource::Pair { access_key, secret_key } => {
             return only_user(access_key, secret_key).map_err(|error| error.to_string());
@@ -236,7 +265,8 @@ mod tests {
         let path = folder.path().join("users.toml");
         let write = |text: &str| fs::write(&path, text).expect("written");
         write(ALICE);
-        let configured = ConfiguredUsers::read(&CredentialsSource::File(path.clone()));
+        let credentials = CredentialsSource::File(path.clone());
+        let configured = ConfiguredUsers::read(&Config { credentials, ..Config::default() });
         let store = Store::open(StoreConfig::memory()).expect("opens");
         let users = Users::open(configured.expect("valid"), &store, &KeyRing::default());
         let users = users.expect("opens");

@@ -8,6 +8,7 @@ use liteio_store::StoreError;
 use parking_lot::RwLock;
 
 use super::account::Account;
+use super::issuer::Issuer;
 use super::key::AccessKey;
 use super::managed::managed;
 use super::role::Role;
@@ -31,6 +32,7 @@ pub(crate) struct Directory {
     roles_by_arn: HashMap<String, Arc<Role>>,
     /// Policies of accounts, by ARN.
     policies: HashMap<String, Arc<Policy>>,
+    issuers: Vec<Issuer>,
     serial: u64,
 }
 
@@ -58,6 +60,13 @@ impl Directory {
     /// The role with this ARN.
     pub(crate) fn role(&self, arn: &str) -> Option<&Arc<Role>> {
         self.roles_by_arn.get(arn)
+    }
+
+    /// The issuer with this URL that may vouch for roles of an account.
+    pub(crate) fn issuer(&self, url: &str, account: &str) -> Option<&Issuer> {
+        let url = url.trim_end_matches('/');
+        let is_open = |issuer: &Issuer| issuer.account.as_deref().is_none_or(|it| it == account);
+        self.issuers.iter().find(|issuer| issuer.url == url && is_open(issuer))
     }
 
     /// The managed policy with this ARN, of an account or of AWS.
@@ -144,6 +153,11 @@ impl DirectoryBuilder {
     /// Adds a managed policy of an account.
     pub(crate) fn policy(&mut self, arn: String, policy: Arc<Policy>) {
         self.directory.policies.insert(arn, policy);
+    }
+
+    /// Adds an issuer of web identities.
+    pub(crate) fn issuer(&mut self, issuer: Issuer) {
+        self.directory.issuers.push(issuer);
     }
 
     /// The directory so far.

@@ -22,6 +22,10 @@
 //! trust_file = "reader.trust.json"        # or trust = '''{…}'''
 //! policy_files = ["reader.json"]
 //! # max_session_seconds = 3600
+//!
+//! [[oidc]]                                # whose tokens prove web identities
+//! issuer = "https://login.example.com"
+//! audiences = ["storage"]
 //! ```
 
 use std::collections::{HashMap, HashSet};
@@ -29,6 +33,7 @@ use std::sync::Arc;
 
 use super::account::{Account, canonical_id_of_key, id_of_canonical_id};
 use super::directory::{Directory, DirectoryBuilder};
+use super::issuer::Issuer;
 use super::key::{AccessKey, SecretKey};
 use super::managed::managed;
 use super::role::Role;
@@ -79,7 +84,7 @@ pub(crate) fn read_credentials(
     text: &str,
     read: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Directory, IdentityError> {
-    let document = tables::document(text, &["user", "role"])?;
+    let document = tables::document(text, &["user", "role", "oidc"])?;
     let tables = tables::tables(&document, "user", &USER_KEYS)?;
     if tables.is_empty() {
         return fail("there is no [[user]] table");
@@ -108,6 +113,10 @@ pub(crate) fn read_credentials(
         let role = role_of(&name, fields, &accounts, read);
         let added = role.and_then(|role| directory.role(role));
         added.map_err(|error| IdentityError(format!("role {name:?}: {error}")))?;
+    }
+    for fields in &tables::tables(&document, "oidc", &["issuer", "audiences"])? {
+        let audiences = fields.texts("audiences")?.unwrap_or_default();
+        directory.issuer(Issuer::new(&fields.required("issuer")?, audiences)?);
     }
     Ok(directory.build())
 }
@@ -296,7 +305,10 @@ mod tests {
         let rows = [
             (String::new(), "there is no [[user]] table"),
             ("user = 1".into(), "there is no [[user]] table"),
-            ("[[users]]\nname = 'a'".into(), "unknown key \"users\"; only [[user]] and [[role]]"),
+            (
+                "[[users]]\nname = 'a'".into(),
+                "unknown key \"users\"; only [[user]] and [[role]] and [[oidc]]",
+            ),
             ("[[user]]\nname = 'a\nsecret_key = 'hush-hush'".into(), "line 2: not valid TOML"),
             ("[[user]]\nname = 'a'\naccess_key = 'abc'".into(), "secret_key is missing"),
             ("[[user]]\nname = 'a'\nsecret_key = 987654321".into(), "access_key is missing"),

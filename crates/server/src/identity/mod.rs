@@ -16,6 +16,7 @@
 mod account;
 mod directory;
 mod file;
+mod issuer;
 mod key;
 mod managed;
 mod role;
@@ -25,6 +26,7 @@ mod user;
 pub(crate) use self::account::{Account, id_of_canonical_id};
 pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError};
 pub(crate) use self::file::{only_user, read_credentials};
+pub(crate) use self::issuer::Issuer;
 pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};
 pub(crate) use self::managed::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 pub(crate) use self::role::{Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};

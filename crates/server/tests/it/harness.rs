@@ -124,7 +124,7 @@ async fn start(backend: &'static str, region: &'static str) -> TestServer {
     start_with(backend, region, |builder, _| builder).await
 }
 
-async fn start_with(
+pub(crate) async fn start_with(
     backend: &'static str,
     region: &'static str,
     settings: impl FnOnce(ServerBuilder, &Path) -> ServerBuilder,
