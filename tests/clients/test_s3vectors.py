@@ -47,6 +47,13 @@ def vector(key, data, metadata=None):
     return made if metadata is None else {**made, "metadata": metadata}
 
 
+def policy_of(arn):
+    """A policy that allows everything to another account."""
+    return json.dumps({"Version": "2012-10-17", "Statement": [{
+        "Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "s3vectors:*",
+        "Resource": [arn, f"{arn}/*"]}]})
+
+
 def keys_of(answer):
     return [found["key"] for found in answer["vectors"]]
 
@@ -89,7 +96,7 @@ def test_every_operation_of_the_model_is_answered(client, bucket):
         "ListVectorBuckets": {},
         "ListVectors": names,
         "PutVectorBucketDefaultIndexMode": {**only, "defaultIndexMode": "ENHANCED"},
-        "PutVectorBucketPolicy": {**only, "policy": "{}"},
+        "PutVectorBucketPolicy": {**only, "policy": policy_of(bucket_arn)},
         "PutVectors": {"indexArn": arn, "vectors": [vector("b", [1, 2, 3])]},
         "QueryVectors": {"indexArn": arn, "topK": 1, "queryVector": {"float32": [1, 2, 3]}},
         "TagResource": {"resourceArn": bucket_arn, "tags": {"a": "b"}},
@@ -153,9 +160,7 @@ def test_tags_and_policies_come_back(client, bucket):
     assert client.list_tags_for_resource(resourceArn=arn)["tags"] == {"team": "c"}
     refused(client.tag_resource, "ValidationException", resourceArn=arn, tags={"a": "x" * 257})
     refused(client.get_vector_bucket_policy, "NotFoundException", vectorBucketName=bucket)
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [{
-        "Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "s3vectors:*",
-        "Resource": [arn, f"{arn}/*"]}]})
+    policy = policy_of(arn)
     client.put_vector_bucket_policy(vectorBucketName=bucket, policy=policy)
     assert client.get_vector_bucket_policy(vectorBucketName=bucket)["policy"] == policy
     client.delete_vector_bucket_policy(vectorBucketName=bucket)
