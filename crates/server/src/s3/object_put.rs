@@ -170,7 +170,7 @@ fn form_response(
         None => header_value(&object_url(extensions, &form.bucket, &form.key))?,
     };
     if answer.status == Some(StatusCode::CREATED) {
-        let mut xml = XmlWriter::new("PostResponse", 0);
+        let mut xml = XmlWriter::without_namespace("PostResponse");
         xml.text("Location", &String::from_utf8_lossy(location.as_bytes()));
         xml.text("Bucket", &form.bucket);
         xml.text("Key", &form.key);

@@ -34,6 +34,11 @@ impl XmlWriter {
         XmlWriter { text, root }
     }
 
+    /// Begins a document in no namespace, which the answer to a form is in.
+    pub(super) fn without_namespace(root: &'static str) -> XmlWriter {
+        XmlWriter { text: format!("{PROLOGUE}<{root}>"), root }
+    }
+
     /// Ends the document.
     pub(super) fn finish(mut self) -> Bytes {
         self.close(self.root);

@@ -32,6 +32,8 @@ async fn success_is_answered_as_the_form_asks() {
             ("mine".into(), "c&d".into())
         );
         assert_eq!(created.element("ETag"), etag(b"file"));
+        // As AWS answers, in no namespace, which programs look for it in.
+        assert!(created.text().contains("<PostResponse><Location>"), "{}", created.text());
         assert_eq!(Some(created.element("Location").as_str()), created.header("location"));
         let kept = server.get("/mine/c%26d").await;
         assert_eq!(
