@@ -31,6 +31,7 @@ pub(crate) fn banner(
     config: &Config,
     address: SocketAddr,
     encryption: Option<&Encryption>,
+    websites: Option<SocketAddr>,
 ) -> String {
     let line = |address: SocketAddr, is_encrypted| {
         let interfaces = if address.ip().is_unspecified() { " (all interfaces)" } else { "" };
@@ -63,6 +64,7 @@ pub(crate) fn banner(
     let rows = [
         ("Endpoint", Some(line(address, encryption.is_some()))),
         ("Plain HTTP", plain),
+        ("Websites", websites.map(|it| line(it, encryption.is_some()))),
         ("Certificate", encryption.map(|it| it.certificate.clone())),
         ("Region", Some(config.region.clone())),
         ("Credentials", Some(credentials)),
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn the_default_block_is_complete() {
         assert_eq!(
-            banner(&Config::default(), address("127.0.0.1:9000"), None),
+            banner(&Config::default(), address("127.0.0.1:9000"), None, None),
             format!(
                 "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  Region       us-east-1\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
@@ -113,7 +115,7 @@ mod tests {
             secret_key: "correct horse".to_owned(),
         };
         let config = Config { credentials, storage: Storage::Memory, ..Config::default() };
-        let block = banner(&config, address("0.0.0.0:40001"), None);
+        let block = banner(&config, address("0.0.0.0:40001"), None, None);
         assert!(!block.contains("correct"), "{block}");
         assert!(block.contains("alice / the secret key that was set"), "{block}");
         assert!(block.contains("http://127.0.0.1:40001 (all interfaces)"), "{block}");
@@ -134,10 +136,13 @@ mod tests {
         let certificate = "./data/tls/certificate.pem, SHA-256 AB:CD".to_owned();
         let plain_address = Some(address("0.0.0.0:9001"));
         let encryption = Encryption { certificate, plain_address };
-        let block = banner(&Config::default(), address("127.0.0.1:9000"), Some(&encryption));
+        let websites = Some(address("127.0.0.1:9002"));
+        let block =
+            banner(&Config::default(), address("127.0.0.1:9000"), Some(&encryption), websites);
         let lines = [
             "  Endpoint     https://127.0.0.1:9000\n",
             "  Plain HTTP   http://127.0.0.1:9001 (all interfaces)\n",
+            "  Websites     https://127.0.0.1:9002\n",
             "  Certificate  ./data/tls/certificate.pem, SHA-256 AB:CD\n",
             "aws --endpoint-url https://127.0.0.1:9000 s3 ls",
         ];

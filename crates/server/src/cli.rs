@@ -57,6 +57,10 @@ pub(crate) struct ServerArgs {
     /// Address to serve plain HTTP on, beside HTTPS.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_PLAIN_ADDRESS")]
     pub(crate) plain_address: Option<String>,
+    /// Address to serve websites of buckets on, beside BUCKET.s3-website.DOMAIN: the host of a request is a
+    /// bucket, or begins with one.
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_WEBSITE_ADDRESS")]
+    pub(crate) website_address: Option<String>,
     /// Address or network of a proxy whose Forwarded and X-Forwarded headers count, repeatable.
     #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,

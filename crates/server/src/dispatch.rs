@@ -93,6 +93,9 @@ impl Handler for Dispatch {
             return Plan { exempt: true, ..Plan::default() };
         }
         let target = &origin.target;
+        if target.is_site() {
+            return Plan::default();
+        }
         let form = self.services.authenticator.is_form_upload(head, target.host_bucket());
         let held = !form && s3::holds_body(head, target.names_key());
         Plan { exempt: false, held, form }
@@ -111,6 +114,10 @@ impl Handler for Dispatch {
         }
         let origin = Arc::clone(origin);
         origin.found.note_region(&self.region);
+        if origin.target.is_site() {
+            let (head, _) = request.into_parts();
+            return Box::pin(async move { services.s3.website(&head, &origin, &allowance).await });
+        }
         if *request.method() == Method::OPTIONS {
             let (head, _) = request.into_parts();
             return Box::pin(async move { services.s3.preflight(&head, &origin) });

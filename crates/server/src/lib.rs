@@ -68,6 +68,7 @@ mod telemetry;
 mod tls;
 mod vectors;
 mod verify;
+mod website;
 
 pub use command::run;
 pub use config::{

@@ -13,6 +13,7 @@ use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use crate::request_id::RequestIds;
+use crate::website;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,25 +42,49 @@ impl Peer {
 
 /// The domains whose subdomains are buckets: lower-case names without a port.
 #[derive(Clone, Debug)]
-pub(crate) struct Domains(Arc<[String]>);
+pub(crate) struct Domains {
+    names: Arc<[String]>,
+    /// Those whose subdomains are websites of buckets.
+    sites: Arc<[String]>,
+}
+
+/// The socket that a request has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entrance {
+    /// For everything, by path and host.
+    All,
+    /// For websites alone.
+    Sites,
+}
 
 impl Domains {
-    /// These domains.
-    pub(crate) fn new(names: Vec<String>) -> Domains {
-        Domains(names.into())
+    /// These domains, of a server in that region.
+    pub(crate) fn new(names: Vec<String>, region: &str) -> Domains {
+        let sites = names.iter().flat_map(|name| website::domains(name, region)).collect();
+        Domains { names: names.into(), sites }
+    }
+
+    /// The length of the bucket at the start of `bucket.s3-website.domain[:port]`.
+    fn site_bytes(&self, host: &str) -> Option<usize> {
+        let name = without_port(host);
+        self.sites.iter().filter_map(|site| subdomain_bytes(name, site)).min()
     }
 
     /// The length of the bucket at the start of `bucket.domain[:port]`, by the longest domain that
     /// fits.
     fn bucket_bytes(&self, host: &str) -> Option<usize> {
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
-        };
-        if self.0.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
+        let name = without_port(host);
+        if self.names.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
             return None;
         }
-        self.0.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+        self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
     }
 }
 
@@ -85,19 +110,28 @@ pub(crate) struct Target {
     uri: Uri,
     host: Option<HeaderValue>,
     place: Place,
+    /// It is a page of a website.
+    site: Option<Entrance>,
 }
 
 impl Target {
     /// The target of a request with this head.
-    pub(crate) fn of(head: &Parts, domains: &Domains) -> Target {
+    pub(crate) fn of(head: &Parts, domains: &Domains, entrance: Entrance) -> Target {
         let uri = head.uri.clone();
         let host = match head.headers.get(HOST) {
             Some(host) => Some(host.clone()),
             None => uri.authority().and_then(|it| HeaderValue::from_str(it.as_str()).ok()),
         };
         let name = host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let place = match domains.bucket_bytes(name) {
-            Some(bytes) => Place::Host(bytes),
+        let (place, site) = match domains.site_bytes(name) {
+            Some(bytes) => (Some(Place::Host(bytes)), Some(Entrance::All)),
+            None if entrance == Entrance::Sites => {
+                (Some(Place::Host(without_port(name).len())), Some(Entrance::Sites))
+            }
+            None => (domains.bucket_bytes(name).map(Place::Host), None),
+        };
+        let place = match place {
+            Some(place) => place,
             None => {
                 let path = uri.path();
                 let start = usize::from(path.starts_with('/'));
@@ -105,7 +139,7 @@ impl Target {
                 Place::Path(start..start + bytes)
             }
         };
-        Target { uri, host, place }
+        Target { uri, host, place, site }
     }
 
     /// The path as it was sent.
@@ -123,6 +157,20 @@ impl Target {
         match &self.place {
             Place::Path(range) => &self.uri.path()[range.clone()],
             Place::Host(bytes) => &self.host()[..*bytes],
+        }
+    }
+
+    /// True for a page of a website.
+    pub(crate) fn is_site(&self) -> bool {
+        self.site.is_some()
+    }
+
+    /// The buckets that the host of a website may name, the first that exists counts.
+    pub(crate) fn site_buckets(&self) -> Vec<&str> {
+        match self.site {
+            Some(Entrance::Sites) => website::buckets_of_host(self.host()),
+            Some(Entrance::All) => vec![self.bucket()],
+            None => Vec::new(),
         }
     }
 
@@ -233,7 +281,31 @@ mod tests {
     fn target(host: &str, path: &str) -> Target {
         let request = Request::builder().uri(path).header("host", host).body(());
         let (head, ()) = request.expect("a request").into_parts();
-        Target::of(&head, &Domains::new(vec!["localhost".to_owned(), "s3.localhost".to_owned()]))
+        let domains = vec!["localhost".to_owned(), "s3.localhost".to_owned()];
+        Target::of(&head, &Domains::new(domains, "eu-west-1"), Entrance::All)
+    }
+
+    #[test]
+    fn hosts_of_websites() {
+        let rows = [
+            ("photos.s3-website.localhost:9000", Some("photos")),
+            ("my.photos.S3-Website-EU-West-1.localhost", Some("my.photos")),
+            ("photos.s3-website-us-east-1.localhost", None),
+            ("s3-website.localhost", None),
+            ("photos.localhost", None),
+        ];
+        for (host, bucket) in rows {
+            let target = target(host, "/a%20b/");
+            assert_eq!(target.is_site(), bucket.is_some(), "{host}");
+            if let Some(bucket) = bucket {
+                assert_eq!((target.site_buckets(), &*target.key()), (vec![bucket], "a b/"));
+            }
+        }
+        let request = Request::builder().uri("/a").header("host", "www.example.com:80").body(());
+        let (head, ()) = request.expect("a request").into_parts();
+        let target = Target::of(&head, &Domains::new(Vec::new(), "eu-west-1"), Entrance::Sites);
+        assert_eq!(target.site_buckets(), ["www.example.com", "www.example", "www"]);
+        assert_eq!(target.key(), "a");
     }
 
     #[test]
@@ -274,7 +346,8 @@ mod tests {
         let request = Request::builder().uri("/bucket/key");
         let host = HeaderValue::from_bytes("é.localhost".as_bytes()).expect("a header");
         let (head, ()) = request.header("host", host).body(()).expect("a request").into_parts();
-        let target = Target::of(&head, &Domains::new(vec!["localhost".to_owned()]));
+        let target =
+            Target::of(&head, &Domains::new(vec!["localhost".to_owned()], ""), Entrance::All);
         assert_eq!((target.bucket(), target.host()), ("bucket", ""));
     }
 }

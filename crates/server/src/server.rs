@@ -20,6 +20,7 @@ use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::open::{OpenError, Opened, open};
+use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
 use crate::proxy::{Network, Proxies};
 use crate::serve::{self, Listener};
@@ -71,6 +72,7 @@ impl Server {
             config: Config { address, storage: Storage::Memory, ..Config::default() },
             address: None,
             plain_address: None,
+            website_address: None,
             limits: Limits::default(),
             store: None,
             handler: None,
@@ -93,6 +95,7 @@ pub struct ServerBuilder {
     config: Config,
     address: Option<String>,
     plain_address: Option<String>,
+    website_address: Option<String>,
     limits: Limits,
     store: Option<Store>,
     handler: Option<Arc<dyn Handler>>,
@@ -153,6 +156,13 @@ impl ServerBuilder {
     /// The address for plain HTTP beside HTTPS, `HOST:PORT`; port 0 takes a free one.
     pub fn plain_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.plain_address = Some(address.into());
+        self
+    }
+
+    /// An address for websites alone, `HOST:PORT`, where the host of a request is a bucket, or begins with
+    /// one; port 0 takes a free one.
+    pub fn website_address(mut self, address: impl Into<String>) -> ServerBuilder {
+        self.website_address = Some(address.into());
         self
     }
 
@@ -252,6 +262,9 @@ impl ServerBuilder {
         if let Some(address) = self.plain_address.take() {
             self.config.plain_address = Some(ListenAddress::parse(&address)?);
         }
+        if let Some(address) = self.website_address.take() {
+            self.config.website_address = Some(ListenAddress::parse(&address)?);
+        }
         spawn(self).await
     }
 }
@@ -263,6 +276,10 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let (socket, address) = listen(&config.address, "--address").await?;
     let plain = match &config.plain_address {
         Some(address) => Some(listen(address, "--plain-address").await?),
+        None => None,
+    };
+    let sites = match &config.website_address {
+        Some(address) => Some(listen(address, "--website-address").await?),
         None => None,
     };
     // Certificates that cannot be used must not leave a new data directory behind, either.
@@ -285,7 +302,8 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let Grant { files, memory_bytes } = Grant::of_process();
     let limits = limits.within(files, memory_bytes, tls.is_some());
     let proxies = Proxies::new(config.trusted_proxies);
-    let front = Arc::new(Front::new(limits, config.domains, proxies, seed, handler));
+    let domains = Domains::new(config.domains, &config.region);
+    let front = Arc::new(Front::new(limits, domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
     let handler = Arc::clone(&front.handler);
     let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
@@ -293,10 +311,23 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         tokio::spawn(Certificates::watch(Arc::downgrade(certificates)));
     }
     let plain_address = plain.as_ref().map(|(_, address)| *address);
-    let mut listeners = vec![Listener { socket, tls: tls.map(Arc::new) }];
-    listeners.extend(plain.map(|(socket, _)| Listener { socket, tls: None }));
+    let website_address = sites.as_ref().map(|(_, address)| *address);
+    let (tls, entrance) = (tls.map(Arc::new), Entrance::All);
+    let sites =
+        sites.map(|(socket, _)| Listener { socket, tls: tls.clone(), entrance: Entrance::Sites });
+    let plain = plain.map(|(socket, _)| Listener { socket, tls: None, entrance });
+    let mut listeners = vec![Listener { socket, tls, entrance }];
+    listeners.extend(plain.into_iter().chain(sites));
     let task = tokio::spawn(serve::run(listeners, front, stopping));
-    Ok(ServerHandle { address, plain_address, certificates, handler, stop, task: Some(task) })
+    Ok(ServerHandle {
+        address,
+        plain_address,
+        website_address,
+        certificates,
+        handler,
+        stop,
+        task: Some(task),
+    })
 }
 
 async fn listen(
@@ -322,6 +353,7 @@ fn self_signed(config: &Config) -> Result<ServerTls, ServerError> {
 pub struct ServerHandle {
     address: SocketAddr,
     plain_address: Option<SocketAddr>,
+    website_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
@@ -344,6 +376,11 @@ impl ServerHandle {
         self.plain_address
     }
 
+    /// The address of websites alone, if there is one.
+    pub fn website_address(&self) -> Option<SocketAddr> {
+        self.website_address
+    }
+
     /// The first certificate in DER, as it is now, with those that signed it behind it; none without TLS. A
     /// client that trusts it as an authority trusts a server with a certificate of its own making.
     pub fn certificate(&self) -> Option<Vec<Vec<u8>>> {
@@ -359,7 +396,7 @@ impl ServerHandle {
             let certificate = format!("{}SHA-256 {sum}", file.unwrap_or_default());
             Encryption { certificate, plain_address: self.plain_address }
         });
-        banner::banner(config, self.address, encryption.as_ref())
+        banner::banner(config, self.address, encryption.as_ref(), self.website_address)
     }
 
     /// Begins to read everything, in the background and at a bounded rate, to find damage. What it finds is in

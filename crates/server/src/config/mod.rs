@@ -195,6 +195,8 @@ pub struct Config {
     pub tls: Option<TlsSettings>,
     /// The address for plain HTTP beside HTTPS.
     pub plain_address: Option<ListenAddress>,
+    /// The address for websites alone.
+    pub website_address: Option<ListenAddress>,
     /// The proxies whose `Forwarded` and `X-Forwarded-…` headers count.
     pub trusted_proxies: Vec<Network>,
     /// The place of the data.
@@ -280,6 +282,7 @@ impl Default for Config {
             address: ListenAddress { host: "127.0.0.1".to_owned(), port: 9000 },
             tls: None,
             plain_address: None,
+            website_address: None,
             trusted_proxies: Vec::new(),
             storage: Storage::Directory {
                 path: DEFAULT_DATA_DIR.into(),
@@ -313,6 +316,7 @@ impl Config {
             address: ListenAddress::parse(address)?,
             plain_address: network::resolve_plain_address(arguments, tls.is_some())?,
             tls,
+            website_address: network::resolve_website_address(arguments)?,
             trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)?,
             storage: resolve_storage(arguments)?,
             credentials: resolve_credentials(arguments)?,

@@ -57,6 +57,13 @@ pub(super) fn resolve_plain_address(
     }
 }
 
+pub(super) fn resolve_website_address(
+    arguments: &ServerArgs,
+) -> Result<Option<ListenAddress>, ConfigError> {
+    let address = arguments.website_address.as_deref();
+    address.map(|address| ListenAddress::parse_for("--website-address", address)).transpose()
+}
+
 pub(super) fn resolve_proxies(texts: &[String]) -> Result<Vec<Network>, ConfigError> {
     texts.iter().map(|text| Network::parse(text)).collect()
 }

@@ -12,6 +12,9 @@ const ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 const IAM_NAMESPACE: &str = "https://iam.amazonaws.com/doc/2010-05-08/";
 const STS_NAMESPACE: &str = "https://sts.amazonaws.com/doc/2011-06-15/";
 
+const WEBSITE_CODE: HeaderName = HeaderName::from_static("x-amz-error-code");
+const WEBSITE_MESSAGE: HeaderName = HeaderName::from_static("x-amz-error-message");
+
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// The response for an error. HEAD and 304 have no body. `resource` is the path of the request as it
@@ -29,11 +32,16 @@ pub(crate) fn error_response(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_TYPE);
     let error_type = match error.dialect() {
-        Dialect::S3 | Dialect::Iam | Dialect::Sts => None,
+        Dialect::S3 | Dialect::Iam | Dialect::Sts | Dialect::Website => None,
         Dialect::S3Vectors => HeaderValue::from_str(error.code()).ok(),
     };
     if let Some(error_type) = error_type {
         headers.insert(ERROR_TYPE, error_type);
+    }
+    if error.dialect() == Dialect::Website {
+        let value = |text: &str| HeaderValue::from_str(text).ok();
+        headers.extend(value(error.code()).map(|code| (WEBSITE_CODE, code)));
+        headers.extend(value(error.message()).map(|message| (WEBSITE_MESSAGE, message)));
     }
     if head || error.status() == StatusCode::NOT_MODIFIED {
         return response;
@@ -41,6 +49,7 @@ pub(crate) fn error_response(
     let (content_type, document) = match error.dialect() {
         Dialect::S3 => ("application/xml", xml_document(&error, resource, ids)),
         Dialect::S3Vectors => ("application/json", json_document(&error)),
+        Dialect::Website => ("text/html; charset=utf-8", page(&error, ids)),
         Dialect::Iam => ("text/xml", query_document(&error, IAM_NAMESPACE, ids)),
         Dialect::Sts => ("text/xml", query_document(&error, STS_NAMESPACE, ids)),
     };
@@ -80,6 +89,42 @@ fn query_document(error: &ApiError, namespace: &str, ids: &RequestIds) -> String
     push_element(&mut xml, "RequestId", ids.request_id());
     xml.push_str("</ErrorResponse>");
     xml
+}
+
+/// The page of a website. Elements whose names begin with `ErrorDocument.` are about the document that was to
+/// be answered in its place.
+fn page(error: &ApiError, ids: &RequestIds) -> String {
+    let (status, mut page) = (error.status(), String::with_capacity(640));
+    let title = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
+    page.push_str("<html>\n<head>");
+    push_element(&mut page, "title", &title);
+    page.push_str("</head>\n<body>\n");
+    push_element(&mut page, "h1", &title);
+    let of_document = |name: &'static str| name.strip_prefix("ErrorDocument.");
+    let elements = || error.elements().iter().map(|(name, text)| (*name, &**text));
+    let mut items = vec![("Code", error.code()), ("Message", error.message())];
+    items.extend(elements().filter(|(name, _)| of_document(name).is_none()));
+    items.extend([("RequestId", ids.request_id()), ("HostId", ids.host_id())]);
+    push_list(&mut page, &items);
+    let items: Vec<_> =
+        elements().filter_map(|(name, text)| Some((of_document(name)?, text))).collect();
+    if !items.is_empty() {
+        page.push_str(
+            "<h3>An Error Occurred While Attempting to Retrieve a Custom Error Document</h3>",
+        );
+        push_list(&mut page, &items);
+    }
+    page.push_str("<hr/>\n</body>\n</html>\n");
+    page
+}
+
+fn push_list(page: &mut String, items: &[(&str, &str)]) {
+    page.push_str("\n<ul>\n");
+    for (name, text) in items {
+        push_element(page, "li", &format!("{name}: {text}"));
+        page.push('\n');
+    }
+    page.push_str("</ul>\n");
 }
 
 /// The document of S3 Vectors.

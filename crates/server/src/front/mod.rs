@@ -27,7 +27,7 @@ use self::limits::Limits;
 use self::received::ReceivedBody;
 use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
-use crate::origin::{Domains, Found, Origin, Peer, Target};
+use crate::origin::{Domains, Entrance, Found, Origin, Peer, Target};
 use crate::proxy::Proxies;
 use crate::reply::{ApiError, ErrorCode, ReplyBody};
 use crate::request_id::{RequestIdSource, RequestIds};
@@ -41,13 +41,15 @@ pub(crate) struct Sender {
     pub(crate) client: Client,
     /// The other end is a trusted proxy: each request tells its sender.
     pub(crate) is_proxy: bool,
+    /// The socket that they have come to.
+    pub(crate) entrance: Entrance,
 }
 
 impl Sender {
     /// The sender at the other end of a connection that has this seat.
-    pub(crate) fn new(peer: Peer, seat: &Seat, front: &Front) -> Sender {
+    pub(crate) fn new(peer: Peer, entrance: Entrance, seat: &Seat, front: &Front) -> Sender {
         let is_proxy = front.proxies.trust(peer.address.ip());
-        Sender { peer, client: seat.client().clone(), is_proxy }
+        Sender { peer, client: seat.client().clone(), is_proxy, entrance }
     }
 }
 
@@ -64,7 +66,7 @@ pub(crate) struct Front {
 impl Front {
     pub(crate) fn new(
         limits: Limits,
-        domains: Vec<String>,
+        domains: Domains,
         proxies: Proxies,
         seed: [u8; 24],
         handler: Arc<dyn Handler>,
@@ -74,7 +76,7 @@ impl Front {
             handler,
             ids: RequestIdSource::new(seed),
             budget: Budget::new(|resource| limits.of(resource)),
-            domains: Domains::new(domains),
+            domains,
             proxies,
         }
     }
@@ -87,7 +89,7 @@ impl Front {
         connection: Arc<ConnectionState>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         let (mut parts, incoming) = request.into_parts();
-        let (Sender { peer, client, .. }, told) = match sender.is_proxy {
+        let (Sender { peer, client, entrance, .. }, told) = match sender.is_proxy {
             true => self.told(sender, &mut parts.headers),
             false => (sender, Ok(())),
         };
@@ -96,7 +98,7 @@ impl Front {
         let origin = Arc::new(Origin {
             ids: ids.clone(),
             peer,
-            target: Target::of(&parts, &self.domains),
+            target: Target::of(&parts, &self.domains, entrance),
             found: Found::default(),
         });
         parts.extensions.insert(Arc::clone(&origin));
@@ -146,7 +148,7 @@ impl Front {
             headers.insert(HOST, host);
         }
         let client = Client::at(&self.budget, told.peer.address.ip());
-        (Sender { peer: told.peer, client, is_proxy: true }, Ok(()))
+        (Sender { peer: told.peer, client, ..proxy }, Ok(()))
     }
 
     /// A whole response, ready to be written, to bytes that never became a request.

@@ -20,6 +20,8 @@ pub(crate) enum Dialect {
     Iam,
     /// The same of STS.
     Sts,
+    /// A page of HTML with the same as in XML; code and message are also in `x-amz-error-…`.
+    Website,
 }
 
 /// The error that a request is answered with: code, status, message, elements and headers.

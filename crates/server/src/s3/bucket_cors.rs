@@ -17,7 +17,6 @@ use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error};
 use crate::access::{self, Granted};
 use crate::cors::{Cors, CorsRule};
-use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 use crate::state::App;
 
@@ -62,7 +61,7 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
 }
 
 /// Answers a preflight request. It has no signature, and tells nothing but the rules.
-pub(super) fn preflight(app: &App, head: &Parts, origin: &Origin) -> Reply {
+pub(super) fn preflight(app: &App, head: &Parts, bucket: &str) -> Reply {
     let header = |name| head.headers.get(name);
     let Some(page) = header(ORIGIN) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
@@ -77,7 +76,7 @@ pub(super) fn preflight(app: &App, head: &Parts, origin: &Origin) -> Reply {
     let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    let bucket = app.look(|store| access::bucket_for_rules(store, origin.target.bucket()));
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket));
     let Ok(bucket) = bucket else {
         return Err(forbidden("CORSResponse: Bucket not found"));
     };
@@ -102,9 +101,9 @@ pub(super) fn headers(
     app: &App,
     page: &HeaderValue,
     method: &Method,
-    origin: &Origin,
+    bucket: &str,
 ) -> Option<HeaderMap> {
-    let bucket = app.look(|store| access::bucket_for_rules(store, origin.target.bucket()));
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket));
     let cors = of_bucket(&*bucket.ok()?).ok()??;
     Some(cors.actual(page, method.as_str()))
 }

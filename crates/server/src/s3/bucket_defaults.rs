@@ -42,10 +42,6 @@ missing! {
         ReplicationConfigurationNotFoundError,
         "The replication configuration was not found"
     );
-    get_bucket_website(GetBucketWebsiteInput) -> GetBucketWebsiteOutput = s3_error!(
-        NoSuchWebsiteConfiguration,
-        "The specified bucket does not have a website configuration"
-    );
     get_bucket_metadata_table_configuration(GetBucketMetadataTableConfigurationInput)
         -> GetBucketMetadataTableConfigurationOutput = no_metadata_configuration();
 }
@@ -79,5 +75,4 @@ deleted! {
     delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
         -> DeleteBucketMetadataTableConfigurationOutput;
     delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
-    delete_bucket_website(DeleteBucketWebsiteInput) -> DeleteBucketWebsiteOutput;
 }

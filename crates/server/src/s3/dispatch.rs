@@ -11,8 +11,8 @@ use super::route::{Answerer, Level, Route, Scope};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
-    bucket_policy, bucket_public_access, bucket_settings, bucket_versioning, multipart,
-    object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
+    bucket_policy, bucket_public_access, bucket_settings, bucket_versioning, bucket_website,
+    multipart, object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
     object_rename, object_tagging, part,
 };
 use crate::access::Action;
@@ -155,7 +155,7 @@ operations! {
         delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput = bucket_settings::delete_bucket_tagging;
     DeleteBucketWebsite [s3:DeleteBucketWebsite] DELETE bucket {"website"}:
         delete_bucket_website(DeleteBucketWebsiteInput)
-            -> DeleteBucketWebsiteOutput = bucket_defaults::delete_bucket_website;
+            -> DeleteBucketWebsiteOutput = bucket_website::delete_bucket_website;
     DeleteObject [s3:DeleteObject] DELETE key {} {"versionId"}:
         delete_object(DeleteObjectInput) -> DeleteObjectOutput = object_delete::delete_object;
     DeleteObjectAnnotation [s3:DeleteObjectAnnotation] DELETE key
@@ -230,7 +230,7 @@ operations! {
         get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput = bucket_versioning::get_bucket_versioning;
     GetBucketWebsite [s3:GetBucketWebsite] GET bucket {"website"}:
         get_bucket_website(GetBucketWebsiteInput)
-            -> GetBucketWebsiteOutput = bucket_defaults::get_bucket_website;
+            -> GetBucketWebsiteOutput = bucket_website::get_bucket_website;
     GetObject [s3:GetObject] GET key {} {"partNumber" "versionId"} => object_get;
     GetObjectAcl [s3:GetObjectAcl] GET key {"acl"} {"versionId"}:
         get_object_acl(GetObjectAclInput)
@@ -342,7 +342,9 @@ operations! {
         put_bucket_tagging(PutBucketTaggingInput) -> PutBucketTaggingOutput = bucket_settings::put_bucket_tagging;
     PutBucketVersioning [s3:PutBucketVersioning] PUT bucket {"versioning"}:
         put_bucket_versioning(PutBucketVersioningInput) -> PutBucketVersioningOutput = bucket_versioning::put_bucket_versioning;
-    PutBucketWebsite [s3:PutBucketWebsite] PUT bucket {"website"};
+    PutBucketWebsite [s3:PutBucketWebsite] PUT bucket {"website"}:
+        put_bucket_website(PutBucketWebsiteInput)
+            -> PutBucketWebsiteOutput = bucket_website::put_bucket_website;
     PutObject [s3:PutObject] PUT key:
         put_object(PutObjectInput) -> PutObjectOutput = object_put::put_object;
     PutObjectAcl [s3:PutObjectAcl] PUT key {"acl"} {"versionId"}:

@@ -72,6 +72,23 @@ const RULES: &[Rules] = &[
         ],
     ),
     rules(
+        "PutBucketWebsite",
+        &[
+            ("", "WebsiteConfiguration"),
+            (
+                "WebsiteConfiguration",
+                "IndexDocument ErrorDocument RedirectAllRequestsTo RoutingRules",
+            ),
+            ("IndexDocument", "Suffix"),
+            ("ErrorDocument", "Key"),
+            ("RedirectAllRequestsTo", "HostName Protocol"),
+            ("RoutingRules", "RoutingRule"),
+            ("RoutingRule", "Condition Redirect"),
+            ("Condition", "HttpErrorCodeReturnedEquals KeyPrefixEquals"),
+            ("Redirect", "HostName HttpRedirectCode Protocol ReplaceKeyPrefixWith ReplaceKeyWith"),
+        ],
+    ),
+    rules(
         "PutBucketNotificationConfiguration",
         &[
             ("", "NotificationConfiguration"),

@@ -76,5 +76,7 @@ pub(super) const NOTIFICATION_RULES_MAX: usize = 100;
 /// The value of a filter of notifications. S3's limit, that of a key.
 pub(super) const FILTER_VALUE_BYTES_MAX: usize = 1024;
 
+/// Routing rules of a website. S3's limit.
+pub(super) const ROUTING_RULES_MAX: usize = 50;
 /// CORS rules of a bucket. S3's limit.
 pub(super) const CORS_RULES_MAX: usize = 100;

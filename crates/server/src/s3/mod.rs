@@ -23,6 +23,7 @@ mod bucket_policy;
 mod bucket_public_access;
 mod bucket_settings;
 mod bucket_versioning;
+mod bucket_website;
 mod checksum;
 mod completed_parts;
 mod condition;
@@ -57,6 +58,7 @@ mod route;
 mod service;
 mod tagging;
 mod unsupported;
+mod website;
 mod xml;
 
 use std::sync::Arc;

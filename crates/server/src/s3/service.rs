@@ -23,7 +23,7 @@ use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error};
+use super::{bucket_cors, condition, error, website};
 use crate::auth::AuthBody;
 use crate::front::Allowance;
 use crate::origin::Origin;
@@ -70,7 +70,7 @@ impl S3Service {
 
     /// Answers a preflight request of a browser, which nobody signs.
     pub(crate) fn preflight(&self, head: &Parts, origin: &Origin) -> Reply {
-        bucket_cors::preflight(&self.app, head, origin)
+        bucket_cors::preflight(&self.app, head, origin.target.bucket())
     }
 
     /// The headers that tell a browser what the page of the origin `page` may do with the answer.
@@ -80,7 +80,17 @@ impl S3Service {
         method: &Method,
         origin: &Origin,
     ) -> Option<HeaderMap> {
-        bucket_cors::headers(&self.app, page, method, origin)
+        bucket_cors::headers(&self.app, page, method, origin.target.bucket())
+    }
+
+    /// Answers a request for a website.
+    pub(crate) async fn website(
+        &self,
+        head: &Parts,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        website::answer(&self.app, head, origin, allowance).await
     }
 
     /// Answers one request. Its extensions hold the `Identity` of its sender.

@@ -147,7 +147,7 @@ pub(super) async fn serve(
     stopping: watch::Receiver<bool>,
 ) {
     let state = Arc::new(ConnectionState::default());
-    let sender = Sender::new(stream.peer(), &seat, &front);
+    let sender = Sender::new(stream.peer(), stream.entrance(), &seat, &front);
     let mut io = ConnectionIo::new(stream, Arc::clone(&state));
     // The first request may have come with the end of a handshake, and be in the buffers of TLS.
     let mut may_have_unused = sender.peer.secure;

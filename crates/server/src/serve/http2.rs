@@ -78,7 +78,7 @@ pub(super) async fn serve(
     front: Arc<Front>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let sender = Sender::new(stream.peer(), &seat, &front);
+    let sender = Sender::new(stream.peer(), stream.entrance(), &seat, &front);
     let state = Arc::new(ConnectionState::default());
     let io = StreamsIo::new(stream, Arc::clone(&state));
     let connection = tokio::select! {

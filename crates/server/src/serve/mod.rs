@@ -26,6 +26,7 @@ use self::transport::Transport;
 use crate::budget::Seat;
 use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::front::{Front, slow_down};
+use crate::origin::Entrance;
 use crate::tls::ServerTls;
 
 /// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
@@ -37,6 +38,8 @@ pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
     /// For connections that are encrypted.
     pub(crate) tls: Option<Arc<ServerTls>>,
+    /// The kind of requests that come to it.
+    pub(crate) entrance: Entrance,
 }
 
 /// Accepts and serves until `stopping` turns true; then finishes what is in flight, within its
@@ -77,7 +80,8 @@ async fn accept(
         };
         let (stream, address, tls) = match accepted {
             Ok((stream, address, listener)) => {
-                (Transport::plain(stream, address), address.ip(), listener.tls.clone())
+                let stream = Transport::plain(stream, address, listener.entrance);
+                (stream, address.ip(), listener.tls.clone())
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection accepted");

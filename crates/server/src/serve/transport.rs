@@ -12,13 +12,14 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::origin::Peer;
+use crate::origin::{Entrance, Peer};
 use crate::tls::HTTP_2;
 
 /// One connection to a client.
 pub(super) struct Transport {
     stream: Stream,
     address: SocketAddr,
+    entrance: Entrance,
 }
 
 /// The kinds of transport. Only this file distinguishes them.
@@ -29,11 +30,11 @@ enum Stream {
 
 impl Transport {
     /// A connection without encryption.
-    pub(super) fn plain(stream: TcpStream, address: SocketAddr) -> Transport {
+    pub(super) fn plain(stream: TcpStream, address: SocketAddr, entrance: Entrance) -> Transport {
         // Answers are written whole, so Nagle's algorithm would only delay their last packet. If the
         // connection is closed already, the first read fails.
         let _ = stream.set_nodelay(true);
-        Transport { stream: Stream::Plain(stream), address }
+        Transport { stream: Stream::Plain(stream), address, entrance }
     }
 
     /// The same connection with encryption, after a handshake.
@@ -44,13 +45,15 @@ impl Transport {
         self,
         config: Arc<ServerConfig>,
     ) -> Result<Transport, (io::Error, Transport)> {
-        let Transport { stream: Stream::Plain(stream), address } = self else {
+        let Transport { stream: Stream::Plain(stream), address, entrance } = self else {
             return Ok(self);
         };
         match TlsAcceptor::from(config).accept(stream).into_fallible().await {
-            Ok(stream) => Ok(Transport { stream: Stream::Tls(Box::new(stream)), address }),
+            Ok(stream) => {
+                Ok(Transport { stream: Stream::Tls(Box::new(stream)), address, entrance })
+            }
             Err((error, stream)) => {
-                Err((error, Transport { stream: Stream::Plain(stream), address }))
+                Err((error, Transport { stream: Stream::Plain(stream), address, entrance }))
             }
         }
     }
@@ -74,6 +77,11 @@ impl Transport {
     pub(super) fn peer(&self) -> Peer {
         let secure = matches!(self.stream, Stream::Tls(_));
         Peer { address: self.address, secure }
+    }
+
+    /// The socket that it has come to.
+    pub(super) fn entrance(&self) -> Entrance {
+        self.entrance
     }
 
     /// The handshake has chosen HTTP/2.

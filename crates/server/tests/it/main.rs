@@ -47,3 +47,4 @@ mod vector_values;
 mod vectors;
 mod verify;
 mod versioning;
+mod website;
