@@ -11,12 +11,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use liteio_store::{EncryptionKey, KeyRing, NamedKey, Store, StoreConfig, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
 use crate::config::{DEFAULT_DATA_DIR, KeySources, MasterKeySource, resolve_keys};
+use crate::iam::reseal_secrets;
 use crate::private_file;
 
 /// Longest name of a KMS key.
@@ -132,13 +134,16 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
         return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }
     let sources = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
-    let keys = open(&sources)?.into();
+    let keys: Arc<KeyRing> = open(&sources)?.into();
     let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
+    let ring = Arc::clone(&keys);
     let config = StoreConfig { keys, scrub_interval: None, ..StoreConfig::directory(path) };
     let store = Store::open(config).map_err(named)?;
     let report = store.rewrap_keys();
+    let sealed = reseal_secrets(&store, &ring);
     store.close();
-    let report = report.map_err(named)?;
+    let (mut report, sealed) = (report.map_err(named)?, sealed.map_err(named)?);
+    report.missing += sealed;
     match report.missing {
         0 => Ok(format!(
             "{}: {} objects and uploads encrypted by the newest keys, all others are already\n",
@@ -146,7 +151,7 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
             report.rewrapped
         )),
         missing => Err(format!(
-            "{}: {missing} objects and uploads are encrypted by keys that are not in the files; {} are \
+            "{}: {missing} objects, uploads and secrets are encrypted by keys that are not in the files; {} are \
              encrypted by the newest keys now",
             path.display(),
             report.rewrapped

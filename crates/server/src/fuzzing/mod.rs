@@ -6,9 +6,11 @@
 
 mod aws_chunked;
 mod exchange;
+mod iam_form;
 mod policy;
 mod post_form;
 mod post_policy;
+mod session_token;
 pub mod signer;
 mod sigv4;
 #[cfg(test)]
@@ -16,7 +18,9 @@ mod tests;
 
 pub use aws_chunked::aws_chunked;
 pub use exchange::is_accepted;
+pub use iam_form::iam_form;
 pub use policy::{policy, policy_evaluator};
 pub use post_form::post_form;
 pub use post_policy::post_policy;
+pub use session_token::session_token;
 pub use sigv4::sigv4;

@@ -29,3 +29,13 @@ fn policies_hold_for_any_text() {
 fn documents_of_policies_hold_for_any_text() {
     run("policy", super::policy);
 }
+
+#[test]
+fn forms_of_iam_hold_for_any_bytes() {
+    run("iam_form", super::iam_form);
+}
+
+#[test]
+fn session_tokens_hold_for_any_bytes() {
+    run("session_token", super::session_token);
+}

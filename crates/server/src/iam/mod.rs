@@ -7,6 +7,8 @@
 
 mod call;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod exercise;
 mod form;
 mod jwt;
 mod operations;
@@ -20,5 +22,7 @@ mod web_identity;
 mod xml;
 
 pub(crate) use self::error::{for_sts, refusal};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::exercise::exercise;
 pub(crate) use self::service::{Api, Iam, is_web_identity};
-pub(crate) use self::users::{ConfiguredUsers, Users, Watch};
+pub(crate) use self::users::{ConfiguredUsers, Users, Watch, reseal_secrets};

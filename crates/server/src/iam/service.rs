@@ -128,7 +128,7 @@ impl Iam {
             more: Vec::new(),
         };
         let xml = match (api, user) {
-            (Api::Iam, Some(user)) => self.iam(action, &form, user, context).await?,
+            (Api::Iam, Some(user)) => self.iam(action, &form, user, context, origin).await?,
             (Api::Sts, user) => {
                 let directory = self.users.current();
                 let mut asked = Asked { form: &form, directory, context };
@@ -151,8 +151,10 @@ impl Iam {
         form: &Form,
         sender: &User,
         mut context: Circumstances<'_>,
+        origin: &Origin,
     ) -> ApiResult<Option<Xml>> {
         let operation = operations::find(action, IAM_VERSION)?;
+        origin.found.note_operation(operation.name);
         // As AWS, whose keys of GetSessionToken reach IAM with a second factor only.
         if sender.session.is_some() && sender.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use liteio_store::{IdentityEntry, SecretKeys};
+use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
 
 use super::records::{
     GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, UserRecord,
@@ -72,6 +72,13 @@ tabled! {
 }
 
 impl AccountState {
+    /// The number of records.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn len(&self) -> usize {
+        let AccountState { users, groups, roles, policies, providers } = self;
+        users.len() + groups.len() + roles.len() + policies.len() + providers.len()
+    }
+
     /// The record of this name, whatever its case.
     pub(super) fn get<R: Tabled>(&self, name: &str) -> Option<&Arc<R>> {
         R::table(self).get(&name.to_lowercase())
@@ -230,6 +237,40 @@ impl AccountState {
             }
         }
     }
+}
+
+/// Users with keys whose secret is not sealed by the first of `keys`, with their secrets sealed anew, as entries
+/// to write, and the number of secrets that none of `keys` opens.
+pub(super) fn resealed(
+    state: &State,
+    keys: &SecretKeys,
+) -> Result<(Vec<IdentityEntry>, u64), StoreError> {
+    let (mut entries, mut missing) = (Vec::new(), 0);
+    for (account, state) in &state.accounts {
+        let mut draft = Draft::new(account, state);
+        for user in state.users.values() {
+            let mut changed = UserRecord::clone(user);
+            let mut is_changed = false;
+            for key in &mut changed.keys {
+                let sealed = base64_simd::STANDARD.decode_to_vec(&key.secret).unwrap_or_default();
+                if keys.is_newest(&sealed) {
+                    continue;
+                }
+                let Some(secret) = keys.open(SECRET_PURPOSE, &sealed) else {
+                    missing += 1;
+                    continue;
+                };
+                let sealed = keys.seal(SECRET_PURPOSE, &secret, &SystemRandom)?;
+                key.secret = base64_simd::STANDARD.encode_to_string(sealed);
+                is_changed = true;
+            }
+            if is_changed {
+                draft.put(changed);
+            }
+        }
+        entries.extend(draft.finish().0);
+    }
+    Ok((entries, missing))
 }
 
 /// The secret of a record.

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::state::State;
+use super::state::{State, resealed};
 use crate::config::{Config, CredentialsSource, OidcIssuer};
 use crate::identity::{
     CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, only_user, read_credentials,
@@ -88,6 +88,27 @@ impl ConfiguredUsers {
     }
 }
 
+/// The key of a data directory that was made without a master key.
+fn own_key(entries: &[IdentityEntry]) -> Option<EncryptionKey> {
+    let own = entries.iter().find(|entry| entry.key == OWN_KEY);
+    let own = own.and_then(|entry| <[u8; 32]>::try_from(entry.value.as_deref()?).ok());
+    own.map(EncryptionKey::new)
+}
+
+/// Seals the secrets of access keys by the newest master key, and returns how many no key opens.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn reseal_secrets(store: &Store, ring: &KeyRing) -> Result<u64, StoreError> {
+    let (entries, _) = store.identities()?;
+    let keys = SecretKeys::new(ring, own_key(&entries).as_ref());
+    let (resealed, missing) = resealed(&State::read(&entries), &keys)?;
+    if !resealed.is_empty() {
+        store.change_identities(resealed).wait()?;
+    }
+    Ok(missing)
+}
+
 /// The entry with the key of a data directory that has no master key. Those of users begin with their kind
 /// and a slash.
 const OWN_KEY: &[u8] = b"own-key";
@@ -107,9 +128,7 @@ impl Users {
         for error in damaged {
             tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
         }
-        let own = entries.iter().find(|entry| entry.key == OWN_KEY);
-        let own = own.and_then(|entry| <[u8; 32]>::try_from(entry.value.as_deref()?).ok());
-        let mut own = own.map(EncryptionKey::new);
+        let mut own = own_key(&entries);
         if own.is_none() && SecretKeys::new(ring, None).is_empty() {
             let made = EncryptionKey::generate(&SystemRandom)?;
             let entry =
@@ -119,6 +138,10 @@ impl Users {
         }
         let keys = SecretKeys::new(ring, own.as_ref());
         let state = Arc::new(State::read(&entries));
+        let (resealed, _) = resealed(&state, &keys)?;
+        if !resealed.is_empty() {
+            store.change_identities(resealed).wait()?;
+        }
         let ConfiguredUsers { source, directory, stamps, ca_file, issuers } = configured;
         let current = state.directory(&directory, &keys);
         Ok(Users {

@@ -223,3 +223,52 @@ fn narrowing(
     }
     Ok(Some(policies.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::{EncryptionKey, KeyRing};
+
+    use super::super::directory::{CurrentDirectory, KeyError};
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn keys(byte: u8) -> SecretKeys {
+        let ring = KeyRing::new(vec![EncryptionKey::new([byte; 32])], Vec::new());
+        SecretKeys::new(&ring, None)
+    }
+
+    fn directory() -> Directory {
+        Directory::of_roots(&[("alice", "alice-key", "alice-secret")]).expect("valid")
+    }
+
+    #[test]
+    fn a_token_is_good_until_its_last_second_for_its_key_alone() {
+        let current = CurrentDirectory::new(directory(), Sessions::new(keys(1)));
+        let account = current.now().find("alice-key").expect("alice").user.account.id.clone();
+        let issued = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
+        let other = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
+        let at = |token: &str, now: i64| current.key(&issued.access_key, Some(token), now);
+        for _ in 0..2 {
+            let key = at(&issued.token, NOW + 899).expect("valid");
+            assert_eq!((key.secret.expose(), &*key.user.name), (&*issued.secret_key, "alice"));
+            assert!(key.user.session.is_some() && key.user.session_policies.is_none());
+            let expired = KeyError::Token(TokenError::Expired);
+            assert_eq!(at(&issued.token, NOW + 900).expect_err("expired"), expired);
+        }
+        let invalid = KeyError::Token(TokenError::Invalid);
+        assert_eq!(at(&other.token, NOW).expect_err("another key"), invalid);
+        let unknown = current.key(&issued.access_key, None, NOW).expect_err("no token");
+        assert_eq!(unknown, KeyError::Unknown);
+        assert_eq!(
+            current.key("alice-key", Some(&issued.token), NOW).expect_err("not its key"),
+            invalid
+        );
+        let elsewhere = CurrentDirectory::new(directory(), Sessions::new(keys(2)));
+        let refused = elsewhere.key(&issued.access_key, Some(&issued.token), NOW);
+        assert_eq!(refused.expect_err("another server"), invalid);
+        // The user is gone.
+        current.replace(Directory::default());
+        assert_eq!(at(&issued.token, NOW).expect_err("nobody"), invalid);
+    }
+}

@@ -6,6 +6,7 @@ use crate::harness;
 use crate::operations::operations;
 
 const VECTORS: &str = include_str!("../../src/vectors/mod.rs");
+const IAM: &str = include_str!("../../src/iam/operations/mod.rs");
 const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
 
 /// Every operation of the dispatch table, and whether something answers it.
@@ -48,6 +49,22 @@ fn the_document_lists_every_operation_of_vectors() {
     let documented: Vec<&str> =
         rows.map(|row| row.split("** | yes |").next().expect("a name")).collect();
     assert_eq!(operations.len(), 22);
+    assert_eq!(documented, operations);
+}
+
+#[test]
+fn the_document_lists_every_operation_of_iam() {
+    let (_, table) = IAM.split_once("const OPERATIONS").expect("the table");
+    let (table, _) = table.split_once("];").expect("the end of the table");
+    let mut operations: Vec<&str> = table.split('"').skip(1).step_by(2).collect();
+    let (_, document) =
+        DOCUMENT.split_once("| IAM | Operations |\n|---|---|\n").expect("the table");
+    let (document, _) = document.split_once("\n\n").expect("the end of the table");
+    let rows = document.lines().flat_map(|row| row.split(" | ").skip(1));
+    let mut documented: Vec<&str> =
+        rows.flat_map(|cell| cell.trim_end_matches(" |").split(", ")).collect();
+    documented.sort_unstable();
+    operations.sort_unstable();
     assert_eq!(documented, operations);
 }
 

@@ -69,6 +69,13 @@ impl SecretKeys {
         Ok(sealed)
     }
 
+    /// `true` for what the first key sealed.
+    #[must_use]
+    pub fn is_newest(&self, sealed: &[u8]) -> bool {
+        let fingerprint = sealed.get(1..=size_of::<Fingerprint>());
+        self.keys.first().is_some_and(|(first, _)| fingerprint == Some(&first[..]))
+    }
+
     /// The secret, unless `sealed` was changed, or sealed for another purpose or by another key.
     #[must_use]
     pub fn open(&self, purpose: &str, sealed: &[u8]) -> Option<Vec<u8>> {
@@ -118,6 +125,7 @@ mod tests {
         assert_eq!(keys.open("keys", &sealed), None);
         let rotated = SecretKeys::new(&ring(&[&new, &old]), None);
         assert!(rotated.open("tokens", &sealed).is_some());
+        assert!(keys.is_newest(&sealed) && !rotated.is_newest(&sealed) && !keys.is_newest(b""));
         let with_own = SecretKeys::new(&ring(&[&new]), Some(&old));
         assert!(with_own.open("tokens", &sealed).is_some());
         assert_eq!(SecretKeys::new(&ring(&[&new]), None).open("tokens", &sealed), None);
