@@ -132,7 +132,6 @@ impl Condition {
             return Err(unknown());
         }
         let wrong = |text: &str| {
-            let text = text.escape_debug();
             PolicyError::new(format!("Invalid value for condition {name} on {key}: \"{text}\""))
         };
         let operands = Operands::parse(operator, operands, variables, wrong)?;

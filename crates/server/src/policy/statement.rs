@@ -90,7 +90,7 @@ impl Statement {
         let conditions = elements.take("Condition");
         let conditions = conditions.map(|it| self::conditions(it, kind, variables)).transpose()?;
         if let Some((name, _)) = elements.0.first() {
-            return Err(PolicyError::new(format!("Unknown field {}", name.escape_debug())));
+            return Err(PolicyError::new(format!("Unknown field {name}")));
         }
         if let Some(resources) = &resources
             && !actions.fit(kind, resources.has_bucket, resources.has_below)
@@ -167,9 +167,7 @@ fn effect(json: &Json) -> Result<Effect, PolicyError> {
     match json {
         Json::Text(text) if text == "Allow" => Ok(Effect::Allow),
         Json::Text(text) if text == "Deny" => Ok(Effect::Deny),
-        Json::Text(text) => {
-            Err(PolicyError::new(format!("Invalid effect: {}", text.escape_debug())))
-        }
+        Json::Text(text) => Err(PolicyError::new(format!("Invalid effect: {text}"))),
         _ => Err(PolicyError::new("Invalid effect: it must be \"Allow\" or \"Deny\"")),
     }
 }
@@ -236,9 +234,7 @@ fn conditions(
             let key = condition_key(name, kind)?;
             if found[first_of_operator..].iter().any(|condition| condition.key == key) {
                 return Err(PolicyError::new(format!(
-                    "The policy has the element twice: {} of {}",
-                    name.escape_debug(),
-                    operator.escape_debug()
+                    "The policy has the element twice: {name} of {operator}"
                 )));
             }
             let values = operands(values).ok_or_else(|| {

@@ -58,6 +58,13 @@ const STATEMENTS: &[(&str, &str)] = &[
         "'Condition':{'StringEquals':{'aws:Referer':'x'},'StringEquals':{}}",
         "The policy has the element twice: StringEquals",
     ),
+    ("'a\\nb':1", "Unknown field a\\nb"),
+    ("'Condition':{'a\\nb':{'aws:Referer':'x'}}", "Invalid Condition type : a\\nb"),
+    (
+        "'Condition':{'NumericEquals':{'s3:RequestObjectTag/a\\nb':'x'}}",
+        "Invalid value for condition",
+    ),
+    ("'a\\nb':1,'a\\nb':1", "The policy has the element twice: a\\nb"),
     // Principals.
     ("'Principal':''", INVALID_PRINCIPAL),
     ("'Principal':'alice'", INVALID_PRINCIPAL),
