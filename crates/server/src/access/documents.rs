@@ -29,19 +29,24 @@ impl BucketDocuments {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] for one that cannot be read: without it the bucket would be open to whom it is
-    /// closed.
+    /// closed. A policy that cannot be read denies everything, so that the root user may replace it.
     pub(super) fn of(bucket: &Bucket) -> Result<BucketDocuments, StoreError> {
         let settings = &bucket.settings;
         let policy = settings.parsed(DocumentKind::Policy, |document| {
-            Policy::parse(document, Kind::Bucket(bucket.name.as_str()))
-        });
+            let kind = Kind::Bucket(bucket.name.as_str());
+            let policy = Policy::parse(document, kind).unwrap_or_else(|error| {
+                tracing::warn!(bucket = %bucket.name, %error, "the policy of a bucket denies all");
+                Policy::unreadable(kind)
+            });
+            Ok::<_, StoreError>(policy)
+        })?;
         let ownership = object_ownership(bucket)?;
         let acl = match ownership.acls_count() {
             true => settings.parsed(DocumentKind::Acl, decode::<Acl>),
             false => Ok(None),
         };
         Ok(BucketDocuments {
-            policy: policy.or_else(|_| unreadable("the policy of a bucket"))?,
+            policy,
             ownership,
             acl: acl.or_else(|_| unreadable("the ACL of a bucket"))?,
             block: public_access_block(bucket)?.unwrap_or_default(),

@@ -31,11 +31,6 @@ const BLOCK: PublicAccessBlock = PublicAccessBlock {
     restrict_public_buckets: true,
 };
 
-/// The policy in place of one that cannot be read: from a time when policies were kept without a check, or
-/// about the ARN in another region. The root user of the account may replace it.
-const UNREADABLE: &str = r#"{"Version": "2012-10-17", "Statement": {"Sid": "UnreadablePolicy",
-    "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}}"#;
-
 /// The vector buckets of a server, as decisions see them: their ARNs, and their policies, each parsed once.
 pub(crate) struct VectorBuckets {
     region: String,
@@ -191,7 +186,7 @@ impl VectorBuckets {
         let kind = Kind::VectorBucket(&bucket.arn);
         let policy = Policy::parse(text.as_bytes(), kind).unwrap_or_else(|error| {
             tracing::warn!(bucket = %bucket.name, %error, "the policy of a vector bucket denies all");
-            Policy::parse(UNREADABLE.as_bytes(), kind).expect("it is valid for every vector bucket")
+            Policy::unreadable(kind)
         });
         let parsed = Arc::new(Parsed { text, arn: bucket.arn.clone(), policy });
         let mut policies = self.policies.lock();

@@ -39,6 +39,10 @@ pub(crate) use self::statement::Statement;
 use self::json::Json;
 use self::statement::Effect;
 
+/// The policy in place of one that cannot be read.
+const UNREADABLE: &[u8] = br#"{"Version": "2012-10-17", "Statement": {"Sid": "UnreadablePolicy",
+    "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}}"#;
+
 /// The place of a policy, which decides what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'k> {
@@ -117,7 +121,6 @@ impl Policy {
                     return Err(PolicyError::new("Invalid policy syntax: an Id must be a text"));
                 }
                 _ => {
-                    let name = name.escape_debug();
                     return Err(PolicyError::new(format!("Unknown field {name}")));
                 }
             }
@@ -144,6 +147,13 @@ impl Policy {
         drop(keys);
         let is_public = statements.iter().any(public::is_public);
         Ok(Policy { statements, is_public, asks_for_existing_tags })
+    }
+
+    /// The policy of a bucket or vector bucket with a document that cannot be read: stored by a version that
+    /// checked less or knew more. It denies everything, because nobody knows what that one denies; nothing
+    /// keeps the root user of the account from replacing it.
+    pub(crate) fn unreadable(kind: Kind<'_>) -> Policy {
+        Policy::parse(UNREADABLE, kind).expect("it is one of any bucket")
     }
 
     /// The verdict about a request: an explicit deny wins.

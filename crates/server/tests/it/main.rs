@@ -42,6 +42,7 @@ mod sources;
 mod sts;
 mod tagging;
 mod tls;
+mod unreadable_policies;
 mod vector_policies;
 mod vector_values;
 mod vectors;

@@ -1,11 +1,8 @@
 //! Permission in S3 Vectors: policies of vector buckets and of users, for every operation of the table.
 
-use liteio::Server;
-use liteio_store::vectors::VectorName;
-use liteio_store::{Owner, Store, StoreConfig};
 use serde_json::{Value, json};
 
-use crate::harness::{ALICE, BOB, RawRequest, TestServer, User, in_memory_with_users};
+use crate::harness::{ALICE, BOB, TestServer, User, in_memory_with_users};
 use crate::reply::Reply;
 use crate::vectors::expect_exception;
 
@@ -21,7 +18,6 @@ const FRANK: User = User { access_key: "frank-key", secret_key: "frank's secret"
 const USERS: &str = r#"
     [[user]]
     name = "alice"
-    id = "alice-id"
     account = "111122223333"
     access_key = "alice-key"
     secret_key = "alice's secret"
@@ -406,34 +402,4 @@ async fn the_root_user_removes_a_policy_that_locks_everybody_out() {
     send(&server, "GetVectorBucketPolicy", ALICE).await.expect_status(200);
     send(&server, "DeleteVectorBucketPolicy", ALICE).await.expect_status(200);
     send(&server, "GetVectorBucket", DAVE).await.expect_status(200);
-}
-
-/// One that an earlier version took, or that is about the region that the server was in before.
-#[tokio::test]
-async fn a_policy_that_cannot_be_read_denies_everything_until_the_root_user_replaces_it() {
-    let store = Store::open(StoreConfig::memory()).expect("a store");
-    let name = VectorName::bucket("media").expect("a name");
-    let owner = Owner { id: ALICE.id.to_owned(), display_name: "alice".to_owned() };
-    let bucket = store.create_vector_bucket(name, owner, None, Vec::new()).wait().expect("created");
-    let stored = policy(&[("Allow", json!("222233334444"), json!("s3vectors:*"), json!({}))])
-        .replace("us-east-1", "eu-central-1");
-    store.put_vector_bucket_policy(&bucket, stored.clone()).wait().expect("stored");
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let users = directory.path().join("users.toml");
-    std::fs::write(&users, USERS).expect("the users are written");
-    let server = Server::builder().store(store).credentials_file(users).spawn().await;
-    let server = server.expect("the server starts");
-    let ask = |operation, user| {
-        let body = r#"{"vectorBucketName": "media"}"#;
-        RawRequest::of_vectors(server.address(), "us-east-1", operation, body).by(user).send()
-    };
-    for user in [ALICE, DAVE, BOB] {
-        expect_denied(&ask("GetVectorBucket", user).await, "not readable");
-    }
-    let shown = ask("GetVectorBucketPolicy", ALICE).await.expect_status(200).text();
-    assert_eq!(shown, json!({"policy": stored}).to_string());
-    expect_denied(&ask("DeleteVectorBucketPolicy", DAVE).await, "not the root user");
-    ask("DeleteVectorBucketPolicy", ALICE).await.expect_status(200);
-    ask("GetVectorBucket", DAVE).await.expect_status(200);
-    server.stop().await;
 }
