@@ -147,6 +147,11 @@ impl Target {
         self.uri.path()
     }
 
+    /// The query as it was sent.
+    pub(crate) fn query(&self) -> Option<&str> {
+        self.uri.query()
+    }
+
     /// The host as it was sent, with its port; empty if there was none.
     pub(crate) fn host(&self) -> &str {
         self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default()

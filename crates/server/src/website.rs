@@ -69,12 +69,22 @@ pub(crate) struct Redirect {
     pub(crate) location: String,
 }
 
-/// The URL of a request: its scheme, its host as it was sent, and its key.
+/// The URL of a request: its scheme, its host and its query as they were sent, and its key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) scheme: &'a str,
     pub(crate) host: &'a str,
     pub(crate) key: &'a str,
+    pub(crate) query: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// The URL of a key in place of the one that was asked for.
+    fn url(self, scheme: Option<&str>, host: Option<&str>, key: &str) -> String {
+        let (scheme, host) = (scheme.unwrap_or(self.scheme), host.unwrap_or(self.host));
+        let query = self.query.map(|query| format!("?{query}"));
+        format!("{scheme}://{host}{}{}", path(key), query.unwrap_or_default())
+    }
 }
 
 impl Website {
@@ -82,8 +92,8 @@ impl Website {
     pub(crate) fn redirect(&self, asked: Asked<'_>) -> Option<Redirect> {
         match self {
             Website::Elsewhere { host, protocol } => {
-                let scheme = protocol.as_deref().unwrap_or(asked.scheme);
-                Some(Redirect { status: 301, location: url(scheme, host, asked.key) })
+                let location = asked.url(protocol.as_deref(), Some(host), asked.key);
+                Some(Redirect { status: 301, location })
             }
             Website::Pages(pages) => pages.redirect(asked, None),
         }
@@ -124,14 +134,9 @@ impl Rule {
             NewKey::Prefix(prefix) => format!("{prefix}{rest}"),
             NewKey::Whole(key) => key.clone(),
         };
-        let scheme = self.protocol.as_deref().unwrap_or(asked.scheme);
-        let host = self.host.as_deref().unwrap_or(asked.host);
-        Some(Redirect { status: self.status.unwrap_or(301), location: url(scheme, host, &key) })
+        let location = asked.url(self.protocol.as_deref(), self.host.as_deref(), &key);
+        Some(Redirect { status: self.status.unwrap_or(301), location })
     }
-}
-
-fn url(scheme: &str, host: &str, key: &str) -> String {
-    format!("{scheme}://{host}{}", path(key))
 }
 
 /// A key as the path of a URL.
@@ -161,7 +166,7 @@ mod tests {
     use super::*;
 
     fn asked(key: &str) -> Asked<'_> {
-        Asked { scheme: "http", host: "b.s3-website.localhost:9000", key }
+        Asked { scheme: "http", host: "b.s3-website.localhost:9000", key, query: None }
     }
 
     fn some(text: &str) -> Option<String> {
@@ -261,6 +266,9 @@ mod tests {
         let redirect = |site: Website| site.redirect(asked("a/b c")).map(|it| it.location);
         assert_eq!(redirect(to(None)), some("http://www.example.com/a/b%20c"));
         assert_eq!(redirect(to(Some("https"))), some("https://www.example.com/a/b%20c"));
+        let asked = Asked { query: Some("a=b%20c"), ..asked("x") };
+        let redirect = to(None).redirect(asked).map(|it| it.location);
+        assert_eq!(redirect, some("http://www.example.com/x?a=b%20c"));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use http::header::{HeaderName, LOCATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use liteio_store::{GetOptions, ReadError, StoreError};
 
+use super::convert::object_key;
 use super::object_get::ReadRequest;
 use super::route::{Route, Target};
 use super::{bucket_cors, bucket_website, refusal};
@@ -45,7 +47,7 @@ pub(super) async fn answer(
         return Err(no_such_bucket().with("BucketName", named));
     };
     if head.method == Method::OPTIONS {
-        return bucket_cors::preflight(app, head, bucket);
+        return bucket_cors::preflight(app, head, bucket).map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let headers = head.headers.get(ORIGIN);
@@ -69,7 +71,7 @@ impl Visit<'_> {
         let website = self.website()?;
         let key = self.origin.target.key().into_owned();
         let (scheme, host) = (self.origin.peer.scheme(), self.origin.target.host());
-        let asked = Asked { scheme, host, key: &key };
+        let asked = Asked { scheme, host, key: &key, query: self.origin.target.query() };
         if let Some(redirect) = website.redirect(asked) {
             return redirected(redirect);
         }
@@ -119,7 +121,27 @@ impl Visit<'_> {
         };
         self.origin.found.note_operation(route.operation);
         let read = ReadRequest { head: &mut head, route, target, allowance: self.allowance };
-        read.answer(self.app).await.map_err(refusal::of_error)
+        let key = read.target.key.clone();
+        let answer = read.answer(self.app).await.map_err(refusal::of_error);
+        answer.map_err(|error| match error.status() {
+            StatusCode::FORBIDDEN if self.is_missing(key) => {
+                page(ErrorCode::NoSuchKey, "The specified key does not exist.")
+            }
+            _ => error,
+        })
+    }
+
+    /// True if there is no such object. Websites tell so whoever may list the bucket, as
+    /// [AWS's do](https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteAccessPermissionsReqd.html).
+    fn is_missing(&self, key: String) -> bool {
+        let Ok(key) = object_key(key) else {
+            return true;
+        };
+        let found = self.app.look(|store| {
+            let bucket = access::bucket_for_rules(store, self.bucket).ok()?;
+            Some(store.head_object(&bucket, &key, &GetOptions::default()))
+        });
+        matches!(found, Some(Err(ReadError::Store(StoreError::NoSuchKey { .. }))))
     }
 
     async fn failed(&self, pages: &Pages, asked: Asked<'_>, error: ApiError) -> Reply {

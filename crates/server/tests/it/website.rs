@@ -130,8 +130,9 @@ async fn errors_are_pages_of_html() {
     assert!(missing.text().contains("Retrieve a Custom Error Document"), "{}", missing.text());
     assert!(missing.text().contains("<li>Key: error.html</li>"), "{}", missing.text());
 
-    // What is not public is not served, whoever asks.
+    // What is not public is not served, whoever asks. That it is there shows.
     server.delete("/site?policy").await.expect_status(204);
+    get(&server, "site", "/missing").await.expect_status(404);
     for request in [visit(&server, "GET", "site", "/"), server.request("GET", "/")] {
         let request = request.header("host", "site.s3-website.localhost");
         let refused = request.send().await.expect_status(403);
@@ -153,6 +154,8 @@ async fn routing_rules_and_redirects() {
     site(&server, "site", &configuration).await;
     let moved = get(&server, "site", "/old/a%20b").await.expect_status(301);
     assert_eq!(moved.header("location"), Some("http://site.s3-website.localhost/docs/a%20b"));
+    let moved = get(&server, "site", "/old/a?b=c").await.expect_status(301);
+    assert_eq!(moved.header("location"), Some("http://site.s3-website.localhost/docs/a?b=c"));
     let elsewhere = get(&server, "site", "/ext/x").await.expect_status(307);
     assert_eq!(elsewhere.header("location"), Some("https://other.example/ext/x"));
     assert_eq!(get(&server, "site", "/x").await.expect_status(404).text(), "sorry");
