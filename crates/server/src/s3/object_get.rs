@@ -38,6 +38,8 @@ pub(super) struct ReadRequest<'a> {
     pub(super) route: &'static Route,
     pub(super) target: Target,
     pub(super) allowance: &'a Allowance,
+    /// Tell that an object is missing to senders who may read it, and may not list the bucket.
+    pub(super) tells_missing: bool,
 }
 
 impl ReadRequest<'_> {
@@ -104,6 +106,9 @@ impl ReadRequest<'_> {
         });
         found.map_err(|error| {
             let error = read.refusal(granted.bucket(), error);
+            if self.tells_missing {
+                return error;
+            }
             access::hide_missing(app, granted, Sent::head(self.head), read.key.as_str(), error)
         })
     }

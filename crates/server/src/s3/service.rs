@@ -114,7 +114,8 @@ impl S3Service {
         }
         match route.map(|route| (route, route.answerer)) {
             Some((route, Answerer::Own)) => {
-                let read = ReadRequest { head: &mut head, route, target, allowance };
+                let (head, tells_missing) = (&mut head, false);
+                let read = ReadRequest { head, route, target, allowance, tells_missing };
                 return read.answer(&self.app).await.map_err(refusal::of_error);
             }
             Some((route, Answerer::Plain)) => {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use http::header::{HeaderName, LOCATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use liteio_store::{GetOptions, ReadError, StoreError};
 
-use super::convert::object_key;
 use super::object_get::ReadRequest;
 use super::route::{Route, Target};
 use super::{bucket_cors, bucket_website, refusal};
@@ -120,28 +118,11 @@ impl Visit<'_> {
             return Err(page(ErrorCode::InvalidURI, "Couldn't parse the specified URI."));
         };
         self.origin.found.note_operation(route.operation);
-        let read = ReadRequest { head: &mut head, route, target, allowance: self.allowance };
-        let key = read.target.key.clone();
-        let answer = read.answer(self.app).await.map_err(refusal::of_error);
-        answer.map_err(|error| match error.status() {
-            StatusCode::FORBIDDEN if self.is_missing(key) => {
-                page(ErrorCode::NoSuchKey, "The specified key does not exist.")
-            }
-            _ => error,
-        })
-    }
-
-    /// True if there is no such object. Websites tell so whoever may list the bucket, as
-    /// [AWS's do](https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteAccessPermissionsReqd.html).
-    fn is_missing(&self, key: String) -> bool {
-        let Ok(key) = object_key(key) else {
-            return true;
-        };
-        let found = self.app.look(|store| {
-            let bucket = access::bucket_for_rules(store, self.bucket).ok()?;
-            Some(store.head_object(&bucket, &key, &GetOptions::default()))
-        });
-        matches!(found, Some(Err(ReadError::Store(StoreError::NoSuchKey { .. }))))
+        // Whoever may read the pages is told which there are, as by
+        // [AWS's](https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteAccessPermissionsReqd.html).
+        let (head, allowance) = (&mut head, self.allowance);
+        let read = ReadRequest { head, route, target, allowance, tells_missing: true };
+        read.answer(self.app).await.map_err(refusal::of_error)
     }
 
     async fn failed(&self, pages: &Pages, asked: Asked<'_>, error: ApiError) -> Reply {

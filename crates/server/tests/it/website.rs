@@ -130,9 +130,16 @@ async fn errors_are_pages_of_html() {
     assert!(missing.text().contains("Retrieve a Custom Error Document"), "{}", missing.text());
     assert!(missing.text().contains("<li>Key: error.html</li>"), "{}", missing.text());
 
-    // What is not public is not served, whoever asks. That it is there shows.
-    server.delete("/site?policy").await.expect_status(204);
+    // Whoever may read the pages is told which there are.
+    let policy = "{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\",\"Principal\":\"*\",\
+                  \"Action\":\"s3:GetObject\",\"Resource\":\"arn:aws:s3:::site/*\"}]}";
+    server.put("/site?policy", policy).await.expect_status(204);
     get(&server, "site", "/missing").await.expect_status(404);
+    server.request("GET", "/site/missing").anonymous().send().await.expect_status(403);
+
+    // What is not public is not served, whoever asks.
+    server.delete("/site?policy").await.expect_status(204);
+    get(&server, "site", "/missing").await.expect_status(403);
     for request in [visit(&server, "GET", "site", "/"), server.request("GET", "/")] {
         let request = request.header("host", "site.s3-website.localhost");
         let refused = request.send().await.expect_status(403);
