@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from conftest import Server, client
+from test_iam import client_of
 
 ROUNDS = 24
 BUCKET = "survivors"
@@ -84,3 +85,29 @@ def test_acknowledged_objects_survive_kill_9(tmp_path, durability):
         server = Server("--data-dir", str(tmp_path / "data"), "--durability", durability)
         check(client(server.endpoint), acknowledged, in_doubt)
         server.stop()
+
+
+def test_users_survive_kills(tmp_path):
+    """Every user whose creation was acknowledged is there after `kill -9`, with its key."""
+    made = {}
+    for round in range(6):
+        server = Server("--data-dir", str(tmp_path / "data"))
+        iam = client_of(server, "iam")
+        found = {user["UserName"] for page in iam.get_paginator("list_users").paginate()
+                 for user in page["Users"]}
+        assert set(made) <= found, set(made) - found
+        for name, (key, secret) in made.items():
+            who = client_of(server, "sts", key, secret).get_caller_identity()
+            assert who["Arn"].endswith(f":user/{name}")
+        killer = threading.Timer(0.5 + 0.2 * round, server.kill)
+        killer.start()
+        try:
+            for number in range(1000):
+                name = f"u-{round}-{number}"
+                iam.create_user(UserName=name)
+                key = iam.create_access_key(UserName=name)["AccessKey"]
+                made[name] = key["AccessKeyId"], key["SecretAccessKey"]
+        except (BotoCoreError, ClientError):
+            pass
+        killer.join()
+    assert len(made) > 6

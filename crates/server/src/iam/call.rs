@@ -94,10 +94,11 @@ impl Call<'_> {
 
     /// The name that the request gives, or that of its sender.
     pub(super) fn user_name(&self) -> ApiResult<&str> {
-        match self.form.text("UserName") {
-            Some(name) => Ok(name),
-            None if self.sender.caller.kind == CallerKind::User => Ok(&self.sender.name),
-            None => self.form.required("UserName"),
+        let caller = &self.sender.caller;
+        match (self.form.text("UserName"), &caller.name) {
+            (Some(name), _) => Ok(name),
+            (None, Some(name)) if caller.kind == CallerKind::User => Ok(name),
+            (None, _) => self.form.required("UserName"),
         }
     }
 

@@ -22,6 +22,8 @@ use crate::identity::{Directory, Issuer};
 
 /// Age at which keys are asked for again.
 const KEYS_SECONDS_MAX: i64 = 3600;
+/// Age at which they are not used any more.
+const STALE_SECONDS_MAX: i64 = 24 * 3600;
 /// At least so long between two requests to an issuer.
 const ASK_SECONDS_MIN: i64 = 60;
 /// For a request to an issuer.
@@ -91,22 +93,28 @@ impl WebIdentities {
         })?;
         let entry = Arc::clone(self.known.lock().entry(issuer.url.clone()).or_default());
         let mut known = entry.lock().await;
-        let is_old = known.answered.is_none_or(|then| now - then >= KEYS_SECONDS_MAX);
-        let mut is_verified = !is_old && known.verifies(&token);
-        if !is_verified && known.asked.is_none_or(|then| now - then >= ASK_SECONDS_MIN) {
+        let is_younger =
+            |known: &Known, seconds: i64| known.answered.is_some_and(|then| now - then < seconds);
+        let is_enough = is_younger(&known, KEYS_SECONDS_MAX) && known.verifies(&token);
+        if !is_enough && known.asked.is_none_or(|then| now - then >= ASK_SECONDS_MIN) {
             known.asked = Some(now);
-            known.keys = self.ask(issuer).await.map_err(|reason| {
-                tracing::warn!(issuer = issuer.url, reason, "the keys of an issuer cannot be read");
-                error::idp_communication("The keys of the identity provider cannot be read.")
-            })?;
-            known.answered = Some(now);
-            is_verified = known.verifies(&token);
+            match self.ask(issuer).await {
+                Ok(keys) => (known.keys, known.answered) = (keys, Some(now)),
+                Err(reason) => {
+                    let issuer = &issuer.url;
+                    tracing::warn!(issuer, reason, "the keys of an issuer cannot be read");
+                }
+            }
         }
-        drop(known);
-        if !is_verified {
-            return Err(not_valid());
+        // Keys of an issuer that does not answer are good for a day.
+        if !is_younger(&known, STALE_SECONDS_MAX) {
+            let message = "The keys of the identity provider cannot be read.";
+            return Err(error::idp_communication(message));
         }
-        check_claims(&token, issuer, now)
+        match known.verifies(&token) {
+            true => check_claims(&token, issuer, now),
+            false => Err(not_valid()),
+        }
     }
 
     /// The keys of an issuer.

@@ -192,9 +192,9 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
         kind: CallerKind::AssumedRole,
     };
     Some(User {
+        name: caller.arn.clone(),
         caller,
         account: Arc::clone(account),
-        name: format!("{}/{name}", role.name),
         tags: Vec::new(),
         policies: Arc::clone(&role.policies),
         session_policies: narrowed,

@@ -28,7 +28,8 @@ pub(crate) struct User {
     pub(crate) caller: Caller,
     /// The owner of what the user creates.
     pub(crate) account: Arc<Account>,
-    /// The name for people and logs; of a root user its own, not "root".
+    /// The name for people and logs, unique in a directory: in the configuration, users have names; all others
+    /// are named by their ARN, so that none takes the name of another account's user.
     pub(crate) name: String,
     /// Its tags, which policies see as `aws:PrincipalTag/…`.
     pub(crate) tags: Vec<(String, String)>,
@@ -94,7 +95,8 @@ impl User {
     ) -> Result<User, IdentityError> {
         check_name(name)?;
         let unique_id = unique_id("AIDA", &[&account.id, name]);
-        Ok(User::made(name, "/", unique_id, account, policies, Vec::new()))
+        let user = User::made(name, "/", unique_id, account, policies, Vec::new());
+        Ok(User { name: name.to_owned(), ..user })
     }
 
     /// A user of an account that was made at run time, with a path that begins and ends with `/`.
@@ -116,7 +118,7 @@ impl User {
             name: Some(name.to_owned()),
             kind: CallerKind::User,
         };
-        let name = name.to_owned();
+        let name = caller.arn.clone();
         User { caller, account, name, tags, policies, session_policies: None, session: None }
     }
 }

@@ -59,17 +59,18 @@ fn check_free(call: &Call<'_>, name: &str) -> ApiResult<()> {
 
 pub(super) fn get(call: &mut Call<'_>) -> Answer {
     let mut xml = Xml::default();
-    let sender = &call.sender;
-    let is_own = call.form.text("UserName").is_none_or(|name| name == sender.name);
-    let is_made = call.draft.state.get::<UserRecord>(&sender.name).is_some();
-    let is_user = matches!(sender.caller.kind, CallerKind::Root | CallerKind::User);
+    let caller = &call.sender.caller;
+    let own = caller.name.as_deref().unwrap_or_default();
+    let is_own = call.form.text("UserName").is_none_or(|name| name == own);
+    let is_made = call.draft.state.get::<UserRecord>(own).is_some_and(|it| it.id == caller.user_id);
+    let is_user = matches!(caller.kind, CallerKind::Root | CallerKind::User);
     if is_own && is_user && !is_made {
         // A user of the configuration: nobody knows when it was made.
         xml.element("User", |xml| {
             xml.text("Path", "/");
-            xml.text("UserName", &sender.name);
-            xml.text("UserId", &sender.caller.user_id);
-            xml.text("Arn", &sender.caller.arn);
+            xml.text("UserName", own);
+            xml.text("UserId", &caller.user_id);
+            xml.text("Arn", &caller.arn);
             xml.time("CreateDate", 0);
         });
         return Ok(Some(xml));
