@@ -132,8 +132,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Issuer of OpenID Connect whose tokens prove web identities (AssumeRoleWithWebIdentity), with the
-    /// audiences that count (none: all); repeatable.
-    #[arg(long, value_name = "URL[,AUDIENCE…]", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
+    /// audiences that count (*: all); repeatable.
+    #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
     pub(crate) oidc_issuer: Vec<String>,
     /// Events that wait for one target; beyond them events are lost [default: 100000].
     #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]

@@ -232,12 +232,12 @@ pub struct Config {
 pub struct OidcIssuer {
     /// Its URL, as its tokens name it.
     pub url: String,
-    /// The audiences that count; none for all.
+    /// The audiences that count, one at least; `*` for all.
     pub audiences: Vec<String>,
 }
 
 impl OidcIssuer {
-    /// Reads `URL[,AUDIENCE…]`.
+    /// Reads `URL,AUDIENCE[,AUDIENCE…]`.
     fn parse(text: &str) -> OidcIssuer {
         let mut words = text.split(',').map(str::to_owned);
         let url = words.next().unwrap_or_default();

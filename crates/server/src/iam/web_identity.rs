@@ -1,7 +1,8 @@
 //! Web identities: tokens of OpenID Connect, verified with the keys that their issuer publishes.
 //!
-//! The keys are those of the key set that the issuer's discovery document names. They are kept for an hour, and
-//! asked for again when a token names one that is not among them, once a minute at most.
+//! The keys are those of the key set that the issuer's discovery document names. They are asked for again when
+//! they are an hour old, or verify a token not, once a minute at most. They count for a day while the issuer
+//! cannot be asked.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,9 +22,9 @@ use crate::http_client::{HttpClient, http_client, in_one_line};
 use crate::identity::{Directory, Issuer};
 
 /// Age at which keys are asked for again.
-const KEYS_SECONDS_MAX: i64 = 3600;
-/// Age at which they are not used any more.
-const STALE_SECONDS_MAX: i64 = 24 * 3600;
+const KEYS_SECONDS_FRESH: i64 = 3600;
+/// Age from which keys do not count, whether or not there are newer ones.
+const KEYS_SECONDS_MAX: i64 = 24 * 3600;
 /// At least so long between two requests to an issuer.
 const ASK_SECONDS_MIN: i64 = 60;
 /// For a request to an issuer.
@@ -32,6 +33,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// The clock of an issuer may run ahead by so much.
 const AHEAD_SECONDS_MAX: i64 = 60;
+/// Claims that only the issuer makes.
+const REGISTERED: [&str; 12] =
+    ["iss", "sub", "aud", "exp", "nbf", "iat", "jti", "azp", "amr", "acr", "auth_time", "nonce"];
 
 /// A web identity that its issuer has vouched for.
 #[derive(Debug)]
@@ -45,31 +49,42 @@ pub(super) struct WebIdentity {
 
 /// Verifies web identities.
 pub(super) struct WebIdentities {
-    ca_file: Option<PathBuf>,
-    client: OnceLock<HttpClient>,
-    known: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Known>>>>,
+    asker: Arc<Asker>,
+    /// By URL.
+    known: Mutex<HashMap<String, Arc<Known>>>,
 }
 
-/// What is known of an issuer. Locked while it is asked.
+/// The keys of an issuer, with their ids.
+type Keys = Vec<(Option<String>, Key)>;
+
+/// What is known of an issuer.
 #[derive(Default)]
 struct Known {
-    keys: Vec<(Option<String>, Key)>,
-    /// When it was asked last, and when it answered.
-    asked: Option<i64>,
-    answered: Option<i64>,
+    /// Its keys, and when it gave them.
+    keys: Mutex<Option<(Arc<Keys>, i64)>>,
+    /// When it was asked last. Locked while it is asked.
+    asked: Arc<tokio::sync::Mutex<Option<i64>>>,
 }
 
 impl Known {
-    fn verifies(&self, token: &Token<'_>) -> bool {
-        let is_meant = |id: &Option<String>| token.key_id.is_none() || *id == token.key_id;
-        self.keys.iter().any(|(id, key)| is_meant(id) && token.is_signed_by(key))
+    /// Its keys, unless they are older than `seconds`.
+    fn keys(&self, now: i64, seconds: i64) -> Option<Arc<Keys>> {
+        let keys = self.keys.lock().clone();
+        keys.filter(|(_, given)| now - given < seconds).map(|(keys, _)| keys)
     }
+}
+
+/// `true` if one of the keys has signed the token.
+fn verifies(keys: &Keys, token: &Token<'_>) -> bool {
+    let is_meant = |id: &Option<String>| token.key_id.is_none() || *id == token.key_id;
+    keys.iter().any(|(id, key)| is_meant(id) && token.is_signed_by(key))
 }
 
 impl WebIdentities {
     /// `ca_file` names authorities that certificates of issuers are trusted by, too.
     pub(super) fn new(ca_file: Option<PathBuf>) -> WebIdentities {
-        WebIdentities { ca_file, client: OnceLock::new(), known: Mutex::default() }
+        let asker = Arc::new(Asker { ca_file, client: OnceLock::new() });
+        WebIdentities { asker, known: Mutex::default() }
     }
 
     /// Verifies a token for a role of `account`.
@@ -91,34 +106,53 @@ impl WebIdentities {
                 "No OpenIDConnect provider found in your account for the issuer of the token",
             )
         })?;
-        let entry = Arc::clone(self.known.lock().entry(issuer.url.clone()).or_default());
-        let mut known = entry.lock().await;
-        let is_younger =
-            |known: &Known, seconds: i64| known.answered.is_some_and(|then| now - then < seconds);
-        let is_enough = is_younger(&known, KEYS_SECONDS_MAX) && known.verifies(&token);
-        if !is_enough && known.asked.is_none_or(|then| now - then >= ASK_SECONDS_MIN) {
-            known.asked = Some(now);
-            match self.ask(issuer).await {
-                Ok(keys) => (known.keys, known.answered) = (keys, Some(now)),
+        let known = Arc::clone(self.known.lock().entry(issuer.url.clone()).or_default());
+        let fresh = known.keys(now, KEYS_SECONDS_FRESH);
+        if !fresh.is_some_and(|keys| verifies(&keys, &token)) {
+            self.renew(&known, issuer, now).await;
+            let keys = known.keys(now, KEYS_SECONDS_MAX).ok_or_else(|| {
+                error::idp_communication("The keys of the identity provider cannot be read.")
+            })?;
+            if !verifies(&keys, &token) {
+                return Err(not_valid());
+            }
+        }
+        check_claims(&token, issuer, now)
+    }
+
+    /// Asks an issuer for its keys, unless it was asked a short time ago. It is asked in a task: nobody has
+    /// proved anything yet, and a request that is broken off would leave others without keys.
+    async fn renew(&self, known: &Arc<Known>, issuer: &Issuer, now: i64) {
+        let mut asked = Arc::clone(&known.asked).lock_owned().await;
+        if asked.is_some_and(|then| now - then < ASK_SECONDS_MIN) {
+            return;
+        }
+        *asked = Some(now);
+        let (asker, known, issuer) = (Arc::clone(&self.asker), Arc::clone(known), issuer.clone());
+        let task = tokio::spawn(async move {
+            match asker.ask(&issuer).await {
+                Ok(keys) => *known.keys.lock() = Some((Arc::new(keys), now)),
                 Err(reason) => {
                     let issuer = &issuer.url;
                     tracing::warn!(issuer, reason, "the keys of an issuer cannot be read");
                 }
             }
-        }
-        // Keys of an issuer that does not answer are good for a day.
-        if !is_younger(&known, STALE_SECONDS_MAX) {
-            let message = "The keys of the identity provider cannot be read.";
-            return Err(error::idp_communication(message));
-        }
-        match known.verifies(&token) {
-            true => check_claims(&token, issuer, now),
-            false => Err(not_valid()),
-        }
+            drop(asked);
+        });
+        // A panic leaves the keys as they were.
+        let _ = task.await;
     }
+}
 
+/// Asks issuers.
+struct Asker {
+    ca_file: Option<PathBuf>,
+    client: OnceLock<HttpClient>,
+}
+
+impl Asker {
     /// The keys of an issuer.
-    async fn ask(&self, issuer: &Issuer) -> Result<Vec<(Option<String>, Key)>, String> {
+    async fn ask(&self, issuer: &Issuer) -> Result<Keys, String> {
         let discovery =
             self.get(&format!("{}/.well-known/openid-configuration", issuer.url)).await?;
         let text = |name: &str| discovery.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -179,15 +213,19 @@ fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdent
     let audiences = token.texts("aud");
     // With several audiences, `azp` is the one that the token was issued to.
     let mut meant = token.text("azp").into_iter().chain(audiences.iter().map(String::as_str));
-    let is_known = |audience: &&str| {
-        issuer.audiences.is_empty() || issuer.audiences.iter().any(|known| known == audience)
-    };
-    let audience = meant.find(is_known).ok_or_else(|| match audiences.is_empty() {
+    let audience = meant.find(|audience| issuer.takes(audience)).ok_or_else(|| match audiences
+        .is_empty()
+    {
         true => missing("aud"),
         false => error::invalid_identity_token("Incorrect token audience"),
     })?;
     let name = issuer.name();
-    let keys = token.claims.keys().filter_map(|claim| {
+    // Conditions do not look at the case of keys, and issuers may let users have claims of their own.
+    let is_own = |claim: &&String| {
+        let lower = claim.to_lowercase();
+        **claim == lower || !(REGISTERED.contains(&&*lower) || token.claims.contains_key(&lower))
+    };
+    let keys = token.claims.keys().filter(is_own).filter_map(|claim| {
         let values = token.texts(claim);
         (!values.is_empty()).then(|| (format!("{name}:{claim}"), values))
     });
@@ -200,4 +238,131 @@ fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdent
         audience: audience.to_owned(),
         keys,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use aws_lc_rs::rand::SystemRandom;
+    use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::identity::DirectoryBuilder;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn coded(bytes: impl AsRef<[u8]>) -> String {
+        base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
+    }
+
+    fn signed(pair: &EcdsaKeyPair, claims: &Value) -> String {
+        let header = coded(json!({"alg": "ES256"}).to_string());
+        let signed = format!("{header}.{}", coded(claims.to_string()));
+        let signature = pair.sign(&SystemRandom::new(), signed.as_bytes()).expect("signed");
+        format!("{signed}.{}", coded(signature))
+    }
+
+    fn pair() -> EcdsaKeyPair {
+        EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key")
+    }
+
+    fn issuer(url: &str, audiences: &[&str]) -> Issuer {
+        let audiences = audiences.iter().map(|&it| it.to_owned()).collect();
+        Issuer::new(url, audiences).expect("valid")
+    }
+
+    async fn answer(mut stream: TcpStream, discovery: &str, keys: &str) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("a request"));
+        }
+        let body = if head.starts_with(b"GET /keys ") { keys } else { discovery };
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length";
+        let answer = format!("{head}: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.expect("answered");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_broken_off_leaves_the_keys_to_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("bound"));
+        let (mine, other) = (pair(), pair());
+        let point = mine.public_key().as_ref();
+        let (x, y) = (coded(&point[1..33]), coded(&point[33..]));
+        let keys = json!({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y}]}).to_string();
+        let discovery = json!({"issuer": url, "jwks_uri": format!("{url}/keys")}).to_string();
+        let claims =
+            json!({"iss": url, "sub": "me", "aud": "storage", "exp": NOW + KEYS_SECONDS_MAX + 1});
+        let (good, rubbish) = (signed(&mine, &claims), signed(&other, &claims));
+        let mut directory = DirectoryBuilder::default();
+        directory.issuer(issuer(&url, &["storage"]));
+        let directory = directory.build();
+        let identities = WebIdentities::new(None);
+
+        let first = tokio::select! {
+            _ = identities.verify(&rubbish, &directory, "1", NOW) => panic!("nobody has answered"),
+            accepted = listener.accept() => accepted.expect("asked").0,
+        };
+        let serve = async {
+            answer(first, &discovery, &keys).await;
+            answer(listener.accept().await.expect("asked").0, &discovery, &keys).await;
+        };
+        let verify = identities.verify(&good, &directory, "1", NOW);
+        let (verified, ()) = tokio::join!(verify, serve);
+        assert_eq!(verified.expect("a valid token").subject, "me");
+        // Nobody answers any more.
+        drop(listener);
+        let later = |token: &'static str, seconds: i64| {
+            let (identities, directory) = (&identities, &directory);
+            async move { identities.verify(token, directory, "1", NOW + seconds).await }
+        };
+        let (good, rubbish) = (String::leak(good), String::leak(rubbish));
+        later(good, KEYS_SECONDS_FRESH).await.expect("old keys count");
+        let refused = later(rubbish, KEYS_SECONDS_FRESH + 1).await.expect_err("not signed");
+        assert_eq!(refused.code(), "InvalidIdentityToken");
+        later(good, KEYS_SECONDS_FRESH + 2).await.expect("old keys count");
+        let refused = later(good, KEYS_SECONDS_MAX).await.expect_err("too old");
+        assert_eq!(refused.code(), "IDPCommunicationError");
+    }
+
+    fn checked(claims: &Value, issuer: &Issuer) -> ApiResult<WebIdentity> {
+        let text = signed(&pair(), claims);
+        check_claims(&Token::parse(&text).expect("a token"), issuer, NOW)
+    }
+
+    #[test]
+    fn an_issuer_vouches_for_its_audiences_alone() {
+        let url = "https://login.example.com";
+        let claims = json!({"sub": "me", "aud": "app", "exp": NOW + 1});
+        assert!(Issuer::new(url, Vec::new()).is_err());
+        assert!(checked(&claims, &issuer(url, &["*"])).is_ok());
+        assert!(checked(&claims, &issuer(url, &["other", "app"])).is_ok());
+        assert!(checked(&claims, &issuer(url, &["other"])).is_err());
+        // Those of IAM have as many as they were given, and no wildcard.
+        let made = |audiences: &[&str]| {
+            let audiences = audiences.iter().map(|&it| it.to_owned()).collect();
+            Issuer { url: url.to_owned(), audiences, account: Some("1".to_owned()) }
+        };
+        assert!(checked(&claims, &made(&["app"])).is_ok());
+        for none in [&[][..], &["*"]] {
+            let refused = checked(&claims, &made(none)).expect_err("nobody is meant");
+            assert_eq!(refused.message(), "Incorrect token audience");
+        }
+    }
+
+    #[test]
+    fn a_claim_of_the_issuer_is_not_that_of_its_user_in_another_case() {
+        let url = "https://login.example.com";
+        let claims = json!({
+            "sub": "me", "SUB": "you", "aud": "app", "AUD": "storage", "AZP": "storage",
+            "exp": NOW + 1, "Team": "red", "Groups": ["admins"], "groups": ["some"],
+        });
+        let identity = checked(&claims, &issuer(url, &["app"])).expect("valid");
+        let keys = identity.keys.iter().map(|(key, _)| &key["login.example.com:".len()..]);
+        assert_eq!(keys.collect::<BTreeSet<_>>(), BTreeSet::from(["Team", "aud", "groups", "sub"]));
+    }
 }

@@ -314,7 +314,7 @@ async fn an_issuer_that_does_not_answer_is_an_error_of_its_tokens() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         format!("http://{}", listener.local_addr().expect("bound"))
     };
-    let known = OidcIssuer { url: closed.clone(), audiences: Vec::new() };
+    let known = OidcIssuer { url: closed.clone(), audiences: vec!["*".to_owned()] };
     let server = start_with("memory", "us-east-1", |builder, _| builder.oidc_issuer(known)).await;
     let token = issuer.token(json!({"iss": closed}));
     let form = format!(
