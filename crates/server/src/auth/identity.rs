@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::identity::User;
+use crate::identity::{AccessKey, User};
 
 /// The sender of a request, as its signature proves. Every request leaves the authentication layer with
 /// one in its extensions.
@@ -10,8 +10,8 @@ use crate::identity::User;
 pub(crate) enum Identity {
     /// The request carried no signature.
     Anonymous,
-    /// The request was signed with this user's secret key.
-    User(Arc<User>),
+    /// The request was signed with this key of a user.
+    User(Arc<AccessKey>),
 }
 
 impl Identity {
@@ -20,7 +20,15 @@ impl Identity {
     pub(crate) fn user(&self) -> Option<&Arc<User>> {
         match self {
             Identity::Anonymous => None,
-            Identity::User(user) => Some(user),
+            Identity::User(key) => Some(&key.user),
+        }
+    }
+
+    /// The key, unless anonymous.
+    pub(crate) fn key(&self) -> Option<&Arc<AccessKey>> {
+        match self {
+            Identity::Anonymous => None,
+            Identity::User(key) => Some(key),
         }
     }
 }

@@ -183,8 +183,8 @@ impl Authenticator {
         let query = Version2Query::take(&mut parts)?;
         let found = SecurityHeaders::scan(&parts.headers)?;
         let token = found.security_token;
-        let user = self.check_version_2_query(&parts, &query, token, host_bucket)?;
-        let (identity, service) = (Identity::User(user), Some(Service::S3));
+        let key = self.check_version_2_query(&parts, &query, token, host_bucket)?;
+        let (identity, service) = (Identity::User(key), Some(Service::S3));
         let mut verified = Verified::without_key(identity, service, &found)?;
         verified.signed_as = Some(SignedAs::version_2(Place::Query));
         let content_length = found.content_length;
@@ -265,7 +265,7 @@ impl Verified {
         let chain = seed.map(|seed| {
             Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
         });
-        let identity = Identity::User(Arc::clone(&claim.access_key.user));
+        let identity = Identity::User(Arc::clone(&claim.access_key));
         let signed_as = Some(SignedAs {
             place: Place::Header,
             version: Version::Four,

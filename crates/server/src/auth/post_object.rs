@@ -23,7 +23,7 @@ use super::query::Query;
 use super::signed_as::SignedAs;
 use super::sigv2::is_version_2;
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
-use crate::identity::User;
+use crate::identity::AccessKey;
 use crate::reply::{ApiError, ErrorCode};
 
 /// The form behind a PUT, in its extensions: the file has no declared length, and the form chooses the
@@ -183,7 +183,7 @@ impl Authenticator {
                 return Err(error::invalid_argument(message).with("ArgumentName", name));
             }
         }
-        let user = match is_version_2 {
+        let key = match is_version_2 {
             true => self.check_version_2_policy(
                 required_field(form, "awsaccesskeyid")?,
                 form.field(TOKEN_FIELD),
@@ -194,10 +194,10 @@ impl Authenticator {
         };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
         policy.check(&form.fields, bucket, self.now_unix_seconds())?;
-        Ok((Identity::User(user), policy.length))
+        Ok((Identity::User(key), policy.length))
     }
 
-    fn check_form_signature(&self, form: &Form) -> Result<Arc<User>, ApiError> {
+    fn check_form_signature(&self, form: &Form) -> Result<Arc<AccessKey>, ApiError> {
         let policy = required_field(form, "policy")?;
         match required_field(form, "x-amz-algorithm")? {
             ALGORITHM => {}
@@ -222,7 +222,7 @@ impl Authenticator {
         }
         let (access_key, signing_key) = self.signer(&scope, form.field(TOKEN_FIELD))?;
         if same_signature(&signing_key.sign(&[policy.as_bytes()]), signature) {
-            return Ok(Arc::clone(&access_key.user));
+            return Ok(access_key);
         }
         Err(error::signature_does_not_match(&SignatureDiagnostics {
             access_key_id: scope.access_key,

@@ -23,7 +23,7 @@ use super::error::{self, SignatureDiagnostics};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
 use super::query::{Query, decoded};
-use crate::identity::{SecretKey, User};
+use crate::identity::{AccessKey, SecretKey};
 use crate::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
@@ -268,7 +268,7 @@ impl Authenticator {
         query: &Version2Query,
         token: Option<&str>,
         host_bucket: Option<&str>,
-    ) -> Result<Arc<User>, ApiError> {
+    ) -> Result<Arc<AccessKey>, ApiError> {
         self.check_expires(&query.expires)?;
         let key = self.access_key(&query.access_key, token)?;
         let path = match host_bucket {
@@ -277,19 +277,19 @@ impl Authenticator {
         };
         let string_to_sign = query.string_to_sign(parts, &path);
         if is_signature_of(&key.secret, &string_to_sign, &query.signature) {
-            return Ok(Arc::clone(&key.user));
+            return Ok(key);
         }
         // Signers end the name of a bucket with a slash, also where they send none.
         if path.len() > 1 && !path[1..].contains('/') {
             let with_slash = query.string_to_sign(parts, &format!("{path}/"));
             if is_signature_of(&key.secret, &with_slash, &query.signature) {
-                return Ok(Arc::clone(&key.user));
+                return Ok(key);
             }
         }
         Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
     }
 
-    /// The user who signed the policy of a form with Version 2.
+    /// The key that signed the policy of a form with Version 2.
     ///
     /// # Errors
     /// `InvalidAccessKeyId`, `SignatureDoesNotMatch`.
@@ -299,10 +299,10 @@ impl Authenticator {
         token: Option<&str>,
         policy: &str,
         signature: &str,
-    ) -> Result<Arc<User>, ApiError> {
+    ) -> Result<Arc<AccessKey>, ApiError> {
         let key = self.access_key(access_key, token)?;
         match is_signature_of(&key.secret, policy.as_bytes(), signature) {
-            true => Ok(Arc::clone(&key.user)),
+            true => Ok(key),
             false => Err(mismatch(access_key, policy.as_bytes(), signature)),
         }
     }

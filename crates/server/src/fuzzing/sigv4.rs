@@ -127,8 +127,8 @@ fn accepted(head: &Parts, body: &[u8], request: Request<crate::auth::AuthBody>) 
         Identity::Anonymous => {
             assert!(!head.headers.contains_key("authorization"));
         }
-        Identity::User(user) => {
-            assert_eq!(user.name, "example");
+        Identity::User(key) => {
+            assert_eq!(key.user.name, "example");
             let is_version_2 = query.contains("awsaccesskeyid=");
             signature_is_needed(head, body, !is_version_2);
         }

@@ -6,6 +6,7 @@ use liteio_store::{SecretKeys, StoreError};
 
 use super::error::{self, ApiResult};
 use super::form::Form;
+use super::permission::{Circumstances, check};
 use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, UserRecord};
 use super::state::{Draft, Tabled, group_arn, policy_arn, provider_arn, role_arn, user_arn};
 use super::xml::Xml;
@@ -23,6 +24,8 @@ const PATH_BYTES_MAX: usize = 512;
 pub(super) struct Call<'c> {
     pub(super) form: &'c Form,
     pub(super) sender: &'c User,
+    /// For decisions about more than the resource that the request names.
+    pub(super) context: &'c Circumstances<'c>,
     pub(super) draft: Draft,
     pub(super) directory: Arc<Directory>,
     pub(super) keys: &'c SecretKeys,
@@ -90,6 +93,14 @@ impl Call<'_> {
                 provider_arn(account, url.strip_prefix("https://").unwrap_or(url))
             }
         })
+    }
+
+    /// Asks for the right to do `action`, without the service, with one more resource.
+    ///
+    /// # Errors
+    /// `AccessDenied`.
+    pub(super) fn check(&self, action: &str, resource: &str) -> ApiResult<()> {
+        check(self.sender, &format!("iam:{action}"), resource, self.context)
     }
 
     /// The name that the request gives, or that of its sender.

@@ -107,11 +107,23 @@ pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
     }
 }
 
+pub(super) fn invalid_token() -> ApiError {
+    let message = "The security token included in the request is invalid.";
+    error("InvalidClientTokenId", StatusCode::FORBIDDEN, message)
+}
+
+pub(super) fn expired_token() -> ApiError {
+    let message = "The security token included in the request is expired";
+    error("ExpiredToken", StatusCode::FORBIDDEN, message)
+}
+
 /// An error of the layers before the service, in its words.
 pub(crate) fn refusal(of: &ApiError) -> ApiError {
     let (code, status) = match of.code() {
-        "InvalidAccessKeyId" | "InvalidToken" => ("InvalidClientTokenId", StatusCode::FORBIDDEN),
-        "ExpiredToken" => ("ExpiredToken", StatusCode::FORBIDDEN),
+        "InvalidAccessKeyId" | "InvalidToken" => {
+            return invalid_token().with_headers(of.headers().clone());
+        }
+        "ExpiredToken" => return expired_token().with_headers(of.headers().clone()),
         "SignatureDoesNotMatch" => ("SignatureDoesNotMatch", StatusCode::FORBIDDEN),
         "RequestTimeTooSkewed" => ("RequestExpired", StatusCode::BAD_REQUEST),
         "AccessDenied" => ("AccessDenied", StatusCode::FORBIDDEN),
@@ -120,12 +132,7 @@ pub(crate) fn refusal(of: &ApiError) -> ApiError {
         "InternalError" => ("ServiceFailure", StatusCode::INTERNAL_SERVER_ERROR),
         _ => ("IncompleteSignature", StatusCode::BAD_REQUEST),
     };
-    let message = match code {
-        "InvalidClientTokenId" => "The security token included in the request is invalid.",
-        "ExpiredToken" => "The security token included in the request is expired",
-        _ => of.message(),
-    };
-    error(code, status, message).with_headers(of.headers().clone())
+    error(code, status, of.message()).with_headers(of.headers().clone())
 }
 
 /// The same error of STS.

@@ -8,8 +8,10 @@ use super::call::Call;
 use super::error::ApiError;
 use super::form::Form;
 use super::operations;
+use super::permission::Circumstances;
 use super::state::{Draft, State};
 use crate::identity::Directory;
+use crate::origin::Peer;
 
 const ROOT: &str = "liteio";
 
@@ -51,13 +53,21 @@ fn answer(state: &State, bytes: &[u8]) -> Result<State, ApiError> {
     let operation = operations::find(form.text("Action").unwrap_or_default(), "2010-05-08")?;
     let root = CONFIGURED.find(ROOT).expect("the root user");
     let account = root.user.account.id.clone();
+    let context = Circumstances {
+        sender: Some(&root.user),
+        peer: Peer { address: ([127, 0, 0, 1], 1).into(), secure: false },
+        user_agent: None,
+        now: 1_800_000_000,
+        more: Vec::new(),
+    };
     let mut call = Call {
         form: &form,
         sender: &root.user,
+        context: &context,
         draft: Draft::new(&account, &state.account(&account)),
         directory: Arc::new(state.directory(&CONFIGURED, &KEYS)),
         keys: &KEYS,
-        now: 1_800_000_000,
+        now: context.now,
     };
     call.resource(operation.on)?;
     (operation.run)(&mut call)?;

@@ -11,14 +11,14 @@ use super::call::Call;
 use super::error::{self, ApiError, ApiResult, for_sts, refusal};
 use super::form::Form;
 use super::operations;
-use super::permission::{Circumstances, check};
+use super::permission::Circumstances;
 use super::state::Draft;
 use super::sts::{self, Asked};
 use super::users::Users;
 use super::web_identity::WebIdentities;
 use super::xml::{Xml, response};
 use crate::auth::{AuthBody, CollectError, Identity, collect};
-use crate::identity::User;
+use crate::identity::{AccessKey, KeyError, TokenError};
 use crate::origin::Origin;
 use crate::policy::CallerKind;
 use crate::reply::Reply;
@@ -44,8 +44,6 @@ pub(crate) struct Iam {
     app: Arc<App>,
     users: Arc<Users>,
     web_identities: WebIdentities,
-    /// One change at a time: each begins with what the last one left.
-    changing: tokio::sync::Mutex<()>,
 }
 
 /// `true` for a request of STS that nobody signed, because a web identity is its proof.
@@ -67,7 +65,7 @@ impl Iam {
     /// The services over these users.
     pub(crate) fn new(app: Arc<App>, users: Arc<Users>) -> Iam {
         let web_identities = WebIdentities::new(users.ca_file().map(Into::into));
-        Iam { app, users, web_identities, changing: tokio::sync::Mutex::default() }
+        Iam { app, users, web_identities }
     }
 
     /// Answers a request.
@@ -113,24 +111,27 @@ impl Iam {
             Api::Iam => IAM_VERSION,
             Api::Sts => STS_VERSION,
         };
-        let user = head.extensions.get().and_then(Identity::user).map(|user| &**user);
-        if user.is_none() && version == IAM_VERSION {
+        let key = head.extensions.get().and_then(Identity::key);
+        if key.is_none() && version == IAM_VERSION {
             return Err(missing_token());
         }
         if version != expected {
             return Err(error::invalid_action(action, version));
         }
         let context = Circumstances {
-            sender: user,
+            sender: None,
             peer: origin.peer,
             user_agent: head.headers.get(USER_AGENT).and_then(|it| it.to_str().ok()),
             now: unix_seconds(),
             more: Vec::new(),
         };
-        let xml = match (api, user) {
-            (Api::Iam, Some(user)) => self.iam(action, &form, user, context, origin).await?,
-            (Api::Sts, user) => {
+        let xml = match (api, key) {
+            (Api::Iam, Some(key)) => self.iam(action, &form, key, context, origin).await?,
+            (Api::Sts, key) => {
+                let key = key.map(|key| self.again(key, &context)).transpose()?;
+                let user = key.as_ref().map(|key| &*key.user);
                 let directory = self.users.current();
+                let context = Circumstances { sender: user, ..context };
                 let mut asked = Asked { form: &form, directory, context };
                 Some(match user {
                     _ if action == "AssumeRoleWithWebIdentity" => {
@@ -145,35 +146,37 @@ impl Iam {
         Ok((action.to_owned(), xml))
     }
 
+    /// The key that a head was signed with, as it is now. A body may take minutes to come, and the key may be
+    /// gone by then, or rights of its user.
+    fn again(&self, key: &AccessKey, context: &Circumstances<'_>) -> ApiResult<Arc<AccessKey>> {
+        self.users.current().again(key, context.now).map_err(|refused| match refused {
+            KeyError::Token(TokenError::Expired) => error::expired_token(),
+            KeyError::Unknown | KeyError::Token(TokenError::Invalid) => error::invalid_token(),
+        })
+    }
+
     async fn iam(
         &self,
         action: &str,
         form: &Form,
-        sender: &User,
-        mut context: Circumstances<'_>,
+        key: &AccessKey,
+        context: Circumstances<'_>,
         origin: &Origin,
     ) -> ApiResult<Option<Xml>> {
         let operation = operations::find(action, IAM_VERSION)?;
         origin.found.note_operation(operation.name);
+        let changing = match operation.writes {
+            true => Some(self.users.changing().await),
+            false => None,
+        };
+        let key = self.again(key, &context)?;
+        let sender = &*key.user;
+        let mut context = Circumstances { sender: Some(sender), ..context };
         // As AWS, whose keys of GetSessionToken reach IAM with a second factor only.
         if sender.session.is_some() && sender.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";
             return Err(error::access_denied(message));
         }
-        let _changing = match operation.writes {
-            true => Some(self.changing.lock().await),
-            false => None,
-        };
-        let account = sender.account.id.clone();
-        let state = self.users.state();
-        let mut call = Call {
-            form,
-            sender,
-            draft: Draft::new(&account, &state.account(&account)),
-            directory: self.users.current().now(),
-            keys: self.users.keys(),
-            now: context.now,
-        };
         if let Some(arn) = form.text("PolicyArn") {
             context.more.push(("iam:PolicyARN".to_owned(), vec![arn.to_owned()]));
         }
@@ -181,14 +184,26 @@ impl Iam {
         for (key, value) in tags {
             context.more.push((format!("aws:RequestTag/{key}"), vec![value.to_owned()]));
         }
-        let resource = call.resource(operation.on)?;
-        check(sender, &format!("iam:{action}"), &resource, &context)?;
+        let account = sender.account.id.clone();
+        let state = self.users.state();
+        let mut call = Call {
+            form,
+            sender,
+            context: &context,
+            draft: Draft::new(&account, &state.account(&account)),
+            directory: self.users.current().now(),
+            keys: self.users.keys(),
+            now: context.now,
+        };
+        call.check(action, &call.resource(operation.on)?)?;
         let xml = (operation.run)(&mut call)?;
         let (changes, changed) = call.draft.finish();
-        if !changes.is_empty() {
-            let written = self.app.store.change_identities(changes).await;
-            written.map_err(|error| error::of_store(&error))?;
-            self.users.replace(state.with(account, changed));
+        if let Some(changing) = changing
+            && !changes.is_empty()
+        {
+            let state = state.with(account, changed);
+            let changed = self.users.change(&self.app.store, changing, changes, state).await;
+            changed.map_err(|error| error::of_store(&error))?;
             tracing::info!(action, user = sender.name, "users were changed");
         }
         Ok(xml)

@@ -12,7 +12,8 @@ use super::records::{
     GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, UserRecord,
 };
 use crate::identity::{
-    AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, Role, SecretKey, User,
+    AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, NameOf, Role,
+    SecretKey, User,
 };
 
 /// Records of one kind, by name in lower case.
@@ -135,7 +136,7 @@ impl State {
 
     /// The users of the configuration and all that was made since.
     pub(super) fn directory(&self, configured: &Directory, keys: &SecretKeys) -> Directory {
-        let mut directory = DirectoryBuilder::from(configured.clone());
+        let mut directory = DirectoryBuilder::over(configured);
         for (id, state) in &self.accounts {
             match configured.account(id) {
                 Some(account) => state.add_to(&mut directory, account, keys),
@@ -162,9 +163,13 @@ impl AccountState {
             });
         }
         for role in self.roles.values() {
+            if directory.so_far().is_configured(&account.id, NameOf::Role, &role.name) {
+                tracing::warn!(role = role.name, "the role of the credentials file counts");
+                continue;
+            }
             let role = self.role(role, account, directory.so_far());
             if let Err(error) = directory.role(role) {
-                tracing::warn!(%error, "the role of the credentials file counts");
+                tracing::warn!(%error, "the role is left out");
             }
         }
         let mut groups: BTreeMap<&str, Vec<&GroupRecord>> = BTreeMap::new();
@@ -174,6 +179,11 @@ impl AccountState {
             }
         }
         for record in self.users.values() {
+            // Policies name users by ARN, so one of the name would have the rights of the other.
+            if directory.so_far().is_configured(&account.id, NameOf::User, &record.name) {
+                tracing::warn!(user = record.name, "the user of the credentials file counts");
+                continue;
+            }
             let groups = groups.get(record.id.as_str()).map(Vec::as_slice).unwrap_or_default();
             let user = self.user(record, groups, account, directory.so_far());
             self.add_keys(record, Arc::new(user), directory, keys);

@@ -10,6 +10,7 @@ use liteio_store::{
     EncryptionKey, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
 };
 use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -44,7 +45,12 @@ pub(crate) struct Users {
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
     parts: Mutex<Parts>,
+    /// One change at a time: each begins with what the last one left.
+    changing: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// The right to make the next change, for who holds it alone.
+pub(super) struct Changing(OwnedMutexGuard<()>);
 
 /// What the current directory is made of. Locked while another one is made.
 #[derive(Debug)]
@@ -151,6 +157,7 @@ impl Users {
             ca_file,
             issuers,
             parts: Mutex::new(Parts { configured: directory, stamps, state }),
+            changing: Arc::default(),
         })
     }
 
@@ -169,8 +176,35 @@ impl Users {
         &self.keys
     }
 
+    /// Waits until no other change is made.
+    pub(super) async fn changing(&self) -> Changing {
+        Changing(Arc::clone(&self.changing).lock_owned().await)
+    }
+
+    /// Makes changes durable, and then puts the state with them into effect. Both happen, or neither, also when
+    /// the result is not waited for: the sender of a request may break it off.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn change(
+        self: &Arc<Users>,
+        store: &Store,
+        changing: Changing,
+        changes: Vec<IdentityEntry>,
+        state: State,
+    ) -> Result<(), StoreError> {
+        let (users, store) = (Arc::clone(self), store.clone());
+        let task = tokio::spawn(async move {
+            let Changing(_alone) = changing;
+            store.change_identities(changes).await?;
+            users.replace(state);
+            Ok(())
+        });
+        task.await.unwrap_or_else(|error| Err(StoreError::Internal { what: error.to_string() }))
+    }
+
     /// Puts another state into effect, which is durable.
-    pub(super) fn replace(&self, state: State) {
+    fn replace(&self, state: State) {
         let mut parts = self.parts.lock();
         parts.state = Arc::new(state);
         self.current.replace(parts.state.directory(&parts.configured, &self.keys));
@@ -277,7 +311,44 @@ fn read_source(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Di
 mod tests {
     use liteio_store::StoreConfig;
 
+    use super::super::records::ProviderRecord;
+    use super::super::state::Draft;
     use super::*;
+
+    fn users_of(credentials: CredentialsSource, store: &Store) -> Arc<Users> {
+        let configured = ConfiguredUsers::read(&Config { credentials, ..Config::default() });
+        let users = Users::open(configured.expect("valid"), store, &KeyRing::default());
+        Arc::new(users.expect("opens"))
+    }
+
+    #[tokio::test]
+    async fn a_change_that_is_broken_off_is_in_effect_once_it_is_durable() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let credentials =
+            CredentialsSource::Pair { access_key: "alice".into(), secret_key: "a secret".into() };
+        let users = users_of(credentials, &store);
+        let account = "000000000000";
+        let mut draft = Draft::new(account, &users.state().account(account));
+        draft.put(ProviderRecord {
+            url: "login.example.com".to_owned(),
+            created: 0,
+            client_ids: vec!["storage".to_owned()],
+            thumbprints: Vec::new(),
+            tags: Default::default(),
+        });
+        let (changes, changed) = draft.finish();
+        let state = users.state().with(account.to_owned(), changed);
+        let change = users.change(&store, users.changing().await, changes, state);
+        tokio::select! {
+            biased;
+            _ = change => {}
+            () = std::future::ready(()) => {}
+        }
+        let _next = users.changing().await;
+        let (entries, _) = store.identities().expect("read");
+        assert!(entries.iter().any(|entry| entry.key.starts_with(b"provider/")), "it is durable");
+        assert!(users.current().now().issuer("https://login.example.com", account).is_some());
+    }
 
     const ALICE: &str =
         "[[user]]\nname = 'alice'\naccess_key = 'alice-key'\nsecret_key = 'a secret'\n";
@@ -289,10 +360,8 @@ mod tests {
         let write = |text: &str| fs::write(&path, text).expect("written");
         write(ALICE);
         let credentials = CredentialsSource::File(path.clone());
-        let configured = ConfiguredUsers::read(&Config { credentials, ..Config::default() });
         let store = Store::open(StoreConfig::memory()).expect("opens");
-        let users = Users::open(configured.expect("valid"), &store, &KeyRing::default());
-        let users = users.expect("opens");
+        let users = users_of(credentials, &store);
         let knows = |key: &str| {
             users.read_again_if_changed();
             users.current().key(key, None, 0).is_ok()

@@ -1,6 +1,6 @@
 //! All accounts, users and keys, as they are at one moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use super::key::AccessKey;
 use super::managed::managed;
 use super::role::Role;
 use super::session::{Issued, Session, Sessions, TokenError};
-use super::user::{User, unique_id};
+use super::user::User;
 use super::{IdentityError, fail};
 use crate::policy::Policy;
 
@@ -33,7 +33,16 @@ pub(crate) struct Directory {
     /// Policies of accounts, by ARN.
     policies: HashMap<String, Arc<Policy>>,
     issuers: Vec<Issuer>,
+    /// The names that users and roles of the configuration have, in lower case, by account.
+    configured: HashSet<(String, NameOf, String)>,
     serial: u64,
+}
+
+/// The kinds whose names are theirs alone in an account, without regard to case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NameOf {
+    User,
+    Role,
 }
 
 impl Directory {
@@ -47,9 +56,9 @@ impl Directory {
         self.users.get(id)
     }
 
-    /// `true` when the configuration has a user of this name in the account.
-    pub(crate) fn is_configured(&self, account: &str, name: &str) -> bool {
-        self.users.contains_key(&unique_id("AIDA", &[account, name]))
+    /// `true` when the configuration has a user, be it the root user, or a role of this name in the account.
+    pub(crate) fn is_configured(&self, account: &str, kind: NameOf, name: &str) -> bool {
+        self.configured.contains(&(account.to_owned(), kind, name.to_lowercase()))
     }
 
     /// The role with this unique id.
@@ -98,6 +107,17 @@ pub(crate) struct DirectoryBuilder {
 }
 
 impl DirectoryBuilder {
+    /// Begins with what is configured, whose names are taken.
+    pub(crate) fn over(configured: &Directory) -> DirectoryBuilder {
+        let mut directory = configured.clone();
+        let users = configured.users.values();
+        let users = users.map(|it| (it.account.id.clone(), NameOf::User, it.name.to_lowercase()));
+        let roles = configured.roles.values();
+        let roles = roles.map(|it| (it.account.id.clone(), NameOf::Role, it.name.to_lowercase()));
+        directory.configured = users.chain(roles).collect();
+        DirectoryBuilder { directory }
+    }
+
     /// Adds an account.
     ///
     /// # Errors
@@ -142,12 +162,13 @@ impl DirectoryBuilder {
     /// # Errors
     /// [`IdentityError`] when there is one with its ARN.
     pub(crate) fn role(&mut self, role: Role) -> Result<(), IdentityError> {
+        if self.directory.roles_by_arn.contains_key(&role.arn) {
+            return fail(format!("there are two roles {}", role.arn));
+        }
         let role = Arc::new(role);
         self.directory.roles.insert(role.unique_id.clone(), Arc::clone(&role));
-        match self.directory.roles_by_arn.insert(role.arn.clone(), role) {
-            None => Ok(()),
-            Some(role) => fail(format!("there are two roles {}", role.arn)),
-        }
+        self.directory.roles_by_arn.insert(role.arn.clone(), role);
+        Ok(())
     }
 
     /// Adds a managed policy of an account.
@@ -242,6 +263,16 @@ impl CurrentDirectory {
                 self.sessions.key(&directory, id, token, now).map_err(KeyError::Token)
             }
         }
+    }
+
+    /// A key that was found before, as it is now, with the rights that its user has now.
+    ///
+    /// # Errors
+    /// [`KeyError`] when it would be refused now.
+    pub(crate) fn again(&self, key: &AccessKey, now: i64) -> Result<Arc<AccessKey>, KeyError> {
+        let found = self.key(&key.id, key.token.as_deref(), now)?;
+        // One that got its id since has signed nothing yet.
+        if found.secret == key.secret { Ok(found) } else { Err(KeyError::Unknown) }
     }
 
     /// Makes the keys of a session.

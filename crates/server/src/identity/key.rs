@@ -57,6 +57,8 @@ pub(crate) struct AccessKey {
     pub(crate) secret: SecretKey,
     /// The user who signs with it.
     pub(crate) user: Arc<User>,
+    /// The token of a session, whose keys are worth nothing without.
+    pub(super) token: Option<String>,
     /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
     /// key that is gone is never used for one that got its id.
     pub(crate) serial: u64,
@@ -87,7 +89,7 @@ impl AccessKey {
             return fail("access_key may hold visible ASCII characters only, without / , \"");
         }
         let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
-        Ok(AccessKey { id, secret, user, serial })
+        Ok(AccessKey { id, secret, user, token: None, serial })
     }
 }
 

@@ -24,7 +24,7 @@ mod session;
 mod user;
 
 pub(crate) use self::account::{Account, id_of_canonical_id};
-pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError};
+pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError, NameOf};
 pub(crate) use self::file::{only_user, read_credentials};
 pub(crate) use self::issuer::Issuer;
 pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};

@@ -145,7 +145,9 @@ impl Sessions {
         let user = user_of(directory, &session).ok_or(TokenError::Invalid)?;
         let secret = SecretKey::new(session.secret).map_err(|_| TokenError::Invalid)?;
         let key = AccessKey::new(session.key, secret, Arc::new(user));
-        let key = Arc::new(key.map_err(|_| TokenError::Invalid)?);
+        let mut key = key.map_err(|_| TokenError::Invalid)?;
+        key.token = Some(token.to_owned());
+        let key = Arc::new(key);
         let mut opened = self.opened.lock();
         if opened.len() >= KEPT_MAX {
             opened.clear();
@@ -267,8 +269,12 @@ mod tests {
         let elsewhere = CurrentDirectory::new(directory(), Sessions::new(keys(2)));
         let refused = elsewhere.key(&issued.access_key, Some(&issued.token), NOW);
         assert_eq!(refused.expect_err("another server"), invalid);
+        let before = at(&issued.token, NOW).expect("valid");
+        assert!(current.again(&before, NOW + 899).is_ok());
+        assert!(current.again(&before, NOW + 900).is_err());
         // The user is gone.
         current.replace(Directory::default());
+        assert!(current.again(&before, NOW).is_err());
         assert_eq!(at(&issued.token, NOW).expect_err("nobody"), invalid);
     }
 }

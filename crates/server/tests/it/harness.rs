@@ -346,6 +346,26 @@ impl<'a> RawRequest<'a> {
         exchange(address, method, &message).await
     }
 
+    /// Sends the head, and the body once the server waits for it and `meanwhile` is done.
+    pub(crate) async fn send_after(self, meanwhile: impl Future<Output = ()>) -> Reply {
+        let (method, length) = (self.method, self.body.len());
+        let (address, mut message, body) = self.message();
+        let end = format!(
+            "content-length: {length}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n"
+        );
+        message.extend_from_slice(end.as_bytes());
+        let mut stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.write_all(&message).await.expect("the server reads");
+        let mut interim = [0; 25];
+        stream.read_exact(&mut interim).await.expect("an interim answer");
+        assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+        meanwhile.await;
+        stream.write_all(&body).await.expect("the server reads");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.expect("an answer");
+        whole_reply(method, &answer).expect("a whole answer")
+    }
+
     /// Sends the first `bytes` of the body and closes the connection.
     pub(crate) async fn cut_off(self, bytes: usize) {
         let length = self.body.len();

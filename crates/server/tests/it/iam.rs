@@ -1,5 +1,6 @@
 //! Users that are made at run time, as clients of IAM make them.
 
+use liteio::fuzzing::signer::sha256_hex;
 use liteio::{KeySources, MasterKeySource, Server, ServerHandle};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -207,6 +208,135 @@ async fn lists_come_in_pages() {
         }
     }
     assert_eq!(names, ["bert", "Carol", "dave", "erin"]);
+}
+
+/// A policy of a user that allows one action on one resource of the account.
+fn allow_on(user: &str, action: &str, resource: &str) -> String {
+    let document = format!(
+        r#"{{"Version":"2012-10-17","Statement":{{"Effect":"Allow","Action":"{action}","Resource":"arn:aws:iam::*:{resource}"}}}}"#
+    );
+    let (name, document) = (action.replace([':', '*'], "-"), encoded(&document));
+    format!("Action=PutUserPolicy&UserName={user}&PolicyName={name}&PolicyDocument={document}")
+}
+
+#[tokio::test]
+async fn a_name_and_a_path_are_given_by_who_may_change_what_has_them_then() {
+    let server = memory().await;
+    let carol = user_with_key(&server, "carol").await;
+    iam(&server, "Action=CreateGroup&GroupName=some").await.expect_status(200);
+    for allowed in [
+        allow_on("carol", "iam:UpdateUser", "user/carol"),
+        allow_on("carol", "iam:UpdateGroup", "group/some"),
+    ] {
+        iam(&server, &allowed).await.expect_status(200);
+    }
+    let by_carol = |form: &str| server.form("iam", form).by(carol).send_owned();
+    for (form, target) in [
+        ("Action=UpdateUser&UserName=carol&NewUserName=bob", ":user/bob"),
+        ("Action=UpdateUser&UserName=carol&NewPath=/admin/", ":user/admin/carol"),
+        ("Action=UpdateGroup&GroupName=some&NewGroupName=other", ":group/other"),
+        ("Action=UpdateGroup&GroupName=some&NewPath=/admin/", ":group/admin/some"),
+    ] {
+        let refused = by_carol(form).await.expect_error(403, "AccessDenied").element("Message");
+        assert!(refused.contains(target), "{refused}");
+    }
+    let users = iam(&server, "Action=ListUsers").await.expect_status(200);
+    assert!(users.element("Arn").ends_with(":user/carol"), "{}", users.text());
+    iam(&server, &allow_on("carol", "iam:Update*", "*")).await.expect_status(200);
+    let form = "Action=UpdateUser&UserName=carol&NewUserName=Carol&NewPath=/x/";
+    by_carol(form).await.expect_status(200);
+    by_carol("Action=UpdateGroup&GroupName=some&NewGroupName=SOME").await.expect_status(200);
+}
+
+const CONFIGURED: &str = r#"
+    [[user]]
+    name = "alice"
+    access_key = "alice-key"
+    secret_key = "alice's secret"
+
+    [[user]]
+    name = "bob"
+    parent = "alice"
+    access_key = "bob-key"
+    secret_key = "bob's secret"
+
+    [[role]]
+    name = "reader"
+    parent = "alice"
+    trust = '''{"Version":"2012-10-17","Statement":
+        {"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}}'''
+"#;
+
+#[tokio::test]
+async fn names_of_the_credentials_file_are_taken() {
+    let server = memory().await;
+    let bob = user_with_key(&server, "Bob").await;
+    let who = || server.form("sts", "Action=GetCallerIdentity").by(bob).send_owned();
+    who().await.expect_status(200);
+    let account = server.form("sts", "Action=GetCallerIdentity").send().await.element("Account");
+    let trust = policy("Allow", "sts:AssumeRole").replace("%22Resource", "%22Principal");
+    let role = |name: &str, path: &str| {
+        format!("Action=CreateRole&RoleName={name}&Path={path}&AssumeRolePolicyDocument={trust}")
+    };
+    let made = iam(&server, &role("reader", "/")).await.expect_status(200).element("RoleId");
+
+    // Those of the file count from now on.
+    server.set_users(&CONFIGURED.replacen(
+        "access_key",
+        &format!("account = '{account}'\n access_key"),
+        1,
+    ));
+    who().await.expect_error(403, "InvalidClientTokenId");
+    let assume =
+        format!("Action=AssumeRole&RoleArn=arn:aws:iam::{account}:role/reader&RoleSessionName=now");
+    let assumed = server.form("sts", &assume).by(BOB).send().await.expect_status(200);
+    assert!(!assumed.element("AssumedRoleId").starts_with(&made), "{}", assumed.text());
+
+    iam(&server, "Action=CreateUser&UserName=dave").await.expect_status(200);
+    for form in [
+        "Action=CreateUser&UserName=alice",
+        "Action=CreateUser&UserName=Alice",
+        "Action=CreateUser&UserName=BOB&Path=/x/",
+        "Action=UpdateUser&UserName=dave&NewUserName=bob",
+        "Action=UpdateUser&UserName=dave&NewUserName=BOB",
+        "Action=UpdateUser&UserName=Bob&NewUserName=bob",
+        &role("reader", "/x/"),
+        &role("Reader", "/"),
+    ] {
+        iam(&server, form).await.expect_error(409, "EntityAlreadyExists");
+    }
+    // One that was there before gets its rights back under another name.
+    iam(&server, "Action=UpdateUser&UserName=Bob&NewUserName=rob").await.expect_status(200);
+    who().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn rights_are_those_of_the_moment_when_the_body_has_come() {
+    let server = memory().await;
+    let carol = user_with_key(&server, "carol").await;
+    let allow = policy("Allow", "iam:*");
+    let put = format!("Action=PutUserPolicy&UserName=carol&PolicyName=p&PolicyDocument={allow}");
+    iam(&server, &put).await.expect_status(200);
+    // With its hash in the head, the body is waited for after the signature was verified.
+    let create = |name: &str| {
+        let form = format!("Action=CreateUser&UserName={name}");
+        let hash = sha256_hex(format!("{form}&Version=2010-05-08").as_bytes());
+        server.form("iam", &form).by(carol).header("x-amz-content-sha256", hash)
+    };
+    create("dave").send_after(async {}).await.expect_status(200);
+    let denied = create("erin").send_after(async {
+        let form = "Action=DeleteUserPolicy&UserName=carol&PolicyName=p";
+        iam(&server, form).await.expect_status(200);
+    });
+    denied.await.expect_error(403, "AccessDenied");
+    let gone = create("erin").send_after(async {
+        let key = carol.access_key;
+        let form = format!("Action=DeleteAccessKey&UserName=carol&AccessKeyId={key}");
+        iam(&server, &form).await.expect_status(200);
+    });
+    gone.await.expect_error(403, "InvalidClientTokenId");
+    let users = iam(&server, "Action=ListUsers").await;
+    assert_eq!(users.elements("UserName"), ["carol", "dave"]);
 }
 
 async fn start(folder: &std::path::Path) -> ServerHandle {

@@ -150,7 +150,7 @@ pub(super) fn body_code(body: AuthBody) -> String {
 #[track_caller]
 pub(super) fn assert_user(request: &Request<AuthBody>, name: &str) {
     match request.extensions().get::<Identity>() {
-        Some(Identity::User(user)) => assert_eq!(user.name, name),
+        Some(Identity::User(key)) => assert_eq!(key.user.name, name),
         other => panic!("expected user {name}, found {other:?}"),
     }
 }

@@ -75,16 +75,17 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
 
 pub(super) fn update(call: &mut Call<'_>) -> Done {
     let mut group: GroupRecord = call.named()?;
+    let former = group.name.clone();
     if call.form.text("NewGroupName").is_some() {
-        let name = new_name::<GroupRecord>(call.form, "NewGroupName")?;
-        if !name.eq_ignore_ascii_case(&group.name) {
-            check_free(call, &name)?;
-        }
-        call.draft.delete::<GroupRecord>(&group.name);
-        group.name = name;
+        group.name = new_name::<GroupRecord>(call.form, "NewGroupName")?;
     }
     if let Some(path) = call.form.text("NewPath") {
         group.path = checked_path(path)?;
+    }
+    call.check("UpdateGroup", &group_arn(call.account(), &group))?;
+    if group.name != former {
+        call.draft.delete::<GroupRecord>(&former);
+        check_free(call, &group.name)?;
     }
     call.draft.put(group);
     Ok(None)

@@ -7,7 +7,7 @@ use super::super::state::role_arn;
 use super::super::xml::Xml;
 use super::tags::{new_tags, write_tags};
 use super::{Answer, Done};
-use crate::identity::{SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
+use crate::identity::{NameOf, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
 use crate::policy::{TRUST_POLICY_CHARACTERS_MAX, characters};
 
 /// Roles of an account.
@@ -51,8 +51,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     super::refuse_boundary(call)?;
     let (path, tags) = (call.path()?, new_tags(call.form)?);
     let trust = trust(call.form.required("AssumeRolePolicyDocument")?)?;
-    let is_configured =
-        call.directory.role(&format!("arn:aws:iam::{}:role/{name}", call.account())).is_some();
+    let is_configured = call.directory.is_configured(call.account(), NameOf::Role, &name);
     if is_configured || call.draft.state.get::<RoleRecord>(&name).is_some() {
         return Err(error::already_exists(format!("Role with name {name} already exists.")));
     }

@@ -9,6 +9,7 @@ use super::super::state::user_arn;
 use super::super::xml::Xml;
 use super::tags::{new_tags, write_tags};
 use super::{Answer, Done};
+use crate::identity::NameOf;
 use crate::policy::CallerKind;
 
 /// Users of an account.
@@ -50,7 +51,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
 }
 
 fn check_free(call: &Call<'_>, name: &str) -> ApiResult<()> {
-    let is_configured = call.directory.is_configured(call.account(), name);
+    let is_configured = call.directory.is_configured(call.account(), NameOf::User, name);
     match is_configured || call.draft.state.get::<UserRecord>(name).is_some() {
         true => Err(error::already_exists(format!("User with name {name} already exists."))),
         false => Ok(()),
@@ -94,16 +95,18 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
 
 pub(super) fn update(call: &mut Call<'_>) -> Done {
     let mut user: UserRecord = call.named()?;
+    let former = user.name.clone();
     if call.form.text("NewUserName").is_some() {
-        let name = new_name::<UserRecord>(call.form, "NewUserName")?;
-        if !name.eq_ignore_ascii_case(&user.name) {
-            check_free(call, &name)?;
-        }
-        call.draft.delete::<UserRecord>(&user.name);
-        user.name = name;
+        user.name = new_name::<UserRecord>(call.form, "NewUserName")?;
     }
     if let Some(path) = call.form.text("NewPath") {
         user.path = checked_path(path)?;
+    }
+    // Policies name users by their ARN: with that of another, the user gets what was meant for the other.
+    call.check("UpdateUser", &user_arn(call.account(), &user.path, &user.name))?;
+    if user.name != former {
+        call.draft.delete::<UserRecord>(&former);
+        check_free(call, &user.name)?;
     }
     call.draft.put(user);
     Ok(None)
