@@ -302,8 +302,8 @@ pub use object::{
     DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,
     ListStart, ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata,
     ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions,
-    ReadError, RenameOptions, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry,
-    VersionPage,
+    ReadError, RenameOptions, SeenVersion, Selection, StagedBody, StoredBytes, VersionChange,
+    VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, Store, StoreError,
-    VersionId,
+    Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, SeenVersion, Store,
+    StoreError, VersionChange, VersionId,
 };
 
 use super::action::Action;
@@ -21,8 +21,18 @@ use crate::policy::Context;
 pub(crate) struct Granted<T = Arc<Bucket>> {
     target: T,
     principal: Principal,
-    /// The object whose owner, ACL and tags the decision looked at.
-    seen: Option<Arc<ObjectVersion>>,
+    seen: Seen,
+}
+
+/// The object whose owner, ACL and tags a decision looked at.
+#[derive(Clone, Debug)]
+pub(super) enum Seen {
+    /// It looked at none.
+    NotAsked,
+    /// There was none.
+    Missing,
+    /// This one.
+    Object(Arc<ObjectVersion>),
 }
 
 /// Permission for an action on no resource: creating a bucket, listing one's own.
@@ -148,7 +158,8 @@ pub(crate) fn bucket(
         return Err(Refusal::AnonymousOverride);
     }
     let bucket = store.bucket(&BucketName::try_from(name)?)?;
-    let mut granted = Granted { target: bucket, principal: principal.clone(), seen: None };
+    let mut granted =
+        Granted { target: bucket, principal: principal.clone(), seen: Seen::NotAsked };
     granted.seen = granted.decide(store, question).or_else(|refusal| {
         let is_missing = question.tells_missing && granted.is_missing(store, question, &refusal)?;
         Err(if is_missing { missing(question) } else { refusal })
@@ -164,7 +175,7 @@ pub(crate) fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>,
 impl<T> Granted<T> {
     /// The permission that a decision about a vector bucket or an index ends with.
     pub(super) fn of_vectors(target: T, principal: &Principal) -> Granted<T> {
-        Granted { target, principal: principal.clone(), seen: None }
+        Granted { target, principal: principal.clone(), seen: Seen::NotAsked }
     }
 
     /// The resource that the permission is for.
@@ -233,31 +244,54 @@ impl Granted {
             return Ok(false);
         };
         Ok(!denial.is_explicit()
-            && find(store, &self.target, key, question.version)?.is_none()
+            && matches!(find(store, &self.target, key, question.version)?, Seen::Missing)
             && self.allows_listing(store, key, question.context).is_ok())
     }
 
     /// True when the decision holds for the object that was read after it: it looked at no object, or at one
     /// with the same owner, ACL and tags.
     pub(crate) fn holds_for(&self, object: &ObjectVersion) -> bool {
-        self.seen.as_ref().is_none_or(|seen| {
-            seen.owner.id == object.owner.id
-                && seen.acl == object.acl
-                && seen.metadata.tags == object.metadata.tags
-        })
+        match &self.seen {
+            Seen::NotAsked => true,
+            Seen::Missing => false,
+            Seen::Object(seen) => {
+                seen.owner.id == object.owner.id
+                    && seen.acl == object.acl
+                    && seen.metadata.tags == object.metadata.tags
+            }
+        }
     }
 
     /// The entity tag of the object that the decision looked at.
     pub(crate) fn seen_etag(&self) -> Option<ETag> {
-        self.seen.as_ref().map(|seen| seen.etag)
+        match &self.seen {
+            Seen::Object(seen) => Some(seen.etag),
+            Seen::NotAsked | Seen::Missing => None,
+        }
+    }
+
+    /// True when the decision looked for the object, and there was none: it holds for none.
+    pub(crate) fn saw_nothing(&self) -> bool {
+        matches!(self.seen, Seen::Missing)
+    }
+
+    /// The change, of no other version than the decision looked at.
+    pub(crate) fn guarded(&self, change: VersionChange) -> VersionChange {
+        match &self.seen {
+            Seen::NotAsked | Seen::Missing => change,
+            Seen::Object(object) => {
+                let seen = SeenVersion {
+                    owner_id: object.owner.id.clone(),
+                    acl: object.acl.clone(),
+                    tags: object.metadata.tags.clone(),
+                };
+                VersionChange::IfSeen(seen, Box::new(change))
+            }
+        }
     }
 
     /// The result is the object that the decision looked at.
-    fn decide(
-        &self,
-        store: &Store,
-        question: &Question<'_>,
-    ) -> Result<Option<Arc<ObjectVersion>>, Refusal> {
+    fn decide(&self, store: &Store, question: &Question<'_>) -> Result<Seen, Refusal> {
         let bucket = &*self.target;
         let user = self.principal.user();
         let name = bucket.name.as_str();
@@ -269,18 +303,20 @@ impl Granted {
             return Err(Denial::new(Reason::UnexpectedOwner, resource).into());
         }
         let documents = BucketDocuments::of(bucket)?;
-        let needs_object = documents.needs_object(user)
-            && question.actions.iter().any(|action| action.is_of_existing_object());
-        let object = match question.key {
+        // What is written is a new object, whatever there was.
+        let is_of_existing = |action: &Action| !question.writes && action.is_of_existing_object();
+        let needs_object =
+            documents.needs_object(user) && question.actions.iter().any(is_of_existing);
+        let seen = match question.key {
             Some(key) if needs_object => find(store, bucket, key, question.version)?,
-            _ => None,
+            _ => Seen::NotAsked,
         };
-        let acl = match &object {
+        let object = seen.object();
+        let acl = match object {
             Some(object) => documents.object_acl(object)?,
             None => None,
         };
-        let (object_seen, context) = (object.as_deref(), question.context);
-        let context = WithResource { user, bucket, object: object_seen, context };
+        let context = WithResource { user, bucket, object, context: question.context };
         for &action in question.actions {
             let owner_id = &bucket.owner.id;
             let documents = if question.writes && action == Action::PutObjectAcl {
@@ -291,35 +327,39 @@ impl Granted {
                 }
             } else {
                 // An action on no object is decided by the bucket alone.
-                let of_object = object.as_deref().filter(|_| action.is_of_existing_object());
+                let of_object = object.filter(|_| is_of_existing(&action));
                 documents.for_decision(owner_id, of_object, acl.as_deref())
             };
             decide(Some(documents), &Request { user, action, resource, context: &context })?;
         }
-        Ok(object)
+        Ok(seen)
     }
 }
 
-/// The object that a decision looks at; none when there is none, which is told later.
-fn find(
-    store: &Store,
-    bucket: &Bucket,
-    key: &str,
-    version: Option<&str>,
-) -> Result<Option<Arc<ObjectVersion>>, Refusal> {
-    let Ok(key) = ObjectKey::new(key) else { return Ok(None) };
+impl Seen {
+    fn object(&self) -> Option<&ObjectVersion> {
+        match self {
+            Seen::Object(object) => Some(object),
+            Seen::NotAsked | Seen::Missing => None,
+        }
+    }
+}
+
+/// The object that a decision looks at. That there is none is told later.
+fn find(store: &Store, bucket: &Bucket, key: &str, version: Option<&str>) -> Result<Seen, Refusal> {
+    let Ok(key) = ObjectKey::new(key) else { return Ok(Seen::Missing) };
     let version = match version.map(VersionId::parse) {
         None => None,
         Some(Ok(version)) => Some(version),
-        Some(Err(_)) => return Ok(None),
+        Some(Err(_)) => return Ok(Seen::Missing),
     };
     match store.find_object(bucket, &key, version.as_ref()) {
-        Ok(found) => Ok(Some(Arc::new(found))),
+        Ok(found) => Ok(Seen::Object(Arc::new(found))),
         Err(
             StoreError::NoSuchKey { .. }
             | StoreError::NoSuchVersion { .. }
             | StoreError::IsDeleteMarker { .. },
-        ) => Ok(None),
+        ) => Ok(Seen::Missing),
         Err(error) => Err(error.into()),
     }
 }

@@ -72,7 +72,11 @@ pub(crate) enum Verdict<'p> {
     /// The statement denies; nothing can allow what it denies.
     Denied(&'p Statement),
     /// The statement allows, and none denies.
-    Allowed(&'p Statement, Grantee),
+    Allowed(
+        #[cfg_attr(not(any(test, feature = "fuzzing")), expect(dead_code, reason = "tests ask"))]
+        &'p Statement,
+        Grantee,
+    ),
     /// No statement is about the request.
     Neutral,
 }

@@ -138,6 +138,7 @@ impl Template {
     /// The template of these pieces.
     pub(super) fn new(pieces: Vec<Piece>, case: Case) -> Result<Template, PolicyError> {
         if pieces.iter().any(|piece| matches!(piece, Piece::Variable(_))) {
+            check_searched(&pieces)?;
             return Ok(Template::Variable(pieces.into(), case));
         }
         Ok(Template::Fixed(pattern_of(&pieces, &[], case).checked()?))
@@ -188,6 +189,24 @@ impl Template {
     }
 }
 
+/// Refuses `?` beside a variable between two `*`: such a part is searched for at every place of a text, and the
+/// value of a variable may be as long as a header.
+fn check_searched(pieces: &[Piece]) -> Result<(), PolicyError> {
+    let parts: Vec<&[Piece]> = pieces.split(|piece| matches!(piece, Piece::AnyRun)).collect();
+    let searched = parts.get(1..parts.len() - 1).unwrap_or_default();
+    let has_both = |part: &&[Piece]| {
+        part.iter().any(|piece| matches!(piece, Piece::AnyCharacter))
+            && part.iter().any(|piece| matches!(piece, Piece::Variable(_)))
+    };
+    match searched.iter().any(has_both) {
+        true => Err(PolicyError::new(
+            "A policy variable and ? must not stand together between two *: use ${?} for the \
+             character, or leave one of them out",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The pattern of pieces, with the values of their variables.
 fn pattern_of(pieces: &[Piece], values: &[Cow<'_, str>], case: Case) -> Pattern {
     let mut values = values.iter();
@@ -198,4 +217,25 @@ fn pattern_of(pieces: &[Piece], values: &[Cow<'_, str>], case: Case) -> Pattern 
         Piece::Variable(_) => pattern::Piece::Text(values.next().expect("one for each")),
     });
     Pattern::new(pieces, case)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_beside_a_question_mark_is_not_searched_for() {
+        let check = |text: &str| {
+            let syntax = Syntax { case: Case::Differs, wildcards: true, variables: true };
+            Template::parse(text, syntax).is_ok()
+        };
+        for text in ["*?${aws:Referer}*a", "a*b${aws:Referer}?*", "*${aws:Referer}c?d*e*"] {
+            assert!(!check(text), "{text}");
+        }
+        for text in
+            ["?${aws:Referer}*", "*?${aws:Referer}", "*${aws:Referer}*?*", "${aws:Referer}?"]
+        {
+            assert!(check(text), "{text}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::context::{OtherObject, Sent};
+use super::context::{CopiedTags, OtherObject, Sent};
 use super::convert::header_value;
 use super::error;
 use super::refusal::Refusal;
@@ -279,6 +279,22 @@ pub(super) fn of_object(
     let context = OtherObject { sent, version };
     let question =
         Question { key: Some(key), version, ..Question::about_bucket(actions, &context) };
+    let allowed = app.look(|store| granted.allows(store, &question));
+    allowed.map_err(|refusal| refused(sent, refusal))
+}
+
+/// Decides about actions on the target of a copy, which gets these tags.
+pub(super) fn of_copied_tags(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    actions: &[Action],
+    key: &str,
+    tags: &[(String, String)],
+) -> S3Result<()> {
+    let context = CopiedTags { sent, tags };
+    let question =
+        Question { key: Some(key), writes: true, ..Question::about_bucket(actions, &context) };
     let allowed = app.look(|store| granted.allows(store, &question));
     allowed.map_err(|refusal| refused(sent, refusal))
 }

@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::header::IF_NONE_MATCH;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Method, Uri};
+use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use s3s::S3Result;
@@ -113,13 +114,36 @@ impl<'a> Sent<'a> {
         self.extensions.get::<Arc<Origin>>().map(|origin| &**origin)
     }
 
+    /// True for what reads the headers of writes. A rename is a PUT and reads none of them.
     fn is_write(&self) -> bool {
         matches!(*self.method, Method::PUT | Method::POST)
+            && self.operation() != Some("RenameObject")
+    }
+
+    /// True when the tags in the header are those of the new object: a copy has those of its source, unless it is
+    /// told to replace them.
+    fn brings_tags(&self) -> bool {
+        let replaces = || self.header("x-amz-tagging-directive") == Some("REPLACE");
+        self.is_write() && (self.operation() != Some("CopyObject") || replaces())
+    }
+
+    fn operation(&self) -> Option<&'static str> {
+        self.extensions.get::<&'static Route>().map(|route| route.operation)
     }
 
     /// A header that writes have.
     fn of_write(&self, name: &str) -> Value<'a> {
         Value::of(self.header(name).filter(|_| self.is_write()))
+    }
+
+    /// `If-None-Match: *`: what else it may say does not keep an object from being replaced.
+    fn if_none_match(&self) -> Value<'a> {
+        let mut values = self.headers.get_all(IF_NONE_MATCH).iter();
+        let is_any = |value: &HeaderValue| matches!(value.as_bytes(), b"*" | b"\"*\"");
+        match (values.next(), values.next()) {
+            (Some(value), None) if self.is_write() && is_any(value) => Value::text("*"),
+            _ => Value::None,
+        }
     }
 
     /// A parameter that the operation of the request knows.
@@ -131,7 +155,7 @@ impl<'a> Sent<'a> {
 
     /// The tags that the request brings along; none of those that it is refused for.
     fn tags(&self) -> Tags {
-        match (self.extensions.get(), self.header("x-amz-tagging").filter(|_| self.is_write())) {
+        match (self.extensions.get(), self.header("x-amz-tagging").filter(|_| self.brings_tags())) {
             (Some(SentTags(tags)), _) => tags.clone(),
             (None, Some(tags)) => tagging::parse_header(tags).unwrap_or_default(),
             (None, None) => Tags::new(),
@@ -159,17 +183,24 @@ impl<'a> Sent<'a> {
     fn copy_source(&self) -> Value<'a> {
         let Value::One(source) = self.of_write("x-amz-copy-source") else { return Value::None };
         let source = source.strip_prefix('/').unwrap_or(&source);
-        let source = percent_decode_str(source).decode_utf8_lossy().into_owned();
+        let source = source.split_once("?versionId=").map_or(source, |(source, _)| source);
+        // As the copy reads it: a plus is a space.
+        let source = source.replace('+', "%20");
+        let source = percent_decode_str(&source).decode_utf8_lossy().into_owned();
         Value::One(Cow::Owned(source))
     }
 
     /// Of requests that need `s3:PutObject`: they end with an object, which starting a multipart upload and
     /// uploading a part do not.
     fn creates_object(&self) -> Value<'a> {
-        match self.extensions.get::<&'static Route>().map(|route| route.operation) {
-            Some("PutObject" | "PostObject" | "CopyObject" | "CompleteMultipartUpload") => {
-                Value::bool(true)
-            }
+        match self.operation() {
+            Some(
+                "PutObject"
+                | "PostObject"
+                | "CopyObject"
+                | "CompleteMultipartUpload"
+                | "RenameObject",
+            ) => Value::bool(true),
             Some("CreateMultipartUpload" | "UploadPart" | "UploadPartCopy") => Value::bool(false),
             _ => Value::None,
         }
@@ -201,7 +232,7 @@ impl Context for Sent<'_> {
             }
             Key::S3ObjectCreationOperation => self.creates_object(),
             Key::S3IfMatch => self.of_write("if-match"),
-            Key::S3IfNoneMatch => self.of_write("if-none-match"),
+            Key::S3IfNoneMatch => self.if_none_match(),
             Key::S3ObjectLockMode => self.lock("x-amz-object-lock-mode", |lock| &lock.mode),
             Key::S3ObjectLockRetainUntilDate => self.lock(RETAIN_UNTIL, |lock| &lock.retain_until),
             Key::S3ObjectLockRemainingRetentionDays => self.retention_days(),
@@ -249,6 +280,27 @@ impl Context for OtherObject<'_> {
     fn value(&self, key: &ContextKey) -> Value<'_> {
         match key {
             ContextKey::S3VersionId => Value::of(self.version),
+            key => self.sent.value(key),
+        }
+    }
+}
+
+/// The context of a decision about the target of a copy that takes the tags of its source.
+pub(super) struct CopiedTags<'a> {
+    pub(super) sent: Sent<'a>,
+    pub(super) tags: &'a [(String, String)],
+}
+
+impl Context for CopiedTags<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        match key {
+            ContextKey::RequestObjectTag(name) => {
+                let found = self.tags.iter().find(|(tag, _)| **tag == **name);
+                Value::of(found.map(|(_, value)| &**value))
+            }
+            ContextKey::S3RequestObjectTagKeys => {
+                Value::Many(self.tags.iter().map(|(name, _)| Cow::Borrowed(&**name)).collect())
+            }
             key => self.sent.value(key),
         }
     }

@@ -126,23 +126,35 @@ pub(super) fn source(
     };
     let version = version.as_deref();
     let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
-    if let (Some(etag), None) = (granted.seen_etag(), &conditions.if_match) {
-        conditions.if_match =
-            Some(EtagCondition::Matches(vec![ETagText::strong(&etag.to_string())]));
+    if granted.saw_nothing() {
+        return Err(s3_error!(NoSuchKey, "The specified key does not exist."));
+    }
+    if let Some(etag) = granted.seen_etag() {
+        let etag = ETagText::strong(&etag.to_string());
+        let holds = match &conditions.if_match {
+            None | Some(EtagCondition::Any) => true,
+            Some(EtagCondition::Matches(etags)) => etags.contains(&etag),
+        };
+        // Else the condition of the client lets no such object pass, either.
+        if holds {
+            conditions.if_match = Some(EtagCondition::Matches(vec![etag]));
+        }
     }
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     let version_id = version_id(version.map(str::to_owned))?;
     if let Some(target_key) = tags_to {
         let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref()));
         // That there is no such object is told by the copy.
-        if found.is_ok_and(|found| !found.metadata.tags.is_empty()) {
+        let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
+        if !tags.is_empty() {
             let read = match version {
                 None => Action::GetObjectTagging,
                 Some(_) => Action::GetObjectVersionTagging,
             };
             access::of_object(app, &granted, sent, &[read], key.as_str(), version)?;
-            let write = [Action::PutObjectTagging];
-            access::of_object(app, target, sent, &write, target_key.as_str(), None)?;
+            // These are the tags of the new object.
+            let write = [Action::PutObject, Action::PutObjectTagging];
+            access::of_copied_tags(app, target, sent, &write, target_key.as_str(), &tags)?;
         }
     }
     Ok(ObjectId { bucket, key, version: version_id })

@@ -15,8 +15,8 @@ const CLIENT_TOKEN_BYTES_MAX: usize = 64;
 
 pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResponse {
     let source = source(&request.headers)?;
-    // The object leaves its key.
-    let actions = [Action::RenameObject, Action::DeleteObject];
+    // The object leaves its key, and can be read under the other.
+    let actions = [Action::RenameObject, Action::GetObject, Action::DeleteObject];
     access::of_object(app, &request.granted, request.sent(), &actions, source.as_str(), None)?;
     let PlainRequest { granted, key, headers, extensions, .. } = request;
     let target = object_key(key)?;

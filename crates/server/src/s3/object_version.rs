@@ -1,6 +1,6 @@
 //! One version of an object, as operations on its metadata name it.
 
-use liteio_store::{Cause, ObjectVersion, VersionChange};
+use liteio_store::{Cause, ObjectVersion, StoreError, VersionChange};
 use s3s::S3Result;
 
 use super::convert::{object_key, version_id};
@@ -32,7 +32,15 @@ pub(super) async fn change(
     change: VersionChange,
     cause: Cause,
 ) -> S3Result<ObjectVersion> {
+    if granted.saw_nothing() {
+        // There is nothing to change, or it came after the decision.
+        return find(app, granted, key, version);
+    }
     let (key, version) = (object_key(key)?, version_id(version)?);
+    let change = granted.guarded(change);
     let changed = app.store.change_object(granted.bucket(), key, version, change, cause).await;
-    changed.map_err(error::from_store)
+    changed.map_err(|error| match error {
+        StoreError::ConditionalRequestConflict => error::conflict(),
+        error => error::from_store(error),
+    })
 }

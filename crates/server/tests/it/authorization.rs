@@ -212,7 +212,7 @@ fn also_needed(operation: &Operation, has_version: bool) -> &'static [&'static s
     match (operation.name, has_version) {
         ("CopyObject" | "UploadPartCopy" | "GetObjectAttributes", false) => &["s3:GetObject"],
         ("GetObjectAttributes", true) => &["s3:GetObjectVersion"],
-        ("RenameObject", _) => &["s3:PutObject", "s3:DeleteObject"],
+        ("RenameObject", _) => &["s3:PutObject", "s3:DeleteObject", "s3:GetObject"],
         _ => &[],
     }
 }

@@ -391,3 +391,60 @@ async fn parameters_that_come_twice_are_refused() {
     }
     server.get("/mine/key").await.expect_status(200);
 }
+
+/// Two values of a condition that only one of them satisfies.
+#[tokio::test]
+async fn only_a_write_that_replaces_nothing_has_the_key_of_conditional_writes() {
+    let server = server().await;
+    let condition = r#""Null": {"s3:if-none-match": "true"}"#;
+    let denied = policy("Deny", OF_CAROL, "s3:PutObject", condition);
+    let allowed = r#"{"Effect": "Allow", "Principal": "*", "Action": "s3:PutObject", "Resource": "arn:aws:s3:::mine/*"}"#;
+    set(&server, &denied.replace("\"Statement\": [", &format!("\"Statement\": [{allowed}, ")))
+        .await;
+    let put = |path| server.request("PUT", path).by(CAROL).body("y");
+    let etag = "\"00000000000000000000000000000000\"";
+    put("/mine/key").header("if-none-match", etag).send().await.expect_error(403, "AccessDenied");
+    put("/mine/key").send().await.expect_error(403, "AccessDenied");
+    put("/mine/new").header("if-none-match", "*").send().await.expect_status(200);
+    assert_eq!(server.get("/mine/key").await.text(), "the object");
+}
+
+#[tokio::test]
+async fn a_rename_reads_its_source_and_its_headers_open_nothing() {
+    let server = server().await;
+    let rename =
+        |to: &'static str| server.request("PUT", to).by(BOB).header("x-amz-rename-source", "key");
+    set(&server, &policy("Allow", OF_BOB, "s3:PutObject s3:DeleteObject s3:RenameObject", ""))
+        .await;
+    rename("/mine/open?renameObject").send().await.expect_error(403, "AccessDenied");
+    let actions = "s3:PutObject s3:DeleteObject s3:RenameObject s3:GetObject";
+    let condition = r#""StringEqualsIfExists": {"s3:RequestObjectTag/team": "red"}, "Null": {"s3:RequestObjectTag/team": "false"}"#;
+    set(&server, &policy("Allow", OF_BOB, actions, condition)).await;
+    let request = rename("/mine/open?renameObject").header("x-amz-tagging", "team=red");
+    request.send().await.expect_error(403, "AccessDenied");
+    set(&server, &policy("Allow", OF_BOB, actions, "")).await;
+    rename("/mine/open?renameObject").send().await.expect_status(200);
+}
+
+/// The tags that a copy takes along are those that are decided about, not those of a header that it ignores.
+#[tokio::test]
+async fn a_copy_is_decided_about_with_the_tags_that_it_gets() {
+    let server = server().await;
+    server.request("PUT", "/bobs").by(BOB).send().await.expect_status(200);
+    let tagged =
+        server.request("PUT", "/bobs/x").by(BOB).body("x").header("x-amz-tagging", "public=yes");
+    tagged.send().await.expect_status(200);
+    let condition = r#""StringEquals": {"s3:RequestObjectTag/public": "yes"}"#;
+    let denied = policy("Deny", OF_BOB, "s3:PutObject s3:PutObjectTagging", condition);
+    let allowed = r#"{"Effect": "Allow", "Principal": "*", "Action": ["s3:PutObject", "s3:PutObjectTagging"], "Resource": "arn:aws:s3:::mine/*"}"#;
+    set(&server, &denied.replace("\"Statement\": [", &format!("\"Statement\": [{allowed}, ")))
+        .await;
+    let copy = || server.request("PUT", "/mine/y").by(BOB).header("x-amz-copy-source", "/bobs/x");
+    copy().send().await.expect_error(403, "AccessDenied");
+    // A header that the copy ignores neither denies nor allows.
+    copy().header("x-amz-tagging", "public=no").send().await.expect_error(403, "AccessDenied");
+    let replaced = copy().header("x-amz-tagging-directive", "REPLACE");
+    replaced.header("x-amz-tagging", "public=no").send().await.expect_status(200);
+    let replaced = copy().header("x-amz-tagging-directive", "REPLACE");
+    replaced.header("x-amz-tagging", "public=yes").send().await.expect_error(403, "AccessDenied");
+}

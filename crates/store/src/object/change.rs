@@ -42,6 +42,19 @@ pub enum VersionChange {
         /// The access control list that it takes the place of.
         seen_acl: Option<Vec<u8>>,
     },
+    /// Another change, of no other version than the one that was seen.
+    IfSeen(SeenVersion, Box<VersionChange>),
+}
+
+/// As much of a version as decisions about access look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenVersion {
+    /// Canonical id of its owner.
+    pub owner_id: String,
+    /// Its access control list.
+    pub acl: Option<Vec<u8>>,
+    /// Its tags.
+    pub tags: Vec<(String, String)>,
 }
 
 impl VersionChange {
@@ -53,6 +66,7 @@ impl VersionChange {
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
+            Self::IfSeen(_, change) => change.event(),
         }
     }
 }
@@ -62,7 +76,7 @@ impl Store {
     ///
     /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`] and
     /// [`StoreError::IsDeleteMarker`]; for a lock with [`StoreError::ObjectLocked`], if it would become
-    /// weaker, and with [`StoreError::InvalidRequest`] in a bucket without; for an access control list with
+    /// weaker, and with [`StoreError::InvalidRequest`] in a bucket without; with
     /// [`StoreError::ConditionalRequestConflict`], if the version is not the one that was seen.
     pub fn change_object(
         &self,
@@ -125,6 +139,15 @@ fn apply(
             }
             record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
+        }
+        VersionChange::IfSeen(seen, change) => {
+            let is_seen = record.owner.as_ref().unwrap_or(&bucket.owner).id == seen.owner_id
+                && record.extensions.acl()? == seen.acl
+                && record.metadata.tags == seen.tags;
+            return match is_seen {
+                true => apply(change, record, (bucket, state), now_ms),
+                false => Err(StoreError::ConditionalRequestConflict),
+            };
         }
         VersionChange::Retention { retention, bypasses_governance } => {
             let old = old_lock()?;

@@ -31,7 +31,7 @@ use crate::process::Bucket;
 
 pub use crate::meta::{ContentHeaders, ObjectMetadata, Owner};
 pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, StoredBytes};
-pub use change::VersionChange;
+pub use change::{SeenVersion, VersionChange};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
 pub use get::{FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection};

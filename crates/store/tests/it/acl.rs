@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    Cause, CopyOptions, ObjectId, ObjectVersion, PutOptions, RenameOptions, Store, StoreError,
-    UploadOptions, VersionChange, VersionId, Versioning,
+    Cause, CopyOptions, ObjectId, ObjectVersion, PutOptions, RenameOptions, SeenVersion, Store,
+    StoreError, UploadOptions, VersionChange, VersionId, Versioning,
 };
 
 use crate::harness::*;
@@ -95,5 +95,35 @@ fn the_acl_of_one_version_is_changed_and_nothing_else() {
         delete(store, "a");
         let refused = change(None, acl("of nothing"));
         assert!(matches!(refused, Err(StoreError::NoSuchKey { .. })), "{refused:?}");
+    });
+}
+
+#[test]
+fn a_change_is_made_to_no_other_version_than_the_one_that_was_seen() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        let first = try_put(store, "a", b"first", with_acl("of the first")).expect("put");
+        let seen = SeenVersion {
+            owner_id: first.owner.id.clone(),
+            acl: first.acl.clone(),
+            tags: first.metadata.tags.clone(),
+        };
+        let tags = vec![("a".to_owned(), "b".to_owned())];
+        let change = |seen: &SeenVersion| {
+            let change =
+                VersionChange::IfSeen(seen.clone(), Box::new(VersionChange::Tags(tags.clone())));
+            store.change_object(&here, key("a"), None, change, Cause::Unknown).wait()
+        };
+        let others = [
+            SeenVersion { owner_id: "another".to_owned(), ..seen.clone() },
+            SeenVersion { acl: None, ..seen.clone() },
+            SeenVersion { tags: tags.clone(), ..seen.clone() },
+        ];
+        for other in &others {
+            let refused = change(other);
+            assert!(matches!(refused, Err(StoreError::ConditionalRequestConflict)), "{refused:?}");
+        }
+        assert_eq!(found(store, "a"), first);
+        assert_eq!(change(&seen).expect("changed").metadata.tags, tags);
     });
 }
