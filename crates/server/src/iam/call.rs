@@ -7,7 +7,7 @@ use liteio_store::{SecretKeys, StoreError};
 use super::error::{self, ApiResult};
 use super::form::Form;
 use super::permission::{Circumstances, check};
-use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, UserRecord};
+use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
 use super::state::{Draft, Tabled, group_arn, policy_arn, provider_arn, role_arn, user_arn};
 use super::xml::Xml;
 use crate::identity::{Directory, MANAGED_ARN, User};
@@ -25,7 +25,7 @@ pub(super) struct Call<'c> {
     pub(super) form: &'c Form,
     pub(super) sender: &'c User,
     /// For decisions about more than the resource that the request names.
-    pub(super) context: &'c Circumstances<'c>,
+    pub(super) context: Circumstances<'c>,
     pub(super) draft: Draft,
     pub(super) directory: Arc<Directory>,
     pub(super) keys: &'c SecretKeys,
@@ -45,6 +45,8 @@ pub(super) enum On {
     NewPolicy,
     Provider,
     NewProvider,
+    /// The user whose access key `AccessKeyId` is.
+    KeyOwner,
     /// None in particular.
     All,
 }
@@ -63,6 +65,12 @@ impl Call<'_> {
             |kind: &str, name: &str| format!("arn:aws:iam::{account}:{kind}{}{name}", path());
         Ok(match on {
             On::All => "*".to_owned(),
+            On::KeyOwner => {
+                let id = self.form.required("AccessKeyId")?;
+                let mut users = self.draft.state.users.values();
+                let user = users.find(|user| user.keys.iter().any(|key| key.id == id));
+                user.map_or_else(|| "*".to_owned(), |it| user_arn(account, &it.path, &it.name))
+            }
             On::User => {
                 // Without a name the operation is about its sender, or will ask for one.
                 let Ok(name) = self.user_name() else { return Ok(self.sender.caller.arn.clone()) };
@@ -95,12 +103,62 @@ impl Call<'_> {
         })
     }
 
+    /// Adds what policies may ask about the operation and its resource.
+    pub(super) fn add_condition_keys(&mut self, action: &str, on: On) {
+        let one = |text: &str| vec![text.to_owned()];
+        let form = self.form;
+        let mut more = Vec::new();
+        if action.starts_with("Attach") || action.starts_with("Detach") {
+            let arn = form.text("PolicyArn");
+            more.extend(arn.map(|arn| ("iam:PolicyARN".to_owned(), one(arn))));
+        }
+        let gives_tags = action.starts_with("Tag")
+            || matches!(
+                action,
+                "CreateUser" | "CreateRole" | "CreatePolicy" | "CreateOpenIDConnectProvider"
+            );
+        let tags = match () {
+            () if gives_tags => form.list("Tags", "Key"),
+            () if action.starts_with("Untag") => form.list("TagKeys", ""),
+            () => Vec::new(),
+        };
+        if gives_tags {
+            for (key, value) in tags.iter().zip(form.list("Tags", "Value")) {
+                more.push((format!("aws:RequestTag/{key}"), one(value)));
+            }
+        }
+        if !tags.is_empty() {
+            more.push(("aws:TagKeys".to_owned(), tags.into_iter().map(str::to_owned).collect()));
+        }
+        for (key, value) in self.tags(on).unwrap_or_default() {
+            more.push((format!("aws:ResourceTag/{key}"), one(&value)));
+            more.push((format!("iam:ResourceTag/{key}"), one(&value)));
+        }
+        self.context.more.extend(more);
+    }
+
+    /// The tags of the resource, if it is there.
+    fn tags(&self, on: On) -> Option<Tags> {
+        let state = &self.draft.state;
+        Some(match on {
+            On::User => state.get::<UserRecord>(self.user_name().ok()?)?.tags.clone(),
+            On::Role => state.get::<RoleRecord>(self.form.text("RoleName")?)?.tags.clone(),
+            On::Policy => self.policy_of_arn(self.form.text("PolicyArn")?).ok()?.tags,
+            On::Provider => {
+                let arn = self.form.text("OpenIDConnectProviderArn")?;
+                let mut providers = state.providers.values();
+                providers.find(|it| provider_arn(self.account(), &it.url) == arn)?.tags.clone()
+            }
+            On::Group | On::NewPolicy | On::NewProvider | On::KeyOwner | On::All => return None,
+        })
+    }
+
     /// Asks for the right to do `action`, without the service, with one more resource.
     ///
     /// # Errors
     /// `AccessDenied`.
     pub(super) fn check(&self, action: &str, resource: &str) -> ApiResult<()> {
-        check(self.sender, &format!("iam:{action}"), resource, self.context)
+        check(self.sender, &format!("iam:{action}"), resource, &self.context)
     }
 
     /// The name that the request gives, or that of its sender.

@@ -63,12 +63,13 @@ fn answer(state: &State, bytes: &[u8]) -> Result<State, ApiError> {
     let mut call = Call {
         form: &form,
         sender: &root.user,
-        context: &context,
+        context,
         draft: Draft::new(&account, &state.account(&account)),
         directory: Arc::new(state.directory(&CONFIGURED, &KEYS)),
         keys: &KEYS,
-        now: context.now,
+        now: 1_800_000_000,
     };
+    call.add_condition_keys(operation.name, operation.on);
     call.resource(operation.on)?;
     (operation.run)(&mut call)?;
     let (changes, changed) = call.draft.finish();

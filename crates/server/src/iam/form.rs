@@ -108,7 +108,7 @@ impl Form {
 }
 
 /// A name as AWS writes it in its messages.
-fn lower_first(name: &str) -> String {
+pub(super) fn lower_first(name: &str) -> String {
     let mut characters = name.chars();
     let first = characters.next().map(|first| first.to_ascii_lowercase());
     first.into_iter().chain(characters).collect()

@@ -115,12 +115,17 @@ fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> erro
     ))
 }
 
-/// Decides whether a user may assume a role.
+/// Decides whether a user may assume a role, or do `action` when it does.
 ///
 /// # Errors
 /// `AccessDenied`.
-pub(super) fn check_role(user: &User, role: &Role, context: &Circumstances<'_>) -> ApiResult<()> {
-    let (action, resource) = ("sts:AssumeRole", &*role.arn);
+pub(super) fn check_role(
+    user: &User,
+    action: &str,
+    role: &Role,
+    context: &Circumstances<'_>,
+) -> ApiResult<()> {
+    let resource = &*role.arn;
     let request = Request { caller: Some(&user.caller), action, resource, context };
     let (own, session) = words(user, &request);
     let may = match role.trust.evaluate(&request) {

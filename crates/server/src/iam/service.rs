@@ -171,30 +171,24 @@ impl Iam {
         };
         let key = self.again(key, &context)?;
         let sender = &*key.user;
-        let mut context = Circumstances { sender: Some(sender), ..context };
+        let context = Circumstances { sender: Some(sender), ..context };
         // As AWS, whose keys of GetSessionToken reach IAM with a second factor only.
         if sender.session.is_some() && sender.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";
             return Err(error::access_denied(message));
-        }
-        if let Some(arn) = form.text("PolicyArn") {
-            context.more.push(("iam:PolicyARN".to_owned(), vec![arn.to_owned()]));
-        }
-        let tags = form.list("Tags", "Key").into_iter().zip(form.list("Tags", "Value"));
-        for (key, value) in tags {
-            context.more.push((format!("aws:RequestTag/{key}"), vec![value.to_owned()]));
         }
         let account = sender.account.id.clone();
         let state = self.users.state();
         let mut call = Call {
             form,
             sender,
-            context: &context,
             draft: Draft::new(&account, &state.account(&account)),
             directory: self.users.current().now(),
             keys: self.users.keys(),
             now: context.now,
+            context,
         };
+        call.add_condition_keys(action, operation.on);
         call.check(action, &call.resource(operation.on)?)?;
         let xml = (operation.run)(&mut call)?;
         let (changes, changed) = call.draft.finish();

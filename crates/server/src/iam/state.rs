@@ -98,8 +98,9 @@ fn key_of(kind: &str, account: &str, name: &str) -> Vec<u8> {
 }
 
 impl State {
-    /// Reads entries of the key space. What cannot be read is named in the log, and is not there: rights are
-    /// missing then, and none are added.
+    /// Reads entries of the key space. What cannot be read is named in the log, and is not there. A policy that
+    /// is not there denies everything to those whom it is attached to; of a group, the rights are missing, and
+    /// what it denied, too.
     pub(super) fn read(entries: &[IdentityEntry]) -> State {
         let mut accounts: BTreeMap<String, AccountState> = BTreeMap::new();
         for IdentityEntry { key, value } in entries {
@@ -301,9 +302,12 @@ fn add_policies(
         to.push(AttachedPolicy { name, policy: Arc::clone(&document.policy) });
     }
     for arn in &policies.attached {
-        if let Some(policy) = so_far.policy(arn) {
-            to.push(AttachedPolicy { name: format!("{prefix}{arn}"), policy });
-        }
+        let name = format!("{prefix}{arn}");
+        to.push(match so_far.policy(arn) {
+            Some(policy) => AttachedPolicy { name, policy },
+            // One that is attached cannot be deleted, so it could not be read.
+            None => AttachedPolicy::missing(name),
+        });
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::error::{self, ApiResult};
-use super::form::Form;
-use super::permission::{Circumstances, cannot_assume, check, check_role};
+use super::form::{Form, lower_first};
+use super::permission::{Circumstances, cannot_assume, check_role};
 use super::web_identity::WebIdentities;
 use super::xml::Xml;
 use crate::identity::{
@@ -23,6 +23,10 @@ const TOKEN_SECONDS_DEFAULT: u32 = 12 * 3600;
 const CHAINED_SECONDS_MAX: u32 = 3600;
 /// Managed policies of a session.
 const POLICY_ARNS_MAX: usize = 10;
+
+/// Longest name of a session, and longest source identity.
+const NAME_CHARACTERS_MAX: usize = 64;
+const EXTERNAL_ID_CHARACTERS_MAX: usize = 1224;
 
 /// Operations of AWS that are not built. Others are unknown.
 const NOT_BUILT: [&str; 7] = [
@@ -92,26 +96,30 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     if user.caller.kind == CallerKind::Root {
         return Err(error::access_denied("Roles may not be assumed by root accounts."));
     }
+    let external_id = word(form, "ExternalId", EXTERNAL_ID_CHARACTERS_MAX, ":/")?;
+    let source_identity = word(form, "SourceIdentity", NAME_CHARACTERS_MAX, "")?;
     let more = &mut asked.context.more;
     more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
-    for (field, key) in [("ExternalId", "sts:ExternalId"), ("SourceIdentity", "sts:SourceIdentity")]
-    {
-        if let Some(text) = form.text(field) {
-            more.push((key.to_owned(), vec![text.to_owned()]));
-        }
+    for (key, text) in [("sts:ExternalId", external_id), ("sts:SourceIdentity", source_identity)] {
+        more.extend(text.map(|text| (key.to_owned(), vec![text.to_owned()])));
     }
     let directory = asked.directory.now();
     let role = directory.role(arn);
     let role = role.ok_or_else(|| cannot_assume(&user.caller.arn, "sts:AssumeRole", arn))?;
-    check_role(user, role, &asked.context)?;
+    check_role(user, "sts:AssumeRole", role, &asked.context)?;
     let is_chained = user.caller.kind == CallerKind::AssumedRole;
     let mut session = begin(asked, role, name, is_chained, &directory)?;
-    if let Some(identity) = form.text("SourceIdentity") {
-        check(user, "sts:SetSourceIdentity", arn, &asked.context)?;
-        session.source_identity = Some(identity.to_owned());
-    } else if let Some(facts) = &user.session {
-        session.source_identity.clone_from(&facts.source_identity);
+    let former = user.session.as_ref().and_then(|facts| facts.source_identity.as_deref());
+    if let Some(identity) = source_identity {
+        check_role(user, "sts:SetSourceIdentity", role, &asked.context)?;
+        // As AWS: it stays what it was, whatever roles are assumed one after another.
+        if former.is_some_and(|former| former != identity) {
+            return Err(error::access_denied(
+                "The source identity of a session cannot be changed.",
+            ));
+        }
     }
+    session.source_identity = source_identity.or(former).map(str::to_owned);
     let mut xml = Xml::default();
     write_role_user(&mut xml, role, name);
     xml.text("PackedPolicySize", &packed_size(&session).to_string());
@@ -200,6 +208,14 @@ fn begin(
         session.policies.push(text.to_owned());
     }
     let arns = form.list("PolicyArns", "arn");
+    // What is asked for and not understood would leave the session with more rights than it was to have. SDKs
+    // write an empty list as an empty field.
+    let is_none = form.raw("PolicyArns") == Some("");
+    if form.raw("Policy") == Some("") || (arns.is_empty() && form.has("PolicyArns") && !is_none) {
+        return Err(error::validation(
+            "Policy must be a document, and PolicyArns a list PolicyArns.member.1.arn, ….member.2.arn, …",
+        ));
+    }
     if arns.len() > POLICY_ARNS_MAX {
         return Err(error::packed_policy_too_large());
     }
@@ -223,14 +239,22 @@ fn packed_size(session: &Session) -> usize {
 }
 
 fn session_name(form: &Form) -> ApiResult<&str> {
-    let name = form.required("RoleSessionName")?;
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
-    match (2..=64).contains(&name.len()) && name.bytes().all(is_of_name) {
-        true => Ok(name),
-        false => Err(error::validation(
-            "1 validation error detected: Value at 'roleSessionName' failed to satisfy constraint: \
-             Member must satisfy regular expression pattern: [\\w+=,.@-]{2,64}",
-        )),
+    word(form, "RoleSessionName", NAME_CHARACTERS_MAX, "")?;
+    form.required("RoleSessionName")
+}
+
+/// The text of a field: 2 to `max` letters, digits, characters of `_+=,.@-` and of `more`.
+fn word<'f>(form: &'f Form, field: &str, max: usize, more: &str) -> ApiResult<Option<&'f str>> {
+    let Some(text) = form.text(field) else { return Ok(None) };
+    let is_of_word =
+        |it: char| it.is_ascii_alphanumeric() || "_+=,.@-".contains(it) || more.contains(it);
+    match (2..=max).contains(&text.len()) && text.chars().all(is_of_word) {
+        true => Ok(Some(text)),
+        false => Err(error::validation(format!(
+            "1 validation error detected: Value at '{}' failed to satisfy constraint: Member must \
+             satisfy regular expression pattern: [\\w+=,.@{more}-]{{2,{max}}}",
+            lower_first(field)
+        ))),
     }
 }
 

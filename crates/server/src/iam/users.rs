@@ -131,11 +131,19 @@ impl Users {
         ring: &KeyRing,
     ) -> Result<Users, StoreError> {
         let (entries, damaged) = store.identities()?;
-        for error in damaged {
+        for error in &damaged {
             tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
         }
         let mut own = own_key(&entries);
         if own.is_none() && SecretKeys::new(ring, None).is_empty() {
+            // Another key would take all secrets and sessions with it for good, and one that is damaged may be
+            // there again after a backup was restored.
+            if !damaged.is_empty() || entries.iter().any(|entry| entry.key == OWN_KEY) {
+                let what = "the key that secrets of users are sealed by, or another entry about users, is \
+                            damaged: restore the data directory from a backup, or start with a master key \
+                            and make new access keys";
+                return Err(StoreError::Corrupt { what: what.to_owned() });
+            }
             let made = EncryptionKey::generate(&SystemRandom)?;
             let entry =
                 IdentityEntry { key: OWN_KEY.to_vec(), value: Some(made.expose().to_vec()) };
@@ -319,6 +327,23 @@ mod tests {
         let configured = ConfiguredUsers::read(&Config { credentials, ..Config::default() });
         let users = Users::open(configured.expect("valid"), store, &KeyRing::default());
         Arc::new(users.expect("opens"))
+    }
+
+    #[test]
+    fn a_damaged_key_of_the_data_directory_is_not_replaced() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let entry = IdentityEntry { key: OWN_KEY.to_vec(), value: Some(vec![7; 31]) };
+        store.change_identities(vec![entry.clone()]).wait().expect("written");
+        let credentials =
+            CredentialsSource::Pair { access_key: "alice".into(), secret_key: "a secret".into() };
+        let configured = || {
+            let config = Config { credentials: credentials.clone(), ..Config::default() };
+            ConfiguredUsers::read(&config).expect("valid")
+        };
+        assert!(Users::open(configured(), &store, &KeyRing::default()).is_err());
+        assert_eq!(store.identities().expect("read").0, [entry]);
+        let ring = KeyRing::new(vec![EncryptionKey::new([1; 32])], Vec::new());
+        assert!(Users::open(configured(), &store, &ring).is_ok());
     }
 
     #[tokio::test]

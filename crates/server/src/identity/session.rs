@@ -204,7 +204,7 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
     })
 }
 
-/// The policies of the session itself. A managed one that is gone allows nothing.
+/// The policies of the session itself. A managed one that is gone denies everything, as it may have.
 fn narrowing(
     directory: &Directory,
     session: &Session,
@@ -219,9 +219,10 @@ fn narrowing(
         policies.push(AttachedPolicy { name, policy: Arc::new(policy) });
     }
     for arn in &session.policy_arns {
-        if let Some(policy) = directory.policy(arn) {
-            policies.push(AttachedPolicy { name: arn.clone(), policy });
-        }
+        policies.push(match directory.policy(arn) {
+            Some(policy) => AttachedPolicy { name: arn.clone(), policy },
+            None => AttachedPolicy::missing(arn.clone()),
+        });
     }
     Ok(Some(policies.into()))
 }
@@ -272,6 +273,15 @@ mod tests {
         let before = at(&issued.token, NOW).expect("valid");
         assert!(current.again(&before, NOW + 899).is_ok());
         assert!(current.again(&before, NOW + 900).is_err());
+        // A policy of the session is gone.
+        let narrowed = Session {
+            policy_arns: vec!["arn:gone".to_owned()],
+            ..Session::new(&account, NOW, 900)
+        };
+        let narrowed = current.begin(narrowed).expect("random bytes");
+        let narrowed = current.key(&narrowed.access_key, Some(&narrowed.token), NOW);
+        let policies = narrowed.expect("valid").user.session_policies.clone().expect("narrowed");
+        assert!(matches!(&*policies, [gone] if gone.name == "arn:gone"));
         // The user is gone.
         current.replace(Directory::default());
         assert!(current.again(&before, NOW).is_err());

@@ -1,14 +1,14 @@
 //! Users: who may sign requests, and what their policies say.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::account::Account;
 use super::{IdentityError, fail};
-use crate::policy::{Caller, CallerKind, ContextKey, Policy, Value};
+use crate::policy::{Caller, CallerKind, ContextKey, Kind, Policy, Value};
 
 /// Longest name of a user, in characters, and of everything else that has one here: AWS takes 64.
 const NAME_CHARACTERS_MAX: usize = 64;
@@ -19,6 +19,17 @@ pub(crate) struct AttachedPolicy {
     /// Its name, for the log.
     pub(crate) name: String,
     pub(crate) policy: Arc<Policy>,
+}
+
+impl AttachedPolicy {
+    /// In place of a policy that cannot be found or read, and that may have denied anything.
+    pub(crate) fn missing(name: String) -> AttachedPolicy {
+        static DENY_ALL: LazyLock<Arc<Policy>> = LazyLock::new(|| {
+            let text = br#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
+            Arc::new(Policy::parse(text, Kind::Identity).expect("a valid policy"))
+        });
+        AttachedPolicy { name, policy: Arc::clone(&DENY_ALL) }
+    }
 }
 
 /// The sender of signed requests: the root user of an account, another user of it, or a session.

@@ -248,6 +248,48 @@ async fn a_name_and_a_path_are_given_by_who_may_change_what_has_them_then() {
     by_carol("Action=UpdateGroup&GroupName=some&NewGroupName=SOME").await.expect_status(200);
 }
 
+#[tokio::test]
+async fn conditions_see_the_tags_of_users_and_those_that_are_given() {
+    let server = memory().await;
+    let carol = user_with_key(&server, "carol").await;
+    for name in ["dave", "erin"] {
+        iam(&server, &format!("Action=CreateUser&UserName={name}")).await.expect_status(200);
+    }
+    let tag = "Tags.member.1.Key=team&Tags.member.1.Value=red";
+    iam(&server, &format!("Action=TagUser&UserName=dave&{tag}")).await.expect_status(200);
+    let put = |effect: &str, action: &str, condition: &str| {
+        let document = encoded(&format!(
+            r#"{{"Version":"2012-10-17","Statement":{{"Effect":"{effect}","Action":"{action}","Resource":"*","Condition":{condition}}}}}"#
+        ));
+        let form =
+            format!("Action=PutUserPolicy&UserName=carol&PolicyName=p&PolicyDocument={document}");
+        server.form("iam", &form).send_owned()
+    };
+    let by_carol = |form: &str| server.form("iam", form).by(carol).send_owned();
+
+    put("Allow", "iam:*", r#"{"StringEquals":{"aws:ResourceTag/team":"red"}}"#)
+        .await
+        .expect_status(200);
+    by_carol("Action=GetUser&UserName=dave").await.expect_status(200);
+    by_carol("Action=GetUser&UserName=erin").await.expect_error(403, "AccessDenied");
+    put("Allow", "iam:*", r#"{"StringEquals":{"aws:RequestTag/team":"red"}}"#)
+        .await
+        .expect_status(200);
+    by_carol(&format!("Action=TagUser&UserName=erin&{tag}")).await.expect_status(200);
+    // This operation reads no tags.
+    by_carol(&format!("Action=DeleteUser&UserName=erin&{tag}"))
+        .await
+        .expect_error(403, "AccessDenied");
+    put("Allow", "iam:*", r#"{"ForAllValues:StringEquals":{"aws:TagKeys":["team"]}}"#)
+        .await
+        .expect_status(200);
+    let other = "Action=TagUser&UserName=erin&Tags.member.1.Key=other&Tags.member.1.Value=";
+    by_carol(other).await.expect_error(403, "AccessDenied");
+    let other = "Action=UntagUser&UserName=erin&TagKeys.member.1=other";
+    by_carol(other).await.expect_error(403, "AccessDenied");
+    by_carol("Action=UntagUser&UserName=erin&TagKeys.member.1=team").await.expect_status(200);
+}
+
 const CONFIGURED: &str = r#"
     [[user]]
     name = "alice"

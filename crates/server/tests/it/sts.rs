@@ -132,6 +132,13 @@ async fn a_role_is_assumed_by_those_whom_it_trusts() {
         ("&ExternalId=x1&DurationSeconds=3601", "ValidationError"),
         ("&ExternalId=x1&Policy=%7B", "MalformedPolicyDocument"),
         ("&ExternalId=x1&PolicyArns.member.1.arn=arn:aws:iam::aws:policy/None", "ValidationError"),
+        (
+            "&ExternalId=x1&PolicyArns.member.2.arn=arn:aws:iam::aws:policy/ReadOnlyAccess",
+            "ValidationError",
+        ),
+        ("&ExternalId=x1&Policy=", "ValidationError"),
+        ("&ExternalId=x", "ValidationError"),
+        ("&ExternalId=x1&SourceIdentity=a%20b", "ValidationError"),
     ] {
         assume(carol, more).await.expect_error(400, code);
     }
@@ -157,6 +164,35 @@ async fn a_role_is_assumed_by_those_whom_it_trusts() {
     iam(&server, "Action=DeleteRole&RoleName=reader").await;
     session.who(&server).await.expect_error(403, "InvalidClientTokenId");
     assume(carol, "&ExternalId=x1").await.expect_error(403, "AccessDenied");
+}
+
+#[tokio::test]
+async fn the_source_identity_of_a_session_stays() {
+    let server = memory().await;
+    let carol = user_with_key(&server, "carol").await;
+    let trust = |action: &str| {
+        encoded(&format!(
+            r#"{{"Version":"2012-10-17","Statement":{{"Effect":"Allow","Principal":"*","Action":{action}}}}}"#
+        ))
+    };
+    let create = |name: &str, action: &str| {
+        format!("Action=CreateRole&RoleName={name}&AssumeRolePolicyDocument={}", trust(action))
+    };
+    let both = r#"["sts:AssumeRole","sts:SetSourceIdentity"]"#;
+    let arn = iam(&server, &create("both", both)).await.element("Arn");
+    let plain = iam(&server, &create("plain", r#""sts:AssumeRole""#)).await.element("Arn");
+    let assume = |arn: &str, more: &str| {
+        format!("Action=AssumeRole&RoleArn={arn}&RoleSessionName=now{more}")
+    };
+    let by_carol = |form: String| server.form("sts", &form).by(carol).send_owned();
+    by_carol(assume(&plain, "&SourceIdentity=carol")).await.expect_error(403, "AccessDenied");
+    let session = by_carol(assume(&arn, "&SourceIdentity=carol")).await.expect_status(200);
+    let session = Session::of(&session);
+    let other = assume(&arn, "&SourceIdentity=dave");
+    session.send(&server, "sts", &other).await.expect_error(403, "AccessDenied");
+    let same = assume(&arn, "&SourceIdentity=carol");
+    session.send(&server, "sts", &same).await.expect_status(200);
+    session.send(&server, "sts", &assume(&plain, "")).await.expect_status(200);
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     write("DetachGroupPolicy", On::Group, attached::detach::<GroupRecord>),
     write("DetachRolePolicy", On::Role, attached::detach::<RoleRecord>),
     write("DetachUserPolicy", On::User, attached::detach::<UserRecord>),
-    read("GetAccessKeyLastUsed", On::All, keys::last_used),
+    read("GetAccessKeyLastUsed", On::KeyOwner, keys::last_used),
     read("GetAccountSummary", On::All, account::summary),
     read("GetGroup", On::Group, groups::get),
     read("GetGroupPolicy", On::Group, attached::get_inline::<GroupRecord>),
