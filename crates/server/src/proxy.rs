@@ -105,7 +105,15 @@ impl Proxies {
             {
                 Err(Contradiction)
             }
-            (Some(told), _) | (None, Some(told)) => Ok(told),
+            (Some(mut told), usual) => {
+                // One of the two may be the client's own: what is secure by both is secure.
+                let usual = usual.unwrap_or_else(|| self.sender(proxy, x_forwarded(&[], headers)));
+                if headers.contains_key(&X_FORWARDED_PROTO) {
+                    told.peer.secure &= usual.peer.secure;
+                }
+                Ok(told)
+            }
+            (None, Some(told)) => Ok(told),
             // A proxy that tells nothing of addresses.
             (None, None) => Ok(self.sender(proxy, x_forwarded(&[], headers))),
         }
@@ -291,6 +299,19 @@ mod tests {
         let Told { peer, host } = proxies.told(proxy, &map).ok()?;
         let host = host.as_ref().and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
         Some((peer.name().to_string(), peer.secure, host))
+    }
+
+    /// A client passes a header of its own through a proxy that sets the other.
+    #[test]
+    fn what_is_secure_by_one_header_alone_is_not_secure() {
+        let f = "forwarded";
+        let own = "for=192.0.2.1;proto=https";
+        let secure = |headers: &[_]| told(headers).expect("no contradiction").1;
+        assert!(secure(&[(f, own)]));
+        assert!(!secure(&[(f, own), ("x-forwarded-proto", "http")]));
+        let by = ("x-forwarded-for", "192.0.2.1");
+        assert!(!secure(&[(f, own), by, ("x-forwarded-proto", "http")]));
+        assert!(secure(&[(f, own), by, ("x-forwarded-proto", "https")]));
     }
 
     const PROXY: &str = "10.0.0.1:1234";

@@ -101,7 +101,8 @@ impl Authenticator {
                 "The specified method is not allowed against this resource.",
             ));
         }
-        match bucket.contains('/') {
+        // No bucket has an escape in its name; a slash in one would begin the key that the policy is about.
+        match bucket.contains(['/', '%']) {
             true => Ok(None),
             false => Ok(Some(FormTarget { bucket: bucket.to_owned(), by_host: false })),
         }

@@ -20,7 +20,7 @@ pub(crate) struct ManagedPolicy {
 pub(crate) const MANAGED_ARN: &str = "arn:aws:iam::aws:policy/";
 
 /// The policies, in the order of their names.
-pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 5] = [
+pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 6] = [
     ManagedPolicy {
         name: "AdministratorAccess",
         description: "Provides full access to AWS services and resources.",
@@ -40,6 +40,11 @@ pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 5] = [
         name: "IAMFullAccess",
         description: "Provides full access to IAM via the AWS Management Console.",
         document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["iam:*"],"Resource":"*"}]}"#,
+    },
+    ManagedPolicy {
+        name: "IAMReadOnlyAccess",
+        description: "Provides read only access to IAM via the AWS Management Console.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["iam:GenerateCredentialReport","iam:GenerateServiceLastAccessedDetails","iam:Get*","iam:List*","iam:SimulateCustomPolicy","iam:SimulatePrincipalPolicy"],"Resource":"*"}]}"#,
     },
     ManagedPolicy {
         name: "ReadOnlyAccess",

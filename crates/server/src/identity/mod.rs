@@ -30,7 +30,9 @@ pub(crate) use self::issuer::Issuer;
 pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};
 pub(crate) use self::managed::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 pub(crate) use self::role::{Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
-pub(crate) use self::session::{Issued, Session, Sessions, TokenError};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::session::Issued;
+pub(crate) use self::session::{Session, Sessions, TokenError};
 #[cfg(test)]
 pub(crate) use self::user::SessionFacts;
 pub(crate) use self::user::{AttachedPolicy, User};

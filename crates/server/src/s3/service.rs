@@ -7,6 +7,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
@@ -24,7 +25,7 @@ use super::plain::PlainRequest;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{bucket_cors, condition, error, website};
-use crate::auth::AuthBody;
+use crate::auth::{AuthBody, Identity};
 use crate::front::Allowance;
 use crate::origin::Origin;
 use crate::reply::{Reply, ReplyBody};
@@ -149,8 +150,9 @@ impl S3Service {
         let (head, body) = request.into_parts();
         let granted = access::of_bucket(&self.app, Sent::head(&head), route, &target);
         let granted = granted.map_err(refusal::of_error)?;
-        let prepared = prepare(Request::from_parts(head, Body::http_body(body))).await;
-        let (head, body) = prepared.map_err(refusal::of_error)?.into_parts();
+        let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
+        let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
+        let granted = head.extensions.remove().unwrap_or(granted);
         let request = PlainRequest {
             granted,
             key: target.key,
@@ -163,9 +165,36 @@ impl S3Service {
         S3Api::answer_plain(&self.app, route, request).await.map_err(refusal::of_error)
     }
 
+    /// Takes off what s3s would refuse, and reads the document of a request, if it has one. That may take minutes:
+    /// what its sender may do is looked at again, and a key that is gone is refused.
+    async fn prepare(&self, request: Request<Body>) -> S3Result<Request<Body>> {
+        let headers = Document::of(&request).map(|_| request.headers().clone());
+        let mut request = prepare(request).await?;
+        let key = request.extensions().get().and_then(Identity::key).cloned();
+        let (Some(headers), Some(key)) = (headers, key) else { return Ok(request) };
+        let again = self.app.directory.again(&key, Timestamp::now().as_second());
+        let again = again.map_err(|_| error::access_denied())?;
+        if Arc::ptr_eq(&again.user, &key.user) {
+            return Ok(request);
+        }
+        request.extensions_mut().insert(Identity::User(again));
+        if let Some(route) = request.extensions().get::<&'static Route>().copied() {
+            let sent = Sent {
+                method: request.method(),
+                uri: request.uri(),
+                headers: &headers,
+                extensions: request.extensions(),
+            };
+            let permission = access::of_request(&self.app, sent, route, &Target::of(sent.uri)?)?;
+            permission.put_into(request.extensions_mut());
+        }
+        Ok(request)
+    }
+
     /// Answers a request through s3s.
     async fn call_typed(&self, request: Request<AuthBody>) -> Reply {
-        let mut request = prepare(request.map(Body::http_body)).await.map_err(refusal::of_error)?;
+        let prepared = self.prepare(request.map(Body::http_body)).await;
+        let mut request = prepared.map_err(refusal::of_error)?;
         let refusal = Refusal::default();
         request.extensions_mut().insert(refusal.clone());
         let response = self.inner.call(request).await.map_err(|error| {

@@ -366,6 +366,28 @@ impl<'a> RawRequest<'a> {
         whole_reply(method, &answer).expect("a whole answer")
     }
 
+    /// Sends the head, waits until the server wants the body, calls `meanwhile`, and sends the body.
+    pub(crate) async fn send_when_wanted(self, meanwhile: impl FnOnce()) -> Reply {
+        let (method, length) = (self.method, self.body.len());
+        let (address, mut message, body) = self.message();
+        let end = format!(
+            "content-length: {length}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n"
+        );
+        message.extend_from_slice(end.as_bytes());
+        let mut stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.write_all(&message).await.expect("the server reads");
+        let mut interim = Vec::new();
+        while !interim.ends_with(b"\r\n\r\n") {
+            interim.push(stream.read_u8().await.expect("an interim answer"));
+        }
+        assert!(interim.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&interim));
+        meanwhile();
+        let _ = stream.write_all(&body).await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        whole_reply(method, &answer).expect("a whole answer")
+    }
+
     /// Sends the first `bytes` of the body and closes the connection.
     pub(crate) async fn cut_off(self, bytes: usize) {
         let length = self.body.len();

@@ -538,3 +538,10 @@ proptest! {
         prop_assert_eq!(read(put.into_body()), (file, Ok(())));
     }
 }
+
+/// It would begin the key, which the policy of the form is about.
+#[test]
+fn a_slash_in_the_name_of_the_bucket_is_no_form_upload() {
+    let sent = send_bytes("/bucket%2Fsecret", form_bytes(&Vec::new(), b"x")).expect("passes");
+    assert_eq!((sent.method(), sent.uri().path()), (&http::Method::POST, "/bucket%2Fsecret"));
+}
