@@ -226,13 +226,14 @@ impl Call<'_> {
                 Some(text.ok_or_else(|| error::validation("Invalid Marker: give that of a list."))?)
             }
         };
-        let mut items = items.filter(|(key, _)| after.as_ref().is_none_or(|after| key > after));
-        let (mut taken, mut last) = (Vec::new(), None);
-        for (key, item) in items.by_ref().take(max) {
-            taken.push(item);
-            last = Some(key);
-        }
-        let more = items.next().is_some();
+        let is_after = |key: &String| after.as_ref().is_none_or(|after| key > after);
+        let mut items: Vec<(String, T)> = items.filter(|(key, _)| is_after(key)).collect();
+        // A marker tells where the next page begins in this order.
+        items.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let more = items.len() > max;
+        items.truncate(max);
+        let last = items.last().map(|(key, _)| key.clone());
+        let taken = items.into_iter().map(|(_, item)| item).collect();
         let next = last.filter(|_| more);
         let next = next.map(|key| base64_simd::URL_SAFE_NO_PAD.encode_to_string(key));
         Ok(Page { items: taken, next })
