@@ -21,7 +21,7 @@ use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::operational::{Operational, Readiness};
 use crate::origin::Origin;
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::s3::{self, S3Service};
 use crate::state::App;
 use crate::vectors::{self, VectorsService};
@@ -127,14 +127,7 @@ impl Handler for Dispatch {
         Box::pin(async move {
             let reply = services.signed(request, &origin, &allowance).await;
             let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
-            match (headers, reply) {
-                (None, reply) => reply,
-                (Some(headers), Ok(mut response)) => {
-                    response.headers_mut().extend(headers);
-                    Ok(response)
-                }
-                (Some(headers), Err(error)) => Err(error.with_more_headers(headers)),
-            }
+            reply::with_headers(reply, headers)
         })
     }
 

@@ -40,6 +40,7 @@ mod connection;
 mod cors;
 mod dispatch;
 mod events;
+mod file_stamp;
 mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;

@@ -70,7 +70,7 @@ pub(crate) struct Told {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contradiction;
 
-/// What one proxy tells about a request.
+/// The sender of a request, as one proxy tells it.
 #[derive(Clone, Copy, Default)]
 struct Hop<'h> {
     /// The address that it came from.

@@ -1,6 +1,7 @@
 //! The documents of a bucket that decide about access to it, parsed once for each time that its settings
 //! change.
 
+use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
 use liteio_store::{Bucket, DocumentKind, ObjectVersion, StoreError};
@@ -32,14 +33,7 @@ impl BucketDocuments {
     /// closed. A policy that cannot be read denies everything, so that the root user may replace it.
     pub(super) fn of(bucket: &Bucket) -> Result<BucketDocuments, StoreError> {
         let settings = &bucket.settings;
-        let policy = settings.parsed(DocumentKind::Policy, |document| {
-            let kind = Kind::Bucket(bucket.name.as_str());
-            let policy = Policy::parse(document, kind).unwrap_or_else(|error| {
-                tracing::warn!(bucket = %bucket.name, %error, "the policy of a bucket denies all");
-                Policy::unreadable(kind)
-            });
-            Ok::<_, StoreError>(policy)
-        })?;
+        let policy = policy_of(bucket);
         let ownership = object_ownership(bucket)?;
         let acl = match ownership.acls_count() {
             true => settings.parsed(DocumentKind::Acl, decode::<Acl>),
@@ -110,6 +104,18 @@ impl BucketDocuments {
         let acls = Acls { object: Some(object), ..documents.acls? };
         Some(Documents { acls: Some(acls), ..documents })
     }
+}
+
+/// The policy of a bucket, if it has one. One that cannot be read denies everything.
+pub(crate) fn policy_of(bucket: &Bucket) -> Option<Arc<Policy>> {
+    let Ok(policy) = bucket.settings.parsed(DocumentKind::Policy, |document| {
+        let kind = Kind::Bucket(bucket.name.as_str());
+        Ok::<_, Infallible>(Policy::parse(document, kind).unwrap_or_else(|error| {
+            tracing::warn!(bucket = %bucket.name, %error, "the policy of a bucket denies all");
+            Policy::unreadable(kind)
+        }))
+    });
+    policy
 }
 
 /// The public access block of a bucket, if it has one.

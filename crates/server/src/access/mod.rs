@@ -19,7 +19,7 @@ mod resource;
 mod vectors;
 
 pub(crate) use self::action::Action;
-pub(crate) use self::documents::{object_ownership, public_access_block};
+pub(crate) use self::documents::{object_ownership, policy_of, public_access_block};
 pub(crate) use self::granted::{
     Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules,
 };

@@ -264,7 +264,7 @@ impl<T> Page<T> {
         write_next(xml, next.as_deref());
     }
 
-    /// What tells that there are more, behind items that are written already.
+    /// The elements that tell of more items, behind those that are written already.
     pub(super) fn write_end(self, xml: &mut Xml) {
         write_next(xml, self.next.as_deref());
     }

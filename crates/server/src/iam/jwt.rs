@@ -18,7 +18,7 @@ pub(crate) struct Token<'t> {
     algorithm: Algorithm,
     /// The id of the key that signed it.
     pub(crate) key_id: Option<String>,
-    /// What it says.
+    /// The claims, not verified by themselves.
     pub(crate) claims: Map<String, Value>,
     signed: &'t str,
     signature: Vec<u8>,

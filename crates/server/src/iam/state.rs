@@ -123,7 +123,7 @@ impl State {
         State { accounts: accounts.into_iter().map(|(id, it)| (id, Arc::new(it))).collect() }
     }
 
-    /// What was made in an account.
+    /// The users, groups, roles, policies and providers of an account.
     pub(super) fn account(&self, id: &str) -> Arc<AccountState> {
         self.accounts.get(id).cloned().unwrap_or_default()
     }

@@ -1,10 +1,9 @@
 //! The users of the configuration. A credentials file is read again when it changes.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use liteio_store::{
     EncryptionKey, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
@@ -16,6 +15,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::state::{State, resealed};
 use crate::config::{Config, CredentialsSource, OidcIssuer};
+use crate::file_stamp::FileStamp;
 use crate::identity::{
     CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, only_user, read_credentials,
 };
@@ -52,7 +52,7 @@ pub(crate) struct Users {
 /// The right to make the next change, for who holds it alone.
 pub(super) struct Changing(OwnedMutexGuard<()>);
 
-/// What the current directory is made of. Locked while another one is made.
+/// The parts of the current directory. Locked while another one is made.
 #[derive(Debug)]
 struct Parts {
     configured: Directory,
@@ -61,22 +61,21 @@ struct Parts {
 }
 
 /// A file as it was at one moment.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Stamp {
     path: PathBuf,
-    /// Time of the last change, length and inode; none of a file that is not there.
-    state: Option<(SystemTime, u64, u64)>,
+    /// None of a file that is not there.
+    state: Option<FileStamp>,
 }
 
 impl Stamp {
     fn of(path: PathBuf) -> Stamp {
-        let state = fs::metadata(&path).ok();
-        let state = state.and_then(|it| Some((it.modified().ok()?, it.len(), it.ino())));
+        let state = FileStamp::of(&path);
         Stamp { path, state }
     }
 
     fn is_of_now(&self) -> bool {
-        *self == Stamp::of(self.path.clone())
+        self.state == FileStamp::of(&self.path)
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) struct WebIdentities {
 /// The keys of an issuer, with their ids.
 type Keys = Vec<(Option<String>, Key)>;
 
-/// What is known of an issuer.
+/// The keys of an issuer, as far as they are known.
 #[derive(Default)]
 struct Known {
     /// Its keys, and when it gave them.

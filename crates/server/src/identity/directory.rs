@@ -228,7 +228,7 @@ pub(crate) struct CurrentDirectory {
 /// The reason why a key is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyError {
-    /// Nobody has a key with this id.
+    /// There is no key with this id.
     Unknown,
     /// Its token is refused.
     Token(TokenError),

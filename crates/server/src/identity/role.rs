@@ -21,7 +21,7 @@ pub(crate) struct Role {
     /// The unique id, `AROA…`: a role that is made again under the same name has another.
     pub(crate) unique_id: String,
     pub(crate) account: Arc<Account>,
-    /// Who may assume it.
+    /// The trust policy: it allows principals to assume the role.
     pub(crate) trust: Arc<Policy>,
     pub(crate) policies: Arc<[AttachedPolicy]>,
     /// Longest session, 3,600 to 43,200 s.

@@ -53,7 +53,7 @@ pub(crate) struct User {
     pub(crate) session: Option<SessionFacts>,
 }
 
-/// What policies may ask about a session.
+/// The condition keys of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionFacts {
     /// Its begin, in seconds since 1970: `aws:TokenIssueTime`.

@@ -269,7 +269,7 @@ impl Comparison {
     }
 }
 
-/// What `one` makes of each text, or what is `wrong` with the first of which it makes nothing.
+/// The values that `one` makes of the texts, or the error `wrong` of the first of which it makes none.
 fn all<T>(
     texts: &[&str],
     one: impl Fn(&str) -> Option<T>,

@@ -7,7 +7,7 @@ mod body;
 mod code;
 mod error;
 
-use http::Response;
+use http::{HeaderMap, Response};
 
 pub(crate) use self::body::{BoxError, ReplyBody};
 pub(crate) use self::code::ErrorCode;
@@ -15,3 +15,15 @@ pub(crate) use self::error::{ApiError, Dialect};
 
 /// The answer of a handler.
 pub(crate) type Reply = Result<Response<ReplyBody>, ApiError>;
+
+/// The reply with these headers, be it an error or not.
+pub(crate) fn with_headers(reply: Reply, headers: Option<HeaderMap>) -> Reply {
+    match (headers, reply) {
+        (None, reply) => reply,
+        (Some(headers), Ok(mut response)) => {
+            response.headers_mut().extend(headers);
+            Ok(response)
+        }
+        (Some(headers), Err(error)) => Err(error.with_more_headers(headers)),
+    }
+}

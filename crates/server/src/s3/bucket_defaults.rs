@@ -5,10 +5,9 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, s3_error};
 
 use super::error;
-use super::plain::{PlainRequest, PlainResponse};
+use super::plain::{self, PlainRequest, PlainResponse};
 use super::{Req, Resp};
 use crate::access::Granted;
-use crate::reply::ReplyBody;
 use crate::state::App;
 
 /// Handlers that answer with an error: there is no such setting.
@@ -66,9 +65,7 @@ pub(super) async fn delete_bucket_metadata_configuration(
     _app: &App,
     _request: PlainRequest,
 ) -> PlainResponse {
-    let mut response = http::Response::new(ReplyBody::empty());
-    *response.status_mut() = http::StatusCode::NO_CONTENT;
-    Ok(response)
+    plain::no_content()
 }
 
 deleted! {

@@ -1,7 +1,7 @@
 //! The policy of a bucket. The document is kept as it was sent; [`crate::access`] evaluates it.
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response};
 use liteio_store::DocumentKind;
 use s3s::dto::{
     DeleteBucketPolicyInput, DeleteBucketPolicyOutput, GetBucketPolicyStatusInput,
@@ -10,9 +10,9 @@ use s3s::dto::{
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
-use super::plain::{PlainRequest, PlainResponse};
+use super::plain::{self, PlainRequest, PlainResponse};
 use super::{Req, Resp, error};
-use crate::access::{Granted, public_access_block};
+use crate::access::{Granted, policy_of, public_access_block};
 use crate::policy::{Kind, Policy};
 use crate::reply::ReplyBody;
 use crate::state::App;
@@ -33,9 +33,7 @@ pub(super) async fn put_bucket_policy(app: &App, request: PlainRequest) -> Plain
     }
     let kept = app.store.put_document(bucket, DocumentKind::Policy, document.to_vec()).await;
     kept.map_err(error::from_store)?;
-    let mut response = Response::new(ReplyBody::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    plain::no_content()
 }
 
 pub(super) async fn get_bucket_policy(_app: &App, request: PlainRequest) -> PlainResponse {
@@ -60,16 +58,15 @@ pub(super) async fn get_bucket_policy_status(
     granted: Granted,
     _request: Req<GetBucketPolicyStatusInput>,
 ) -> Resp<GetBucketPolicyStatusOutput> {
-    let kind = Kind::Bucket(granted.bucket().name.as_str());
-    let policy = Policy::parse(document(&granted)?, kind).map_err(S3Error::internal_error)?;
+    let policy = policy_of(granted.bucket()).ok_or_else(no_such_policy)?;
     let policy_status = Some(PolicyStatus { is_public: Some(policy.is_public()) });
     Ok(S3Response::new(GetBucketPolicyStatusOutput { policy_status }))
 }
 
 fn document(granted: &Granted) -> S3Result<&[u8]> {
-    granted
-        .bucket()
-        .settings
-        .document(DocumentKind::Policy)
-        .ok_or_else(|| s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist"))
+    granted.bucket().settings.document(DocumentKind::Policy).ok_or_else(no_such_policy)
+}
+
+fn no_such_policy() -> S3Error {
+    s3_error!(NoSuchBucketPolicy, "The bucket policy does not exist")
 }

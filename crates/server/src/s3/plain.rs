@@ -1,7 +1,7 @@
 //! Requests for operations that the typed layer has no types for.
 
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Method, Response, Uri};
+use http::{Extensions, HeaderMap, Method, Response, StatusCode, Uri};
 use s3s::S3Result;
 
 use super::context::Sent;
@@ -33,6 +33,13 @@ impl PlainRequest {
 }
 
 pub(super) type PlainResponse = S3Result<Response<ReplyBody>>;
+
+/// 204.
+pub(super) fn no_content() -> PlainResponse {
+    let mut response = Response::new(ReplyBody::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}
 
 /// 200 without a body.
 pub(super) fn done() -> PlainResponse {

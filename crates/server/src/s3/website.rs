@@ -12,7 +12,7 @@ use super::{bucket_cors, bucket_website, refusal};
 use crate::access;
 use crate::front::Allowance;
 use crate::origin::Origin;
-use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
+use crate::reply::{self, ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::state::App;
 use crate::website::{self, Asked, Pages, Redirect, Website};
 
@@ -50,14 +50,7 @@ pub(super) async fn answer(
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let headers = head.headers.get(ORIGIN);
     let headers = headers.and_then(|it| bucket_cors::headers(app, it, &head.method, bucket));
-    match (headers, reply) {
-        (None, reply) => reply,
-        (Some(headers), Ok(mut response)) => {
-            response.headers_mut().extend(headers);
-            Ok(response)
-        }
-        (Some(headers), Err(error)) => Err(error.with_more_headers(headers)),
-    }
+    reply::with_headers(reply, headers)
 }
 
 impl Visit<'_> {

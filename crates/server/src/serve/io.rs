@@ -67,13 +67,6 @@ impl ConnectionIo {
         }
         true
     }
-
-    fn note_write(&self, polled: &Poll<io::Result<usize>>) {
-        match polled {
-            Poll::Pending => self.state.write_blocked(),
-            Poll::Ready(written) => self.state.bytes_written(*written.as_ref().unwrap_or(&0)),
-        }
-    }
 }
 
 impl Read for ConnectionIo {
@@ -105,7 +98,7 @@ impl Write for ConnectionIo {
             return Poll::Ready(Ok(bytes.len()));
         }
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note_write(&polled);
+        note_write(&self.state, &polled);
         polled
     }
 
@@ -118,7 +111,7 @@ impl Write for ConnectionIo {
             return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
         }
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note_write(&polled);
+        note_write(&self.state, &polled);
         polled
     }
 
@@ -142,6 +135,14 @@ impl Write for ConnectionIo {
     }
 }
 
+/// Records the outcome of a write in the state of its connection.
+fn note_write(state: &ConnectionState, polled: &Poll<io::Result<usize>>) {
+    match polled {
+        Poll::Pending => state.write_blocked(),
+        Poll::Ready(written) => state.bytes_written(*written.as_ref().unwrap_or(&0)),
+    }
+}
+
 /// A transport of HTTP/2 that records its writes in the state of the connection.
 pub(crate) struct StreamsIo {
     stream: Transport,
@@ -151,13 +152,6 @@ pub(crate) struct StreamsIo {
 impl StreamsIo {
     pub(crate) fn new(stream: Transport, state: Arc<ConnectionState>) -> StreamsIo {
         StreamsIo { stream, state }
-    }
-
-    fn note_write(&self, polled: &Poll<io::Result<usize>>) {
-        match polled {
-            Poll::Pending => self.state.write_blocked(),
-            Poll::Ready(written) => self.state.bytes_written(*written.as_ref().unwrap_or(&0)),
-        }
     }
 }
 
@@ -178,7 +172,7 @@ impl AsyncWrite for StreamsIo {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note_write(&polled);
+        note_write(&self.state, &polled);
         polled
     }
 
@@ -188,7 +182,7 @@ impl AsyncWrite for StreamsIo {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note_write(&polled);
+        note_write(&self.state, &polled);
         polled
     }
 

@@ -1,8 +1,6 @@
 //! The certificates of a server: chosen by the name that the client asks for (SNI), and read again when
 //! their files change.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,6 +11,7 @@ use rustls::sign::CertifiedKey;
 
 use super::Pair;
 use crate::config::CertificateFiles;
+use crate::file_stamp::FileStamp;
 
 /// Between two looks at the files.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -41,8 +40,8 @@ struct Seen {
     last: Option<Stamps>,
 }
 
-/// What changes when one of two files does: inode, size, time of the last change.
-type Stamps = [(u64, u64, i64, i64); 2];
+/// The states of the two files of a pair.
+type Stamps = [FileStamp; 2];
 
 impl Certificates {
     /// Reads these pairs.
@@ -124,11 +123,7 @@ impl Place {
 }
 
 fn stamps(files: &CertificateFiles) -> Option<Stamps> {
-    let stamp = |path: &Path| {
-        let about = fs::metadata(path).ok()?;
-        Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
-    };
-    Some([stamp(&files.certificate)?, stamp(&files.key)?])
+    Some([FileStamp::of(&files.certificate)?, FileStamp::of(&files.key)?])
 }
 
 impl ResolvesServerCert for Certificates {

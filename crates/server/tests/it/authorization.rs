@@ -1,37 +1,18 @@
 //! Permission for every operation of the table: none is forgotten, and a refused one changes nothing.
 
-use crate::harness::{ALICE, BOB, RawRequest, TestServer, User, base64, in_memory_with_users, md5};
+use crate::harness::{
+    ACCOUNTS, ALICE, BOB, CAROL, RawRequest, TestServer, User, base64, in_memory_with_users, md5,
+};
 use crate::operations::{Operation, operations};
 use crate::reply::Reply;
 
-/// Of Alice's account, without any policy.
-const CAROL: User = User { access_key: "carol-key", secret_key: "carol's secret", id: "alice-id" };
 /// Of Alice's account, with every right.
 const DAVE: User = User { access_key: "dave-key", secret_key: "dave's secret", id: "alice-id" };
 /// Of Alice's account, with every right, and all of them denied.
 const EVE: User = User { access_key: "eve-key", secret_key: "eve's secret", id: "alice-id" };
 
-const USERS: &str = r#"
-    [[user]]
-    name = "alice"
-    id = "alice-id"
-    account = "111111111111"
-    access_key = "alice-key"
-    secret_key = "alice's secret"
-
-    [[user]]
-    name = "bob"
-    id = "bob-id"
-    account = "222222222222"
-    access_key = "bob-key"
-    secret_key = "bob's secret"
-
-    [[user]]
-    name = "carol"
-    parent = "alice"
-    access_key = "carol-key"
-    secret_key = "carol's secret"
-
+/// These, beside those of the accounts.
+const DAVE_AND_EVE: &str = r#"
     [[user]]
     name = "dave"
     parent = "alice"
@@ -156,7 +137,7 @@ fn requests() -> Vec<(Operation, &'static [&'static str])> {
 
 #[tokio::test]
 async fn without_the_right_every_operation_is_refused_and_changes_nothing() {
-    let server = in_memory_with_users(USERS).await;
+    let server = in_memory_with_users(&format!("{ACCOUNTS}{DAVE_AND_EVE}")).await;
     let fixture = Fixture::new(&server, "mine").await;
     let before = fixture.state().await;
     for (operation, more) in requests() {
@@ -176,7 +157,7 @@ async fn without_the_right_every_operation_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn an_explicit_deny_wins_for_every_operation() {
-    let server = in_memory_with_users(USERS).await;
+    let server = in_memory_with_users(&format!("{ACCOUNTS}{DAVE_AND_EVE}")).await;
     let fixture = Fixture::new(&server, "mine").await;
     let statement = |effect, principal, actions| {
         format!(
@@ -234,7 +215,7 @@ fn on_version(action: &str) -> String {
 
 #[tokio::test]
 async fn the_action_of_the_table_is_what_another_account_needs() {
-    let server = in_memory_with_users(USERS).await;
+    let server = in_memory_with_users(&format!("{ACCOUNTS}{DAVE_AND_EVE}")).await;
     let is_of_bucket = |it: &Operation| it.level != "service" && it.name != "CreateBucket";
     for (index, (operation, more)) in requests().into_iter().enumerate() {
         // A form that arrives without a key, and an answer to a function, are on no resource.

@@ -1,34 +1,10 @@
 //! Bucket policies and policies of users, as clients see them.
 
-use crate::harness::{ALICE, BOB, TestServer, User, in_memory_with_users};
-
-const CAROL: User = User { access_key: "carol-key", secret_key: "carol's secret", id: "alice-id" };
-
-const USERS: &str = r#"
-    [[user]]
-    name = "alice"
-    id = "alice-id"
-    account = "111111111111"
-    access_key = "alice-key"
-    secret_key = "alice's secret"
-
-    [[user]]
-    name = "bob"
-    id = "bob-id"
-    account = "222222222222"
-    access_key = "bob-key"
-    secret_key = "bob's secret"
-
-    [[user]]
-    name = "carol"
-    parent = "alice"
-    access_key = "carol-key"
-    secret_key = "carol's secret"
-"#;
+use crate::harness::{ACCOUNTS, ALICE, BOB, CAROL, TestServer, in_memory_with_users};
 
 /// A server with a bucket of Alice's, which has two objects.
 async fn server() -> TestServer {
-    let server = in_memory_with_users(USERS).await;
+    let server = in_memory_with_users(ACCOUNTS).await;
     server.bucket("mine").await;
     server.put("/mine/key", "the object").await.expect_status(200);
     server.put("/mine/other", "the other").await.expect_status(200);

@@ -32,6 +32,33 @@ pub(crate) const ALICE: User =
 pub(crate) const BOB: User =
     User { access_key: "bob-key", secret_key: "bob's secret", id: "bob-id" };
 
+/// A user of Alice's account, without any policy.
+pub(crate) const CAROL: User =
+    User { access_key: "carol-key", secret_key: "carol's secret", id: "alice-id" };
+
+/// The accounts of Alice and Bob, with numbers that policies name, and Carol.
+pub(crate) const ACCOUNTS: &str = r#"
+    [[user]]
+    name = "alice"
+    id = "alice-id"
+    account = "111111111111"
+    access_key = "alice-key"
+    secret_key = "alice's secret"
+
+    [[user]]
+    name = "bob"
+    id = "bob-id"
+    account = "222222222222"
+    access_key = "bob-key"
+    secret_key = "bob's secret"
+
+    [[user]]
+    name = "carol"
+    parent = "alice"
+    access_key = "carol-key"
+    secret_key = "carol's secret"
+"#;
+
 const USERS: &str = r#"
     [[user]]
     name = "alice"

@@ -33,7 +33,7 @@ pub(super) struct Documents<'d> {
     pub(super) policy: Option<&'d Policy>,
     /// The access control lists, where they count.
     pub(super) acls: Option<Acls<'d>>,
-    /// What is kept from the public whatever grants it.
+    /// The public access block: limits that no grant to the public overrides.
     pub(super) block: PublicAccessBlock,
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum Reason {
         /// Its `Sid` or its number.
         statement: String,
     },
-    /// Nobody signed it, and nothing grants it to everybody.
+    /// The request is anonymous, and nothing grants it to everybody.
     Anonymous,
     /// No policy of the sender allows it, and nothing else that would suffice.
     NoIdentityPolicy,

@@ -91,7 +91,7 @@ impl Who {
     }
 }
 
-/// What a bucket of Alice's, and the object in it, has.
+/// The documents of a bucket of Alice's, and of the object in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Has {
     policy: Option<&'static str>,

@@ -37,7 +37,7 @@ pub(super) fn service_credentials(call: &mut Call<'_>) -> Answer {
     empty(call, "ServiceSpecificCredentials")
 }
 
-/// Nobody has a password.
+/// `NoSuchEntity`: users have no passwords.
 pub(super) fn login_profile(call: &mut Call<'_>) -> Answer {
     let user: UserRecord = call.named()?;
     Err(error::no_such_entity(format!("Login Profile for User {} cannot be found.", user.name)))
