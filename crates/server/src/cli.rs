@@ -100,6 +100,25 @@ pub(crate) struct ServerArgs {
     /// "bucket-owner-preferred" or "object-writer" for programs that use ACLs [default: bucket-owner-enforced].
     #[arg(long, value_name = "OWNERSHIP", env = "LITEIO_OBJECT_OWNERSHIP")]
     pub(crate) object_ownership: Option<String>,
+    /// Bucket to make at the start, unless it is there, repeatable: public, download (reading) and upload (writing)
+    /// let everybody in; versioned keeps every version.
+    #[arg(
+        long,
+        value_name = "NAME[:public|download|upload][:versioned]",
+        env = "LITEIO_BUCKET",
+        value_delimiter = ','
+    )]
+    pub(crate) bucket: Vec<String>,
+    /// File with more such buckets, one a line.
+    #[arg(long, value_name = "FILE", env = "LITEIO_BUCKET_FILE")]
+    pub(crate) bucket_file: Option<PathBuf>,
+    /// Directory, or archive (.tar, .tar.gz, .tgz), whose directories are made buckets at the start, and the files
+    /// in them objects, unless they are there.
+    #[arg(long, value_name = "DIR|ARCHIVE", env = "LITEIO_SEED")]
+    pub(crate) seed: Option<PathBuf>,
+    /// Origin of pages that may use buckets without CORS rules of their own, repeatable; * for all.
+    #[arg(long, value_name = "ORIGIN", env = "LITEIO_CORS_ORIGIN", value_delimiter = ',')]
+    pub(crate) cors_origin: Vec<String>,
     /// Filter of the log, such as "info", "warn" or "info,liteio::access=off" [default: info].
     #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
     pub(crate) log: Option<String>,

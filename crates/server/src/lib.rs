@@ -74,8 +74,9 @@ mod website;
 pub use command::run;
 pub use config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
-    DEFAULT_SECRET_KEY, Durability, EventSettings, KeySources, ListenAddress, MasterKeySource,
-    ObjectOwnership, OidcIssuer, Scrub, Storage, TlsSettings, Webhook,
+    DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
+    MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, PublicAccess, Scrub, Storage,
+    TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::banner::{self, Encryption};
 use crate::config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, Durability, EventSettings,
-    KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage, TlsSettings,
+    InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -204,6 +204,37 @@ impl ServerBuilder {
     /// The object ownership of new buckets that name none.
     pub fn object_ownership(mut self, ownership: ObjectOwnership) -> ServerBuilder {
         self.config.object_ownership = ownership;
+        self
+    }
+
+    /// One more bucket that is there before the first request.
+    pub fn bucket(mut self, bucket: InitialBucket) -> ServerBuilder {
+        self.config.preparation.buckets.push(bucket);
+        self
+    }
+
+    /// A file with more such buckets, one a line.
+    pub fn bucket_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
+        self.config.preparation.bucket_file = Some(path.into());
+        self
+    }
+
+    /// A directory or an archive whose directories are made buckets, and the files in them objects, before the
+    /// first request, unless they are there.
+    pub fn seed(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
+        self.config.preparation.seed = Some(path.into());
+        self
+    }
+
+    /// Makes buckets of the empty directories in the data directory that have the name of one.
+    pub fn directories_are_buckets(mut self) -> ServerBuilder {
+        self.config.preparation.directories_are_buckets = true;
+        self
+    }
+
+    /// One more pattern of origins whose pages may use buckets without CORS rules of their own; `*` for all.
+    pub fn cors_origin(mut self, origin: impl Into<String>) -> ServerBuilder {
+        self.config.cors_origins.push(origin.into());
         self
     }
 

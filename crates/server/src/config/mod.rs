@@ -1,5 +1,6 @@
 //! The settings, checked together before a file or a socket is touched.
 
+mod buckets;
 mod network;
 mod webhooks;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
+pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::network::{CertificateFiles, TlsSettings};
 pub use self::webhooks::{EventSettings, Webhook};
 
@@ -213,6 +215,10 @@ pub struct Config {
     pub domains: Vec<String>,
     /// The object ownership of new buckets that name none.
     pub object_ownership: ObjectOwnership,
+    /// The buckets and objects that are made before the first request.
+    pub preparation: Preparation,
+    /// Patterns of origins whose pages may use buckets without CORS rules of their own, and what is no bucket.
+    pub cors_origins: Vec<String>,
     /// The filter of the log.
     pub log: String,
     /// The format of the log.
@@ -294,6 +300,8 @@ impl Default for Config {
             region: DEFAULT_REGION.to_owned(),
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             object_ownership: ObjectOwnership::default(),
+            preparation: Preparation::default(),
+            cors_origins: Vec::new(),
             log: DEFAULT_LOG.to_owned(),
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
@@ -325,6 +333,8 @@ impl Config {
             region: resolve_region(arguments.region.as_deref().unwrap_or(DEFAULT_REGION))?,
             domains: resolve_domains(&arguments.domain)?,
             object_ownership: resolve_ownership(arguments.object_ownership.as_deref())?,
+            preparation: buckets::resolve_preparation(arguments)?,
+            cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)?,
             log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
             log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
             scrub: resolve_scrub(arguments)?,

@@ -93,7 +93,7 @@ impl Drop for Running {
 #[test]
 fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
     type Row = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
-    let rows: [Row; 17] = [
+    let rows: [Row; 20] = [
         (&["--tls-cert", "a.pem"], &[], "--tls-key"),
         (&["--tls-cert", "a", "--tls-key", "b", "--tls-self-signed"], &[], "--tls-self-signed"),
         (&["--memory", "--plain-address", "127.0.0.1:0"], &[], "--plain-address"),
@@ -109,6 +109,9 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&["--address", "0.0.0.0:0"], &[], "LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY"),
         (&["--address", "nonsense"], &[], "--address"),
         (&["--region", "Moon"], &[], "region"),
+        (&["--bucket", "a:public"], &[], "--bucket"),
+        (&[], &[("LITEIO_BUCKET", "photos,photos:open")], "LITEIO_BUCKET"),
+        (&["--cors-origin", "example.com"], &[], "LITEIO_CORS_ORIGIN"),
         (&["--no-such-flag"], &[], "--no-such-flag"),
         (&["no-such-command"], &[], "no-such-command"),
         (&["--data-dir"], &[], "--data-dir"),
@@ -153,6 +156,10 @@ fn help_names_every_variable_and_shows_no_secret() {
         "ALLOW_INSECURE_SSE_C",
         "REGION",
         "DOMAIN",
+        "BUCKET",
+        "BUCKET_FILE",
+        "SEED",
+        "CORS_ORIGIN",
         "LOG",
         "LOG_FORMAT",
         "ALLOW_DEFAULT_CREDENTIALS",
