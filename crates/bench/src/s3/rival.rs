@@ -386,4 +386,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_entry_needs_its_arguments_and_variables() {
+        // The example of docs/benchmarks.md, whose lines stand here (`tests/examples`).
+        let example = Rival {
+            arguments: &["serve --listen {address0} {data}"],
+            environment: &[("EXAMPLE_ACCESS_KEY", "{access}"), ("EXAMPLE_SECRET_KEY", "{secret}")],
+            ..rival(["example", "example", "exampled"], (Level::Process, "no sync"))
+        };
+        assert_eq!((example.name, example.program), ("example", "exampled"));
+    }
 }

@@ -17,6 +17,7 @@ mod damaged_files;
 mod denied;
 mod dependencies;
 mod documents;
+mod embedded;
 mod encryption;
 mod events;
 mod form;

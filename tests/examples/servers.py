@@ -1,0 +1,58 @@
+"""The servers of one sandbox: each on its port, stopped when another takes the port, or at the end.
+
+A server runs in the background, as in another terminal. It holds a lock of a file as long as it
+lives, so that its end can be waited for without being its parent."""
+
+import fcntl
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+START_SECONDS_MAX = 30
+
+
+def start(binary, arguments, port):
+    """Starts a server in place of the one on this port; returns its exit code if it ended at once, else 0."""
+    state = pathlib.Path(os.environ["EXAMPLES_STATE"])
+    stop(state / str(port))
+    with open(state / str(port), "w") as lock, open(state / "log", "a") as log:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = subprocess.Popen(
+            [binary, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            pass_fds=[lock.fileno()], start_new_session=True)
+        lock.write(str(process.pid))
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return 0
+        except OSError:
+            time.sleep(0.01)
+        if time.monotonic() > deadline:
+            stop(state / str(port))
+            break
+    sys.stderr.write((state / "log").read_text())
+    return process.returncode or 1
+
+
+def stop(file):
+    """Ends the server of this file in order, and waits until it is gone."""
+    if not file.exists():
+        return
+    with open(file) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.kill(int(lock.read()), signal.SIGTERM)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+    file.unlink()
+
+
+def stop_all(state):
+    for file in state.iterdir():
+        if file.name.isdigit():
+            stop(file)
