@@ -35,6 +35,10 @@ pub(crate) enum Command {
     /// Say what can be kept of a damaged data directory that no server uses; with --yes keep that, remove the
     /// rest, and move its blobs to blobs/lost; exit code 1 if anything is left to be done.
     Repair(RepairArgs),
+    /// Bring buckets, objects and versions from elsewhere into a data directory that no server uses; the same
+    /// command again goes on where it ended. Exit code 1 if anything was left out, which is named.
+    #[command(subcommand)]
+    Import(ImportCommand),
 }
 
 /// The settings of the server, as they were given.
@@ -266,6 +270,41 @@ pub(crate) struct RepairArgs {
     /// Repair it, after it was copied.
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// The subcommand of `liteio import`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// The files of a directory: every directory in it becomes a bucket, the files below it its objects. Times are
+    /// kept, and content types follow from the extensions.
+    Fs(ImportFsArgs),
+}
+
+/// The place that everything is imported into.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ImportTargetArgs {
+    /// The data directory, created if missing [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The access key that the server will be started with: its account owns new buckets [default: liteio].
+    #[arg(long, value_name = "ACCESS_KEY", env = "LITEIO_ACCESS_KEY")]
+    pub(crate) owner: Option<String>,
+    /// Put objects in place of those that are there with another content; without it, these are left and named.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// The arguments of `liteio import fs`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ImportFsArgs {
+    /// The directory. Links that lead out of it are not followed.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Import the whole directory as this bucket.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bucket: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: ImportTargetArgs,
 }
 
 /// An end without a command to run.

@@ -10,7 +10,7 @@ use crate::platform::{
     disable_huge_pages, raise_file_limit, reload_signal, scrub_signal, stop_signal,
 };
 use crate::server::{Server, ServerError};
-use crate::{health, keys, repair, telemetry, verify};
+use crate::{health, import, keys, repair, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -31,6 +31,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             Err(reason) => fail(FAILED, &reason),
         },
         Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
+        Ok(Command::Import(command)) => look_at_files(|| import::run(&command)),
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS

@@ -48,6 +48,7 @@ mod health;
 mod http_client;
 mod iam;
 mod identity;
+mod import;
 mod keys;
 mod offload;
 mod open;

@@ -299,11 +299,11 @@ pub use name::{
 };
 pub use object::{
     BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
-    DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ListEntry, ListPage, ListQuery,
-    ListStart, ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata,
-    ObjectPartPage, ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions,
-    ReadError, RenameOptions, SeenVersion, Selection, StagedBody, StoredBytes, VersionChange,
-    VersionEntry, VersionPage,
+    DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent, ImportedObject,
+    ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart, ListToken,
+    ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage, ObjectReader,
+    ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError, RenameOptions,
+    SeenVersion, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;

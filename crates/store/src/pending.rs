@@ -16,8 +16,8 @@ use crate::process::StagedBlob;
 #[must_use = "a write is acknowledged only when this resolves to Ok"]
 pub struct Pending<T> {
     state: State<T>,
-    /// The blob that the write publishes. It must outlive the commit, see [`StagedBlob`].
-    blob: Option<StagedBlob>,
+    /// The blobs that the write publishes. They must outlive the commit, see [`StagedBlob`].
+    blobs: Vec<StagedBlob>,
 }
 
 #[derive(Debug)]
@@ -57,17 +57,17 @@ impl std::fmt::Debug for Guard {
 
 impl<T> Pending<T> {
     pub(crate) fn submitted(pending: kv::Pending<Committed<T>, StoreError>) -> Self {
-        Self { state: State::Submitted(pending), blob: None }
+        Self { state: State::Submitted(pending), blobs: Vec::new() }
     }
 
-    pub(crate) fn with_blob(mut self, blob: Option<StagedBlob>) -> Self {
-        self.blob = blob;
+    pub(crate) fn with_blobs(mut self, blobs: Vec<StagedBlob>) -> Self {
+        self.blobs = blobs;
         self
     }
 
     /// A result that was decided without a transaction of its own.
     pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
-        Self { state: State::Ready(Some(result)), blob: None }
+        Self { state: State::Ready(Some(result)), blobs: Vec::new() }
     }
 
     /// Blocks the thread until the write is durable or has failed.
@@ -79,25 +79,23 @@ impl<T> Pending<T> {
             State::Ready(result) => return result.unwrap_or(Err(StoreError::Closed)),
             State::Submitted(pending) => pending.wait(),
         };
-        finish(result, self.blob)
+        finish(result, &self.blobs)
     }
 }
 
 fn finish<T>(
     result: Result<Committed<T>, StoreError>,
-    blob: Option<StagedBlob>,
+    blobs: &[StagedBlob],
 ) -> Result<T, StoreError> {
     match result {
         Ok(committed) => {
-            if let Some(blob) = &blob {
-                blob.acknowledge();
-            }
+            blobs.iter().for_each(StagedBlob::acknowledge);
             Ok(committed.value)
         }
         Err(error) => {
             // No other failure of a commit is certain to have left nothing behind.
-            if let (StoreError::NoSpace, Some(blob)) = (&error, &blob) {
-                blob.take_back();
+            if matches!(error, StoreError::NoSpace) {
+                blobs.iter().for_each(StagedBlob::take_back);
             }
             Err(error)
         }
@@ -116,6 +114,6 @@ impl<T> Future for Pending<T> {
             }
             State::Submitted(pending) => std::task::ready!(Pin::new(pending).poll(context)),
         };
-        Poll::Ready(finish(result, self.blob.take()))
+        Poll::Ready(finish(result, &std::mem::take(&mut self.blobs)))
     }
 }

@@ -253,16 +253,28 @@ impl Store {
             + 'static,
         T: Send + 'static,
     {
-        let staged = blob.clone();
+        self.update_with_blobs(blob.into_iter().collect(), closure)
+    }
+
+    /// As [`Store::update_with_blob`], of a write that publishes all of `blobs`.
+    pub(crate) fn update_with_blobs<T, F>(&self, blobs: Vec<StagedBlob>, closure: F) -> Pending<T>
+    where
+        F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
+            + Send
+            + 'static,
+        T: Send + 'static,
+    {
+        let staged = blobs.clone();
         let pending = self.update(move |write, shared| {
-            let Some(blob) = &blob else { return closure(write, shared) };
-            // An earlier run may have handed it over, and this one may fail.
-            blob.take_back();
+            // An earlier run may have handed them over, and this one may fail.
+            blobs.iter().for_each(StagedBlob::take_back);
             let committed = closure(write, shared)?;
-            blob.hand_over(write);
+            for blob in &blobs {
+                blob.hand_over(write);
+            }
             Ok(committed)
         });
-        pending.with_blob(staged)
+        pending.with_blobs(staged)
     }
 
     /// Submits a write that gives space back, which works also when the disk is full.

@@ -48,7 +48,7 @@ impl Account {
 }
 
 /// The canonical id of a user who was given none: stable, and telling nothing but the access key.
-pub(super) fn canonical_id_of_key(access_key: &str) -> String {
+pub(crate) fn canonical_id_of_key(access_key: &str) -> String {
     let digest = Sha256::new_with_prefix("liteio:").chain_update(access_key).finalize();
     hex_simd::encode_to_string(digest.as_slice(), hex_simd::AsciiCase::Lower)
 }

@@ -23,7 +23,7 @@ mod role;
 mod session;
 mod user;
 
-pub(crate) use self::account::{Account, id_of_canonical_id};
+pub(crate) use self::account::{Account, canonical_id_of_key, id_of_canonical_id};
 pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError, NameOf};
 pub(crate) use self::file::{only_user, read_credentials};
 pub(crate) use self::issuer::Issuer;

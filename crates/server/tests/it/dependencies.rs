@@ -130,11 +130,16 @@ const RULES: [Rule; 32] = [
         ]),
     ),
     // A name is resolved once, with the decision about it; the rest works on what was granted: all other
-    // methods of the store take what these return. Buckets of the start are made before there are requests.
-    except("server", &["access", "config::buckets"], Paths(&["liteio_store::BucketName"])),
+    // methods of the store take what these return. Buckets of the start, and those of an import, are made while
+    // there are no requests.
     except(
         "server",
-        &["access::granted", "access::vectors"],
+        &["access", "config::buckets", "import::target"],
+        Paths(&["liteio_store::BucketName"]),
+    ),
+    except(
+        "server",
+        &["access::granted", "access::vectors", "import::target"],
         Code(&[
             "store.bucket(",
             "store.vector_bucket(",

@@ -25,6 +25,7 @@ mod harness;
 mod hostile;
 mod iam;
 mod identity;
+mod import;
 mod lifecycle;
 mod listing;
 mod multipart;

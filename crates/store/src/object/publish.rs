@@ -18,7 +18,8 @@
 //! changes, the record is written, and the content of removed versions is released. Every removed version
 //! passes [`Slot::check_removal`], where object lock refuses. A rename withdraws the current object of one
 //! key ([`Slot::withdraw`]), with its content, and publishes it under another. Each of these ends with the event,
-//! if the bucket wants it told.
+//! if the bucket wants it told. A version of another store becomes current by [`Slot::import`], which keeps its
+//! time and tells nobody.
 
 use std::sync::Arc;
 
@@ -146,18 +147,59 @@ impl<'a> Slot<'a> {
     pub(crate) fn publish(
         mut self,
         write: &mut Transaction<'_>,
-        new: NewVersion,
+        mut new: NewVersion,
     ) -> Result<(ObjectVersion, Wakes), StoreError> {
+        let (event, cause) = (new.event, std::mem::take(&mut new.cause));
+        new.lock = self.lock_of_new(new.lock, self.shared.config.clock.now_ms())?;
+        let is_null = self.next_is_null();
+        let record = self.write_object(write, new, is_null)?;
+        let wakes = self.end(write, &record, (event, &cause))?;
+        let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner)?;
+        Ok((object, wakes))
+    }
+
+    /// Makes a version of another store the newest one of the key, as it was there: a delete marker without
+    /// `new`. It gets no default of the bucket, and nobody is told. The guard must live until the commit.
+    ///
+    /// # Errors
+    /// As [`Slot::publish`], and [`StoreError::InvalidBucketState`] for a version that is not `null`, or a delete
+    /// marker, in a bucket that never had versioning.
+    pub(crate) fn import(
+        mut self,
+        write: &mut Transaction<'_>,
+        new: Option<NewVersion>,
+        (modified_ms, is_null): (u64, bool),
+    ) -> Result<(VersionId, WakeReclaimer), StoreError> {
+        if !self.state.has_history() && (new.is_none() || !is_null) {
+            let message = "a bucket without versioning has neither versions nor delete markers";
+            return Err(StoreError::InvalidBucketState { message: message.to_owned() });
+        }
+        let record = match new {
+            Some(new) if !new.lock.is_none() && !self.state.object_lock => {
+                return Err(missing_lock_configuration());
+            }
+            Some(new) => self.write_object(write, new, is_null)?,
+            None => self.write_marker(write, modified_ms, is_null)?,
+        };
+        Ok((record.version_id(), release(write, self.shared, &self.discarded)?))
+    }
+
+    /// Writes the record of a new object, with its lock as it is.
+    fn write_object(
+        &mut self,
+        write: &mut Transaction<'_>,
+        new: NewVersion,
+        is_null: bool,
+    ) -> Result<ObjectRecord, StoreError> {
         let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
-        let NewVersion { lock, extensions, sealing, event, cause, .. } = new;
-        let now_ms = self.shared.config.clock.now_ms();
-        let modified_ms = new.modified_ms.unwrap_or(now_ms);
-        let extensions = match self.lock_of_new(lock, now_ms)? {
+        let NewVersion { lock, extensions, sealing, modified_ms, .. } = new;
+        let modified_ms = modified_ms.unwrap_or_else(|| self.shared.config.clock.now_ms());
+        let extensions = match lock {
             lock if lock.is_none() => extensions,
             lock => extensions.with_lock(lock),
         };
         let stamp = self.next_stamp(write)?;
-        let is_null = self.make_room(write)?;
+        self.make_room(write, is_null)?;
         let extensions = match &sealing {
             None => extensions,
             Some(sealing) => {
@@ -179,9 +221,7 @@ impl<'a> Slot<'a> {
             content,
         };
         record.write(write, &self.place)?;
-        let wakes = self.end(write, &record, (event, &cause))?;
-        let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner)?;
-        Ok((object, wakes))
+        Ok(record)
     }
 
     /// Releases the content of removed versions, and writes the event of a change of `record`.
@@ -311,13 +351,25 @@ impl<'a> Slot<'a> {
         if existed {
             self.check(conditions)?;
         }
+        let is_null = self.next_is_null();
+        let marker = self.write_marker(write, self.shared.config.clock.now_ms(), is_null)?;
+        let version_id = Some(marker.version_id());
+        Ok((DeleteOutcome { existed, version_id, delete_marker: true }, marker))
+    }
+
+    fn write_marker(
+        &mut self,
+        write: &mut Transaction<'_>,
+        modified_ms: u64,
+        is_null: bool,
+    ) -> Result<ObjectRecord, StoreError> {
         let stamp = self.next_stamp(write)?;
-        let is_null = self.make_room(write)?;
+        self.make_room(write, is_null)?;
         write.delete(&self.place)?;
         let marker = ObjectRecord {
             bytes: 0,
             etag: ETag::Md5(DigestSet::new(&[]).finish().md5),
-            modified_ms: self.shared.config.clock.now_ms(),
+            modified_ms,
             stamp,
             is_null,
             is_delete_marker: true,
@@ -328,8 +380,7 @@ impl<'a> Slot<'a> {
             content: Content::Inline(Bytes::new()),
         };
         history::add(write, self.state.id, self.key, &marker)?;
-        let version_id = Some(marker.version_id());
-        Ok((DeleteOutcome { existed, version_id, delete_marker: true }, marker))
+        Ok(marker)
     }
 
     /// Removes a version, or without one the current object, and returns it; `None` if it does not exist.
@@ -382,15 +433,14 @@ impl<'a> Slot<'a> {
     }
 
     /// Makes room for a newer version: discards the version that it replaces, or archives the current one.
-    /// `true` if the new version is `null`.
-    fn make_room(&mut self, write: &mut Transaction<'_>) -> Result<bool, StoreError> {
-        let is_null = self.state.versioning != Versioning::Enabled;
+    /// `is_null`: that of the newer version.
+    fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
         match self.current.take() {
             // The current object is the only version `null`, and the new record replaces it in place.
             Some(current) if is_null && current.is_null => {
                 self.check_removal(&current)?;
                 self.discarded.push(current.content);
-                return Ok(is_null);
+                return Ok(());
             }
             Some(current) => history::add(write, self.state.id, self.key, &current)?,
             None => {}
@@ -403,7 +453,12 @@ impl<'a> Slot<'a> {
             history::remove(write, self.state.id, self.key, &found.record)?;
             self.discarded.push(found.record.content);
         }
-        Ok(is_null)
+        Ok(())
+    }
+
+    /// `true` if the version id of a write is `null`.
+    fn next_is_null(&self) -> bool {
+        self.state.versioning != Versioning::Enabled
     }
 
     fn find_in_history(

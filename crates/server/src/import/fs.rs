@@ -1,0 +1,120 @@
+//! `liteio import fs`: files become objects.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use liteio_store::{
+    Bucket, ContentHeaders, ImportedContent, ImportedObject, ObjectLock, ObjectMetadata, Store,
+    Versioning,
+};
+
+use super::content_type;
+use super::stage::Stager;
+use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
+use super::walk::{Found, FoundFile, modified_ms, walk};
+use crate::cli::ImportFsArgs;
+
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+pub(super) fn run(arguments: &ImportFsArgs) -> Result<bool, String> {
+    let root = &arguments.directory;
+    if !root.is_dir() {
+        return Err(format!("{} is not a directory", root.display()));
+    }
+    let target = Target::open(&arguments.target, root)?;
+    target.import(|target, jobs| files(target, jobs, root, arguments.bucket.as_deref()))
+}
+
+fn files(
+    target: &Target,
+    jobs: &Jobs<'_>,
+    root: &Path,
+    bucket: Option<&str>,
+) -> Result<(), Failure> {
+    let mut buckets: HashMap<String, Option<Arc<Bucket>>> = HashMap::new();
+    walk(root, bucket, &mut |found| match found {
+        Found::Bucket(name) => {
+            let bucket = match target.bucket(name) {
+                Ok(bucket) => Some(bucket),
+                Err(Failure::LeftOut(reason)) => {
+                    target.tally.left_out(name, &reason);
+                    None
+                }
+                Err(failure) => return Err(failure),
+            };
+            buckets.insert(name.to_owned(), bucket);
+            Ok(())
+        }
+        Found::LeftOut(path, reason) => {
+            target.tally.left_out(&path.display().to_string(), &reason);
+            Ok(())
+        }
+        Found::File(file) => match buckets.get(file.bucket) {
+            Some(Some(bucket)) => jobs.push(job(bucket, file)),
+            // Its bucket was left out, which is told once.
+            _ => Ok(()),
+        },
+    })
+}
+
+fn job(bucket: &Arc<Bucket>, file: FoundFile<'_>) -> Job {
+    let FoundFile { key, path, bytes, modified_ms, .. } = file;
+    let is_null = bucket.versioning != Versioning::Enabled;
+    let content_type = content_type::of_name(key.as_str());
+    let source = Box::new(SourceFile { path, bytes, modified_ms, is_null, content_type });
+    Job { bucket: Arc::clone(bucket), key, source }
+}
+
+/// A file, as it was when it was found.
+struct SourceFile {
+    path: PathBuf,
+    bytes: u64,
+    modified_ms: u64,
+    is_null: bool,
+    content_type: Option<&'static str>,
+}
+
+impl SourceKey for SourceFile {
+    fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure> {
+        let SourceFile { bytes, modified_ms, is_null, .. } = *self;
+        let object = Some(SourceObject { bytes, etag: None });
+        Ok(vec![SourceVersion { modified_ms, is_null, object }])
+    }
+
+    fn read(&mut self, store: &Store, _index: usize) -> Result<ImportedObject, Failure> {
+        let left_out = |error: std::io::Error| Failure::LeftOut(error.to_string());
+        let changed =
+            || Failure::LeftOut("it changed while it was read; import it again".to_owned());
+        let mut file = File::open(&self.path).map_err(left_out)?;
+        let mut stager = Stager::new(store, self.bytes)?;
+        let piece_bytes = usize::try_from(self.bytes).unwrap_or(PIECE_BYTES);
+        let mut piece = vec![0; piece_bytes.clamp(1, PIECE_BYTES)];
+        loop {
+            let length = file.read(&mut piece).map_err(left_out)?;
+            match length {
+                0 => break,
+                _ if stager.write(&piece[..length])? => {}
+                _ => return Err(changed()),
+            }
+        }
+        let after = file.metadata().map_err(left_out)?;
+        let is_same = (after.len(), modified_ms(&after)) == (self.bytes, self.modified_ms);
+        if stager.left() > 0 || !is_same {
+            return Err(changed());
+        }
+        let (bodies, md5) = stager.finish()?;
+        let content_type = self.content_type.map(str::to_owned);
+        let headers = ContentHeaders { content_type, ..ContentHeaders::default() };
+        Ok(ImportedObject {
+            content: ImportedContent::Whole(bodies),
+            etag: Some(md5),
+            metadata: ObjectMetadata { headers, ..ObjectMetadata::default() },
+            checksum: None,
+            lock: ObjectLock::default(),
+        })
+    }
+}

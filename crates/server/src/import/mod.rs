@@ -1,0 +1,27 @@
+//! `liteio import`: buckets, objects and versions from elsewhere, into a data directory that no server uses.
+//!
+//! ```text
+//! fs, minio, s3   ──►  target  ──►  store: import_version
+//! (sources: what     (which versions are missing;
+//!  is there)          so an import goes on where it ended)
+//! ```
+//! A source is only read. What cannot be read is left out, by name and with the reason, and the exit code is 1.
+
+mod content_type;
+mod fs;
+mod stage;
+mod tally;
+mod target;
+mod walk;
+
+use crate::cli::ImportCommand;
+
+/// Imports, and prints what was left out. `Ok(false)` when anything was.
+///
+/// # Errors
+/// The reason why nothing more can be imported, in one line.
+pub(crate) fn run(command: &ImportCommand) -> Result<bool, String> {
+    match command {
+        ImportCommand::Fs(arguments) => fs::run(arguments),
+    }
+}

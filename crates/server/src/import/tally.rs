@@ -1,0 +1,108 @@
+//! The count of an import: progress on standard error, what was left out on standard output.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Milliseconds between the lines of progress where standard error is no terminal.
+const LINE_MS: u64 = 30_000;
+
+/// The count of an import, which all its threads share.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    bar: ProgressBar,
+    started_ms: u64,
+    /// The time of the next line of progress.
+    line_ms: AtomicU64,
+    imported: AtomicU64,
+    bytes: AtomicU64,
+    present: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn new(now_ms: u64) -> Tally {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        Tally {
+            bar,
+            started_ms: now_ms,
+            line_ms: AtomicU64::new(now_ms + LINE_MS),
+            imported: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            present: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+        }
+    }
+
+    /// A version is in the target now.
+    pub(crate) fn imported(&self, bytes: u64, now_ms: u64) {
+        self.imported.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.show(now_ms);
+    }
+
+    /// So many versions of a key were in the target before.
+    pub(crate) fn present(&self, versions: usize, now_ms: u64) {
+        self.present.fetch_add(versions as u64, Ordering::Relaxed);
+        self.show(now_ms);
+    }
+
+    /// Something of the source is not imported.
+    pub(crate) fn left_out(&self, what: &str, reason: &str) {
+        self.left_out.fetch_add(1, Ordering::Relaxed);
+        self.bar.suspend(|| println!("left out: {what}: {reason}"));
+    }
+
+    /// Something to know about what is imported.
+    pub(crate) fn note(&self, line: &str) {
+        self.bar.suspend(|| println!("note: {line}"));
+    }
+
+    fn show(&self, now_ms: u64) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(self.message(now_ms));
+            self.bar.tick();
+            return;
+        }
+        let due = self.line_ms.load(Ordering::Relaxed);
+        let next = now_ms + LINE_MS;
+        let is_mine = now_ms >= due
+            && self
+                .line_ms
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if is_mine {
+            eprintln!("liteio: {}", self.message(now_ms));
+        }
+    }
+
+    fn message(&self, now_ms: u64) -> String {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (imported, seconds) =
+            (count(&self.imported), now_ms.saturating_sub(self.started_ms) / 1000);
+        format!(
+            "{imported} imported ({}, {} a second), {} there already, {} left out",
+            HumanBytes(count(&self.bytes)),
+            imported / seconds.max(1),
+            count(&self.present),
+            count(&self.left_out)
+        )
+    }
+
+    /// The sum. `true` when nothing was left out.
+    pub(crate) fn finish(&self, target: &str) -> bool {
+        self.bar.finish_and_clear();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let left_out = count(&self.left_out);
+        println!(
+            "{target}: {} imported ({}), {} there already, {left_out} left out",
+            count(&self.imported),
+            HumanBytes(count(&self.bytes)),
+            count(&self.present)
+        );
+        left_out == 0
+    }
+}

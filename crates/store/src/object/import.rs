@@ -1,0 +1,227 @@
+//! Import: versions that another store has made, with their times, their entity tags and in their order.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::body::NewBody;
+use super::publish::{NewVersion, Slot};
+use super::{ObjectMetadata, StagedBody};
+use crate::checksum::ObjectChecksum;
+use crate::error::StoreError;
+use crate::etag::ETag;
+use crate::kv::{Read as _, Transaction};
+use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};
+use crate::meta::content::Content;
+use crate::meta::event::{Cause, EventKind};
+use crate::meta::object::{Extensions, Listed, ObjectRecord};
+use crate::meta::upload::{PartFacts, PartRecord};
+use crate::meta::{ObjectLock, space};
+use crate::name::{ObjectKey, VersionId};
+use crate::pending::{Committed, Pending};
+use crate::process::Bucket;
+use crate::store::{Shared, Store};
+
+/// A version to import. It becomes the newest of its key: the oldest one is imported first.
+#[derive(Debug)]
+pub struct ImportedVersion {
+    /// Its time, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Its version id is `null`. Any other gets a new one.
+    pub is_null: bool,
+    /// The object; none for a delete marker.
+    pub object: Option<ImportedObject>,
+}
+
+/// The object of a version to import.
+#[derive(Debug)]
+pub struct ImportedObject {
+    /// Its bytes, which are not encrypted.
+    pub content: ImportedContent,
+    /// Its entity tag; without one it is made of the content.
+    pub etag: Option<ETag>,
+    /// Its metadata.
+    pub metadata: ObjectMetadata,
+    /// Its checksum, which the caller has verified.
+    pub checksum: Option<ObjectChecksum>,
+    /// Its lock. It gets no default of the bucket.
+    pub lock: ObjectLock,
+}
+
+/// The bytes of an object to import.
+#[derive(Debug)]
+pub enum ImportedContent {
+    /// One body after the other. More than one, each of which is longer than an inline body, only because one body
+    /// cannot be as long as an object; then the entity tag must be given.
+    Whole(Vec<StagedBody>),
+    /// The parts of an upload, at least one.
+    Parts(Vec<StagedBody>),
+}
+
+/// A version of a key, as far as an import compares it with its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownVersion {
+    /// Its version.
+    pub version_id: VersionId,
+    /// Its time, in milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Size and entity tag; none for a delete marker.
+    pub object: Option<(u64, ETag)>,
+}
+
+impl Store {
+    /// Makes a version of another store the newest one of `key`. Events are not told.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] for a version that is not `null`
+    /// in a bucket without versioning, [`StoreError::InvalidRequest`] for a lock in a bucket without,
+    /// [`StoreError::ObjectLocked`] if it would replace a locked version, [`StoreError::ObjectTooLarge`] and
+    /// [`StoreError::TooManyParts`].
+    pub fn import_version(
+        &self,
+        bucket: &Arc<Bucket>,
+        key: ObjectKey,
+        version: ImportedVersion,
+    ) -> Pending<VersionId> {
+        let ImportedVersion { modified_ms, is_null, object } = version;
+        let bucket = Arc::clone(bucket);
+        let mut blobs = Vec::new();
+        let object = object.map(|object| {
+            let (bodies, is_parts) = match object.content {
+                ImportedContent::Whole(bodies) => (bodies, false),
+                ImportedContent::Parts(bodies) => (bodies, true),
+            };
+            let mut new_bodies = Vec::with_capacity(bodies.len());
+            for body in bodies {
+                let (body, blob) = body.into_parts();
+                new_bodies.push(body);
+                blobs.extend(blob);
+            }
+            let rest = (object.etag, object.metadata, object.checksum, object.lock);
+            (new_bodies, is_parts, rest)
+        });
+        self.update_with_blobs(blobs, move |write, shared| {
+            let slot = Slot::open(write, shared, &bucket, &key)?;
+            let new = match &object {
+                None => None,
+                Some((bodies, is_parts, (etag, metadata, checksum, lock))) => {
+                    let (made, content) = match is_parts {
+                        true => parts(write, shared, bodies, modified_ms)?,
+                        false => whole(bodies)?,
+                    };
+                    let no_tag = || internal("an imported object has no entity tag");
+                    Some(NewVersion {
+                        bytes: total(bodies)?,
+                        etag: etag.or(made).ok_or_else(no_tag)?,
+                        modified_ms: Some(modified_ms),
+                        owner: bucket.owner.clone(),
+                        checksum: *checksum,
+                        metadata: metadata.clone(),
+                        lock: *lock,
+                        extensions: Extensions::default(),
+                        sealing: None,
+                        content,
+                        // Not told.
+                        event: EventKind::CreatedPut,
+                        cause: Cause::default(),
+                    })
+                }
+            };
+            let (version, wake) = slot.import(write, new, (modified_ms, is_null))?;
+            Ok(Committed::with_guard(version, wake))
+        })
+    }
+
+    /// The versions of a key, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn versions_of_key(
+        &self,
+        bucket: &Arc<Bucket>,
+        key: &ObjectKey,
+    ) -> Result<Vec<KnownVersion>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut known = Vec::new();
+        let place = space::current(bucket.id, key.as_str());
+        if let Some(current) = ObjectRecord::read(&snapshot, &place)? {
+            known.push(KnownVersion {
+                version_id: current.version_id(),
+                modified_ms: current.modified_ms,
+                object: Some((current.bytes, current.etag)),
+            });
+        }
+        let prefix = space::history_of(bucket.id, key.as_str());
+        let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+        while let Some((place, value)) = cursor.next()?
+            && place.starts_with(&prefix)
+        {
+            let listed = Listed::decode(place, value)?;
+            known.push(KnownVersion {
+                version_id: listed.version_id(),
+                modified_ms: listed.modified_ms,
+                object: (!listed.is_delete_marker).then_some((listed.bytes, listed.etag)),
+            });
+        }
+        Ok(known)
+    }
+}
+
+fn total(bodies: &[NewBody]) -> Result<u64, StoreError> {
+    let bytes = bodies.iter().map(|body| body.digests.bytes).sum();
+    match bytes > OBJECT_BYTES_MAX {
+        true => Err(StoreError::ObjectTooLarge { bytes }),
+        false => Ok(bytes),
+    }
+}
+
+/// The entity tag of an object of one body, and the content of one of any number.
+fn whole(bodies: &[NewBody]) -> Result<(Option<ETag>, Content), StoreError> {
+    if let [body] = bodies {
+        return match body.sealing {
+            None => Ok((Some(ETag::Md5(body.tag)), body.content.clone())),
+            Some(_) => Err(internal("an imported body is encrypted")),
+        };
+    }
+    let mut extents = Vec::new();
+    for body in bodies {
+        match (&body.content, &body.sealing) {
+            (Content::Extents(more), None) => extents.extend_from_slice(more),
+            _ => return Err(internal("a body of several to import is no blob")),
+        }
+    }
+    Ok((None, Content::Extents(extents)))
+}
+
+/// Writes the records of parts.
+fn parts(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    bodies: &[NewBody],
+    modified_ms: u64,
+) -> Result<(Option<ETag>, Content), StoreError> {
+    // Readers expect bytes in every part but an only one.
+    let is_empty = bodies.iter().all(|body| body.digests.bytes == 0);
+    let with_bytes = bodies.iter().filter(|body| body.digests.bytes > 0);
+    let kept: Vec<&NewBody> =
+        if is_empty { bodies.iter().take(1).collect() } else { with_bytes.collect() };
+    let count = u16::try_from(kept.len()).ok().filter(|count| *count <= PART_NUMBER_MAX);
+    let count = count.ok_or(StoreError::TooManyParts)?;
+    let list = shared.ids.upload(&shared.config)?;
+    let mut start = 0;
+    for (number, body) in (1..=count).zip(&kept) {
+        if body.sealing.is_some() {
+            return Err(internal("an imported body is encrypted"));
+        }
+        let bytes = body.digests.bytes;
+        let facts = PartFacts { start, bytes, md5: body.tag, modified_ms, checksum: None };
+        let content = body.content.clone();
+        PartRecord { facts, extensions: Extensions::default(), content }
+            .write(write, &list, number)?;
+        start += bytes;
+    }
+    let etag = ETag::multipart(bodies.iter().map(|body| &body.tag));
+    Ok((Some(etag), Content::Parts { list, count: u32::from(count), is_original: true }))
+}
+
+fn internal(what: &str) -> StoreError {
+    StoreError::Internal { what: what.to_owned() }
+}
