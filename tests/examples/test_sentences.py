@@ -11,6 +11,8 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "sentences.
 
 @pytest.fixture
 def find(sandbox):
+    sandbox.start_server()
+
     def run(*arguments):
         environment = dict(sandbox.environment, LITEIO_ENDPOINT=f"http://127.0.0.1:{sandbox.ports['9000']}")
         done = subprocess.run([sys.executable, EXAMPLE, *arguments], env=environment, text=True,
