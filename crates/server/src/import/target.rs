@@ -378,12 +378,13 @@ mod tests {
     use super::*;
 
     fn version(number: u64) -> SourceVersion {
-        let object = (number % 10 != 0).then_some(SourceObject { bytes: number, etag: None });
+        let object =
+            (!number.is_multiple_of(10)).then_some(SourceObject { bytes: number, etag: None });
         SourceVersion { modified_ms: number, is_null: false, object }
     }
 
     fn known(number: u64) -> KnownVersion {
-        let object = (number % 10 != 0).then_some((number, ETag::Md5([0; 16])));
+        let object = (!number.is_multiple_of(10)).then_some((number, ETag::Md5([0; 16])));
         KnownVersion { version_id: VersionId::Id([1; 16]), modified_ms: number, object }
     }
 
