@@ -51,6 +51,8 @@ class Sandbox:
             ".aws/config": "[default]\nregion = us-east-1\n",
             "picture.jpg": "a picture",
             "album/1.jpg": "the first", "album/2.jpg": "the second",
+            # A directory with a directory for each bucket.
+            "files/photos/1.jpg": "the first", "seed/photos/1.jpg": "the first",
             # Named by users.toml.
             "backup.json": policy("s3:PutObject"), "reader.json": policy("s3:GetObject"),
             "reader.trust.json": json.dumps({"Version": "2012-10-17", "Statement": [{
