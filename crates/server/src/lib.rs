@@ -56,6 +56,7 @@ mod operational;
 mod origin;
 mod platform;
 mod policy;
+mod prepare;
 mod private_file;
 mod proxy;
 mod repair;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_store::{Store, StoreConfig};
+use liteio_store::{Owner, Store, StoreConfig};
 
 use crate::acl::Ownership;
 use crate::config::{Config, EventSettings, ObjectOwnership, Storage};
@@ -11,6 +11,7 @@ use crate::events::{Target, open_webhooks};
 use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::offload::Offload;
+use crate::prepare::{Plan, Site};
 use crate::state::{App, EventTarget};
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
@@ -34,6 +35,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     // Users first: a wrong file of users must not leave a new data directory behind.
     let configured = ConfiguredUsers::read(config).map_err(OpenError)?;
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
+    let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let offload = Offload::default();
@@ -64,8 +66,28 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
         ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
     };
     let (in_plain, directory) = (config.allow_insecure_sse_c, Arc::clone(users.current()));
-    let app = App::new(store, region, named, in_plain, ownership, directory, offload);
+    let app = App::new(store, region, named, in_plain, ownership, directory, offload.clone());
+    prepare(plan, &app, &offload).await?;
     Ok(Opened { app, users, targets })
+}
+
+/// Makes what is to be there before the first request.
+async fn prepare(plan: Plan, app: &App, offload: &Offload) -> Result<(), OpenError> {
+    if plan.is_empty() {
+        return Ok(());
+    }
+    let directory = app.directory.now();
+    let account = directory.first_account();
+    let owner = account
+        .map(|it| Owner { id: it.canonical_id.clone(), display_name: it.display_name.clone() });
+    let site = Site {
+        store: app.store.clone(),
+        owner: owner.ok_or_else(|| OpenError("nobody would own the buckets".to_owned()))?,
+        region: app.region.clone(),
+        object_ownership: app.object_ownership,
+    };
+    let made = offload.run(move || plan.make(&site)).await;
+    made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
 }
 
 /// Deletes the events for targets that there are no more.
@@ -99,6 +121,7 @@ fn store_config(config: &Config) -> StoreConfig {
             StoreConfig { durability: *durability, ..StoreConfig::directory(path) }
         }
     };
+    store_config.takes_empty_directories = config.preparation.directories_are_buckets;
     store_config.region.clone_from(&config.region);
     let day = Duration::from_secs(24 * 60 * 60);
     store_config.scrub_interval = (config.scrub.days > 0).then(|| day * config.scrub.days);

@@ -61,6 +61,9 @@ pub struct StoreConfig {
     pub lifecycle_day: Duration,
     /// Events that wait for one target. Beyond them events are lost.
     pub events_waiting_max: u64,
+    /// A new data directory may hold empty directories that have names of buckets; the caller makes buckets of
+    /// [`Store::empty_directories`](crate::Store::empty_directories).
+    pub takes_empty_directories: bool,
     /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
     /// closure that must not run again.
     #[cfg(any(test, feature = "test-util"))]
@@ -98,6 +101,7 @@ impl StoreConfig {
             scrub_bytes_per_second: 8 << 20,
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             events_waiting_max: EVENTS_WAITING_MAX,
+            takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
         }

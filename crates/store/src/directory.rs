@@ -13,12 +13,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
 
 use liteio_disk::{Disk, OpenMode};
 
 use crate::error::StoreError;
 use crate::meta::bucket::FORMAT;
+use crate::name::BucketName;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
@@ -29,25 +29,41 @@ const CLEAN_FILE: &str = "clean";
 /// that file systems create in their root.
 const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
 
-/// Refuses a directory that holds something else, before anything in it is touched.
-pub(crate) fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+/// Directories of a store, which have names that buckets may have, too.
+const OWN_DIRECTORIES: [&str; 3] = ["blobs", "tmp", "vectors"];
+
+/// Refuses a directory that holds something else, before anything in it is touched. With `takes_empty`, empty
+/// directories with names of buckets are nothing else.
+pub(crate) fn refuse_foreign(
+    disk: &dyn Disk,
+    path: &str,
+    takes_empty: bool,
+) -> Result<(), StoreError> {
     let entries = disk.list("")?;
-    let mut names = entries.iter().map(|entry| entry.name.as_str());
-    if names.clone().any(|name| name == FORMAT_FILE) {
+    if entries.iter().any(|entry| entry.name == FORMAT_FILE) {
         return Ok(());
     }
-    refuse_names(&mut names, &path.display().to_string())
-}
-
-/// Refuses names that a new directory does not contain.
-pub(crate) fn refuse_names<'a>(
-    mut names: impl Iterator<Item = &'a str>,
-    path: &str,
-) -> Result<(), StoreError> {
-    match names.all(|name| HARMLESS.contains(&name)) {
+    let empty = if takes_empty { empty_directories(disk)? } else { Vec::new() };
+    let is_known = |name: &str| {
+        HARMLESS.contains(&name) || empty.iter().any(|directory| directory.as_str() == name)
+    };
+    match entries.iter().all(|entry| is_known(&entry.name)) {
         true => Ok(()),
         false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
     }
+}
+
+/// The empty directories that are not the store's, and have names of buckets.
+pub(crate) fn empty_directories(disk: &dyn Disk) -> Result<Vec<BucketName>, StoreError> {
+    let mut empty = Vec::new();
+    for entry in disk.list("")? {
+        let is_own = OWN_DIRECTORIES.contains(&entry.name.as_str());
+        let Ok(name) = BucketName::new(entry.name) else { continue };
+        if entry.is_dir && !is_own && disk.list(name.as_str())?.is_empty() {
+            empty.push(name);
+        }
+    }
+    Ok(empty)
 }
 
 /// Refuses to begin anew where the blobs of a store are left but not its key space: no record would

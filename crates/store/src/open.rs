@@ -49,7 +49,8 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
-            directory::refuse_foreign(&disk, &path)?;
+            let shown = path.display().to_string();
+            directory::refuse_foreign(&disk, &shown, config.takes_empty_directories)?;
             let lock = DirectoryLock::acquire(&path).map_err(refusal_of_lock)?;
             let opened = open_on(Arc::new(disk), config)?;
             Ok(Opened { directory_lock: Some(lock), ..opened })
@@ -94,7 +95,7 @@ fn open_existing(
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
-            directory::refuse_foreign(&*disk, &path)?;
+            directory::refuse_foreign(&*disk, &path.display().to_string(), false)?;
             let (lock, disk): (_, Arc<dyn Disk>) = match only_look {
                 true => (DirectoryLock::share(&path), Arc::new(OverlayDisk::new(disk))),
                 false => (DirectoryLock::acquire(&path).map(Some), disk),
@@ -146,8 +147,8 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     match format {
         Some(_) => {}
         None => {
-            let names: Vec<String> = disk.list("")?.into_iter().map(|entry| entry.name).collect();
-            directory::refuse_names(names.iter().map(String::as_str), "the data directory")?;
+            let takes_empty = config.takes_empty_directories;
+            directory::refuse_foreign(&*disk, "the data directory", takes_empty)?;
             if disk.free_bytes()? < config.reserve_bytes {
                 return Err(StoreError::NoSpace);
             }

@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::meta::ScrubState;
+use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
 use crate::process::{Background, StagedBlob, Worker};
 use crate::stats::StoreStats;
@@ -134,6 +135,18 @@ impl Store {
     #[must_use]
     pub fn log_end(&self) -> Option<&str> {
         self.inner.log_end.as_deref()
+    }
+
+    /// The empty directories in the data directory that are not the store's, and have names of buckets: a store
+    /// of another kind keeps a bucket in each. None in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn empty_directories(&self) -> Result<Vec<BucketName>, StoreError> {
+        match &self.inner.disk {
+            Some(disk) => directory::empty_directories(&**disk),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Starts the thread that looks whether the files of the data directory are still there.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stored::encode;
+
 /// The owner of objects that others write, and with it the validity of ACLs. The order of the variants is part
 /// of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,11 @@ impl Ownership {
             Ownership::ObjectWriter => Some("ObjectWriter"),
             Ownership::Deleted => None,
         }
+    }
+
+    /// The document of a bucket with that ownership; none for the one that needs none.
+    pub(crate) fn document(self) -> Option<Vec<u8>> {
+        (self != Ownership::default()).then(|| encode(&self))
     }
 
     /// ACLs of the bucket and of its objects count.

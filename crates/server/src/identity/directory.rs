@@ -35,6 +35,8 @@ pub(crate) struct Directory {
     issuers: Vec<Issuer>,
     /// The names that users and roles of the configuration have, in lower case, by account.
     configured: HashSet<(String, NameOf, String)>,
+    /// The account that was added first.
+    first_account: Option<Arc<Account>>,
     serial: u64,
 }
 
@@ -89,6 +91,11 @@ impl Directory {
         self.serial
     }
 
+    /// The first account of the configuration.
+    pub(crate) fn first_account(&self) -> Option<&Arc<Account>> {
+        self.first_account.as_ref()
+    }
+
     /// The account with this id of 12 digits.
     pub(crate) fn account(&self, id: &str) -> Option<&Arc<Account>> {
         self.accounts.get(id)
@@ -123,7 +130,7 @@ impl DirectoryBuilder {
     /// # Errors
     /// [`IdentityError`] when there is one with this id or canonical id.
     pub(crate) fn account(&mut self, account: Account) -> Result<Arc<Account>, IdentityError> {
-        let Directory { accounts, by_canonical_id, .. } = &mut self.directory;
+        let Directory { accounts, by_canonical_id, first_account, .. } = &mut self.directory;
         if by_canonical_id.contains_key(&account.canonical_id) {
             return fail("the id is that of another user");
         }
@@ -134,6 +141,7 @@ impl DirectoryBuilder {
             ));
         }
         let account = Arc::new(account);
+        first_account.get_or_insert_with(|| Arc::clone(&account));
         accounts.insert(account.id.clone(), Arc::clone(&account));
         by_canonical_id.insert(account.canonical_id.clone(), Arc::clone(&account));
         Ok(account)

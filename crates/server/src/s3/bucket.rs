@@ -40,7 +40,7 @@ pub(super) async fn create_bucket(
         object_lock || tags.is_some() || acl.is_some() || ownership != app.object_ownership;
     let documents = [
         (DocumentKind::Tagging, tags),
-        (DocumentKind::OwnershipControls, bucket_ownership::document(ownership)),
+        (DocumentKind::OwnershipControls, ownership.document()),
         (DocumentKind::Acl, acl),
     ];
     let documents = documents.into_iter().filter_map(|(kind, it)| Some((kind, it?))).collect();

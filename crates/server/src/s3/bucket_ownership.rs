@@ -40,11 +40,6 @@ pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
     }
 }
 
-/// The document of a bucket with that ownership; none for the one that needs none.
-pub(super) fn document(ownership: Ownership) -> Option<Vec<u8>> {
-    (ownership != Ownership::default()).then(|| encode(&ownership))
-}
-
 /// Ownership that is enforced does away with ACLs, so there must be none that grants anything to others.
 pub(super) fn has_acl() -> S3Error {
     s3_error!(
@@ -67,7 +62,7 @@ pub(super) async fn put_bucket_ownership_controls(
         return Err(has_acl());
     }
     let kind = DocumentKind::OwnershipControls;
-    match document(ownership) {
+    match ownership.document() {
         Some(document) => {
             let kept = app.store.put_document(bucket, kind, document).await;
             kept.map_err(error::from_store)?;

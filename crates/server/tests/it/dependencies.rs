@@ -99,7 +99,7 @@ const RULES: [Rule; 32] = [
     except("server", &["open", "state", "s3::lane"], Paths(&["crate::offload"])),
     // Only the top knows that there are several services.
     except("server", &["server"], Paths(&["crate::dispatch", "crate::open"])),
-    except("server", &["dispatch", "health"], Paths(&["crate::operational"])),
+    except("server", &["dispatch", "health", "operational"], Paths(&["crate::operational"])),
     // What stands before the services does not know them.
     within(
         "server",
@@ -134,12 +134,12 @@ const RULES: [Rule; 32] = [
     // there are no requests.
     except(
         "server",
-        &["access", "config::buckets", "import::target"],
+        &["access", "config::buckets", "import::target", "prepare::buckets"],
         Paths(&["liteio_store::BucketName"]),
     ),
     except(
         "server",
-        &["access::granted", "access::vectors", "import::target"],
+        &["access::granted", "access::vectors", "import::target", "prepare::buckets"],
         Code(&[
             "store.bucket(",
             "store.vector_bucket(",

@@ -33,6 +33,7 @@ mod object;
 mod object_lock;
 mod object_store;
 mod operations;
+mod prepare;
 mod range;
 mod raw;
 mod receiver;

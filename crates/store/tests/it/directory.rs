@@ -2,7 +2,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use liteio_store::{Store, StoreError};
+use liteio_store::{BucketName, Store, StoreConfig, StoreError};
 
 use crate::harness::*;
 
@@ -63,6 +63,34 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
     let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
     names.sort();
     assert_eq!(names, ["format", "lock"]);
+}
+
+#[test]
+fn empty_directories_are_taken_where_that_was_asked_for() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for name in ["first", "second", "Upper"] {
+        fs::create_dir(directory.path().join(name)).expect("made");
+    }
+    let open = |takes_empty_directories| {
+        let config = on_directory(directory.path());
+        Store::open(StoreConfig { takes_empty_directories, ..config })
+    };
+    for takes_empty in [false, true] {
+        let refused = open(takes_empty);
+        assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+    }
+    fs::remove_dir(directory.path().join("Upper")).expect("removed");
+    let store = open(true).expect("opens");
+    let mut names = store.empty_directories().expect("listed");
+    names.sort();
+    assert_eq!(names.iter().map(BucketName::as_str).collect::<Vec<_>>(), ["first", "second"]);
+    store.close();
+    // It is a data directory now.
+    fs::write(directory.path().join("first/file"), b"x").expect("written");
+    let store = open(false).expect("opens");
+    assert_eq!(store.empty_directories().expect("listed").len(), 1);
+    let memory = Store::open(StoreConfig::memory()).expect("opens");
+    assert_eq!(memory.empty_directories().expect("none"), []);
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! Buckets that are there before the first request is answered.
+//!
+//! A [`Plan`] is read and checked before the data is opened, so that a wrong one leaves no new data directory
+//! behind. It makes what is missing and changes nothing else: a start with the same plan finds everything there.
+
+mod buckets;
+mod policy;
+
+use std::path::Path;
+
+use liteio_store::{Owner, Store};
+
+use crate::acl::Ownership;
+use crate::config::{InitialBucket, Preparation};
+
+/// Largest file of buckets.
+const BUCKET_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The store that things are made in, and what buckets are made with.
+pub(crate) struct Site {
+    pub(crate) store: Store,
+    /// The owner of everything.
+    pub(crate) owner: Owner,
+    pub(crate) region: String,
+    pub(crate) object_ownership: Ownership,
+}
+
+/// The things to make.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    buckets: Vec<InitialBucket>,
+    directories_are_buckets: bool,
+}
+
+impl Plan {
+    /// Reads the files of a preparation.
+    ///
+    /// # Errors
+    /// One line that names the file.
+    pub(crate) fn read(settings: &Preparation) -> Result<Plan, String> {
+        let mut buckets = settings.buckets.clone();
+        if let Some(path) = &settings.bucket_file {
+            buckets.extend(read_bucket_file(path)?);
+        }
+        Ok(Plan { buckets, directories_are_buckets: settings.directories_are_buckets })
+    }
+
+    /// True when there is nothing to make.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.buckets.is_empty() && !self.directories_are_buckets
+    }
+
+    /// Makes what is missing. Waits for the disk.
+    ///
+    /// # Errors
+    /// One line that names what could not be made. What was made before stays.
+    pub(crate) fn make(&self, site: &Site) -> Result<(), String> {
+        buckets::make(site, &self.buckets)?;
+        if self.directories_are_buckets {
+            buckets::make_of_directories(site)?;
+        }
+        Ok(())
+    }
+}
+
+/// The buckets in a file: one a line.
+fn read_bucket_file(path: &Path) -> Result<Vec<InitialBucket>, String> {
+    let failed = |reason: &dyn std::fmt::Display| {
+        format!("cannot read the buckets in {}: {reason}", path.display())
+    };
+    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
+    if length > BUCKET_FILE_BYTES_MAX {
+        return Err(failed(&format_args!("it has more than {BUCKET_FILE_BYTES_MAX} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    let mut buckets = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let bucket = line.parse();
+        let bucket =
+            bucket.map_err(|reason| format!("{}, line {}: {reason}", path.display(), index + 1))?;
+        buckets.push(bucket);
+    }
+    Ok(buckets)
+}
