@@ -10,16 +10,17 @@ use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
 use http::{Method, Request};
 use http_body::Body as _;
-use liteio_store::{Store, StoreError, StoreHealth};
+use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::access;
 use crate::auth::{Authenticator, BodyFault, Identity, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
-use crate::operational::{Operational, Readiness};
+use crate::operational::{Claim, Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{self, Reply};
 use crate::s3::{self, S3Service};
@@ -63,11 +64,15 @@ impl Dispatch {
             let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
             move || details(&app, &senders)
         };
+        let has_buckets = {
+            let app = Arc::clone(&app);
+            move || app.look(has_buckets)
+        };
         let clock = Arc::new(SystemTime::now);
         let directory = Arc::clone(users.current());
         let authenticator = Authenticator::new(directory, app.region.clone(), clock);
         let services = Services {
-            operational: Operational::new(readiness, details),
+            operational: Operational::new(readiness, details, has_buckets),
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
@@ -84,11 +89,23 @@ impl Dispatch {
             stopping,
         }
     }
+
+    /// True for what the operational routes answer. A bucket has its name to itself.
+    fn is_operational(&self, head: &Parts, origin: &Origin) -> bool {
+        match Operational::claim(head, &origin.target) {
+            Claim::None => false,
+            Claim::Owned => true,
+            Claim::Borrowed => {
+                let bucket = origin.target.bucket();
+                self.app.look(|store| access::bucket_for_rules(store, bucket)).is_err()
+            }
+        }
+    }
 }
 
 impl Handler for Dispatch {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
-        if Operational::owns(&origin.target) {
+        if self.is_operational(head, origin) {
             // Exempt from the limits: the answer must show that the server is overloaded, not dead.
             return Plan { exempt: true, ..Plan::default() };
         }
@@ -108,22 +125,22 @@ impl Handler for Dispatch {
         allowance: Allowance,
     ) -> HandlerFuture {
         let services = Arc::clone(&self.services);
-        if Operational::owns(&origin.target) {
-            let request = request.map(drop);
+        let (head, body) = request.into_parts();
+        if self.is_operational(&head, origin) {
+            let request = Request::from_parts(head, ());
             return Box::pin(async move { services.operational.call(request).await });
         }
         let origin = Arc::clone(origin);
         origin.found.note_region(&self.region);
         if origin.target.is_site() {
-            let (head, _) = request.into_parts();
             return Box::pin(async move { services.s3.website(&head, &origin, &allowance).await });
         }
-        if *request.method() == Method::OPTIONS {
-            let (head, _) = request.into_parts();
+        if head.method == Method::OPTIONS {
             return Box::pin(async move { services.s3.preflight(&head, &origin) });
         }
-        let page = request.headers().get(ORIGIN).cloned();
-        let method = request.method().clone();
+        let page = head.headers.get(ORIGIN).cloned();
+        let method = head.method.clone();
+        let request = Request::from_parts(head, body);
         Box::pin(async move {
             let reply = services.signed(request, &origin, &allowance).await;
             let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
@@ -155,6 +172,12 @@ impl Handler for Dispatch {
             }
         })
     }
+}
+
+/// True when there is a bucket.
+fn has_buckets(store: &Store) -> bool {
+    let one = ListBuckets { max: 1, ..ListBuckets::default() };
+    store.list_buckets(&one).is_ok_and(|page| !page.buckets.is_empty())
 }
 
 /// Damage that has shown so far, without names: whoever asks for the health need not be known. What it is goes

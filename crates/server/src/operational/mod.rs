@@ -1,7 +1,9 @@
-//! The operational routes below `/_liteio/`: everything that is neither S3 nor S3 Vectors.
+//! The operational routes: those below `/_liteio/`, and the health paths of [other servers](others).
 //!
-//! An axum router, reached only by requests whose path begins with `/_liteio`:
+//! An axum router, reached only by requests whose path is one of these:
 //! matching it would cost an S3 request 0.7 µs, the comparison costs nothing that can be measured.
+
+mod others;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,9 +13,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
-use http::{Request, StatusCode};
+use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tower_service::Service as _;
 
@@ -44,6 +48,19 @@ pub(crate) enum Readiness {
 struct Health {
     readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
     details: Box<dyn Fn() -> Map<String, Value> + Send + Sync>,
+    has_buckets: Box<dyn Fn() -> bool + Send + Sync>,
+    started: Timestamp,
+}
+
+/// The claim of these routes to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It is for a service.
+    None,
+    /// It is operational.
+    Owned,
+    /// It is operational unless there is a bucket of the name in its path.
+    Borrowed,
 }
 
 /// The routes of one server.
@@ -52,14 +69,19 @@ pub(crate) struct Operational {
 }
 
 impl Operational {
-    /// The routes; `readiness` and the `details` that go with it are asked for each request.
+    /// The routes; `readiness`, the `details` that go with it, and `has_buckets` are asked for each request.
     pub(crate) fn new(
         readiness: impl Fn() -> Readiness + Send + Sync + 'static,
         details: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
+        has_buckets: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Operational {
-        let (readiness, details) = (Box::new(readiness), Box::new(details));
-        let health = Arc::new(Health { readiness, details });
-        let router = Router::new()
+        let health = Arc::new(Health {
+            readiness: Box::new(readiness),
+            details: Box::new(details),
+            has_buckets: Box::new(has_buckets),
+            started: Timestamp::now(),
+        });
+        let router = others::routes()
             .route(LIVE_PATH, get(live))
             .route(READY_PATH, get(ready))
             .fallback(unknown)
@@ -68,9 +90,22 @@ impl Operational {
         Operational { router }
     }
 
-    /// True for an operational request. In virtual-host addressing everything is a key.
-    pub(crate) fn owns(target: &Target) -> bool {
-        target.host_bucket().is_none() && target.bucket() == FIRST_SEGMENT
+    /// Tells whether a request is operational. In virtual-host addressing everything is a key.
+    pub(crate) fn claim(head: &Parts, target: &Target) -> Claim {
+        let path = target.path();
+        if path.starts_with("/_") {
+            let is_own = |bucket| bucket == FIRST_SEGMENT || others::SEGMENTS.contains(&bucket);
+            return match target.host_bucket().is_none() && is_own(target.bucket()) {
+                true => Claim::Owned,
+                false => Claim::None,
+            };
+        }
+        let is_read = || matches!(head.method, Method::GET | Method::HEAD);
+        let is_borrowed = others::is_borrowed(path)
+            && target.host_bucket().is_none()
+            && is_read()
+            && !is_signed(head);
+        if is_borrowed { Claim::Borrowed } else { Claim::None }
     }
 
     /// Answers one request. Its body is not read.
@@ -82,6 +117,14 @@ impl Operational {
             None => Ok(response.map(|body| ReplyBody::stream(body.map_err(Into::into)))),
         }
     }
+}
+
+/// True for a request that somebody has signed, or has tried to.
+fn is_signed(head: &Parts) -> bool {
+    let names = head.uri.query().unwrap_or_default().split('&');
+    let mut names = names.filter_map(|pair| pair.split('=').next());
+    head.headers.contains_key(AUTHORIZATION)
+        || names.any(|name| matches!(name, "X-Amz-Signature" | "Signature"))
 }
 
 /// An error leaves the router as a value, in the extensions of an empty response.

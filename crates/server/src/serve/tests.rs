@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
-use crate::operational::{Operational, Readiness};
+use crate::operational::{Claim, Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::{Server, ServerBuilder, ServerHandle};
@@ -41,14 +41,16 @@ struct WithHealth<H> {
 
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
-        let operational = Arc::new(Operational::new(|| Readiness::Ready, serde_json::Map::new));
+        let operational = Operational::new(|| Readiness::Ready, serde_json::Map::new, || false);
+        let operational = Arc::new(operational);
         WithHealth { operational, handler }
     }
 }
 
 impl<H: Handler> Handler for WithHealth<H> {
-    fn plan(&self, _head: &Parts, origin: &Origin) -> Plan {
-        Plan { exempt: Operational::owns(&origin.target), ..Plan::default() }
+    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+        let exempt = Operational::claim(head, &origin.target) == Claim::Owned;
+        Plan { exempt, ..Plan::default() }
     }
 
     fn call(
@@ -57,7 +59,10 @@ impl<H: Handler> Handler for WithHealth<H> {
         origin: &Arc<Origin>,
         allowance: Allowance,
     ) -> HandlerFuture {
-        if !Operational::owns(&origin.target) {
+        let (head, body) = request.into_parts();
+        let claim = Operational::claim(&head, &origin.target);
+        let request = Request::from_parts(head, body);
+        if claim != Claim::Owned {
             return self.handler.call(request, origin, allowance);
         }
         let operational = Arc::clone(&self.operational);

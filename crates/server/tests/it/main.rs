@@ -22,6 +22,7 @@ mod encryption;
 mod events;
 mod form;
 mod harness;
+mod health_paths;
 mod hostile;
 mod iam;
 mod identity;
