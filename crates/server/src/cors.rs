@@ -9,12 +9,52 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 /// The headers that an answer depends on, for caches.
 const VARIES: HeaderValue = HeaderValue::from_static(
     "Origin, Access-Control-Request-Headers, Access-Control-Request-Method",
 );
+
+/// The methods that rules may be about.
+pub(crate) const METHODS: [Method; 5] =
+    [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::HEAD];
+
+/// The headers of answers that pages of the server's origins may read: those of S3, and with `*` all others, which
+/// browsers ignore for pages that send credentials.
+const EXPOSED: [&str; 31] = [
+    "Accept-Ranges",
+    "Cache-Control",
+    "Connection",
+    "Content-Disposition",
+    "Content-Encoding",
+    "Content-Language",
+    "Content-Length",
+    "Content-Range",
+    "Content-Type",
+    "Date",
+    "ETag",
+    "Expires",
+    "Last-Modified",
+    "Retry-After",
+    "Server",
+    "x-amz-bucket-region",
+    "x-amz-checksum-crc32",
+    "x-amz-checksum-crc32c",
+    "x-amz-checksum-crc64nvme",
+    "x-amz-checksum-sha1",
+    "x-amz-checksum-sha256",
+    "x-amz-checksum-type",
+    "x-amz-delete-marker",
+    "x-amz-id-2",
+    "x-amz-mp-parts-count",
+    "x-amz-request-id",
+    "x-amz-server-side-encryption",
+    "x-amz-storage-class",
+    "x-amz-tagging-count",
+    "x-amz-version-id",
+    "*",
+];
 
 /// The rules of a bucket, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,9 +75,27 @@ pub(crate) struct CorsRule {
     pub(crate) exposed: Vec<String>,
     /// A browser may keep the answer to a preflight so long, in seconds.
     pub(crate) max_age_s: Option<u32>,
+    /// The origin `*` is answered with the origin that asks, and pages may send credentials. Rules of buckets do
+    /// not do that.
+    pub(crate) echoes: bool,
 }
 
 impl Cors {
+    /// The rules of a server for pages of these origins, which may do everything; none for no origin. As MinIO has
+    /// them (`corsHandler` in `cmd/api-router.go`).
+    pub(crate) fn of_server(origins: &[String]) -> Option<Cors> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let rule = CorsRule {
+            origins: origins.to_vec(),
+            methods: METHODS.iter().map(Method::to_string).collect(),
+            headers: owned(&["*"]),
+            exposed: owned(&EXPOSED),
+            max_age_s: None,
+            echoes: true,
+        };
+        (!origins.is_empty()).then(|| Cors { rules: vec![rule] })
+    }
+
     /// The headers of the answer to a preflight request; none if it is not allowed.
     pub(crate) fn preflight(
         &self,
@@ -83,7 +141,7 @@ impl Cors {
 impl CorsRule {
     fn answer(&self, pattern: &str, origin: &HeaderValue) -> HeaderMap {
         let mut headers = HeaderMap::from_iter([(VARY, VARIES)]);
-        if pattern == "*" {
+        if pattern == "*" && !self.echoes {
             // Whoever is allowed with everybody is not allowed to send credentials.
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         } else {
@@ -132,8 +190,7 @@ mod tests {
             origins: owned(origins),
             methods: owned(methods),
             headers: owned(headers),
-            exposed: Vec::new(),
-            max_age_s: None,
+            ..CorsRule::default()
         }
     }
 
@@ -190,5 +247,21 @@ mod tests {
         assert_eq!(cors.preflight(&origin("http://a"), "get", &[]), None);
         let actual = cors.actual(&origin("http://b"), "PUT");
         assert_eq!(actual.keys().collect::<Vec<_>>(), [VARY]);
+    }
+
+    #[test]
+    fn the_rules_of_a_server_let_its_origins_do_everything() {
+        assert_eq!(Cors::of_server(&[]), None);
+        let cors = Cors::of_server(&["*".to_owned()]).expect("rules");
+        let allowed = cors.preflight(&origin("http://b"), "DELETE", &["x-amz-date", "x-other"]);
+        let allowed = allowed.expect("allowed");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_ORIGIN], "http://b");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_HEADERS], "x-amz-date, x-other");
+        let one = Cors::of_server(&["https://*.example.com".to_owned()]).expect("rules");
+        assert_eq!(one.preflight(&origin("http://b"), "GET", &[]), None);
+        let actual = one.actual(&origin("https://a.example.com"), "GET");
+        assert_eq!(actual[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example.com");
+        assert!(actual[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().is_ok_and(|it| it.contains("ETag")));
     }
 }

@@ -7,6 +7,7 @@ use liteio_store::{Owner, Store, StoreConfig};
 
 use crate::acl::Ownership;
 use crate::config::{Config, EventSettings, ObjectOwnership, Storage};
+use crate::cors::Cors;
 use crate::events::{Target, open_webhooks};
 use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
@@ -66,7 +67,8 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
         ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
     };
     let (in_plain, directory) = (config.allow_insecure_sse_c, Arc::clone(users.current()));
-    let app = App::new(store, region, named, in_plain, ownership, directory, offload.clone());
+    let mut app = App::new(store, region, named, in_plain, ownership, directory, offload.clone());
+    app.cors = Cors::of_server(&config.cors_origins).map(Arc::new);
     prepare(plan, &app, &offload).await?;
     Ok(Opened { app, users, targets })
 }

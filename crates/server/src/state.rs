@@ -7,6 +7,7 @@ use bytes::Bytes;
 use liteio_store::{ObjectReader, Store, StoreError};
 
 use crate::acl::Ownership;
+use crate::cors::Cors;
 use crate::identity::{Account, CurrentDirectory, id_of_canonical_id};
 use crate::offload::{Offload, OffloadError};
 
@@ -25,6 +26,8 @@ pub(crate) struct App {
     pub(crate) allows_keys_in_plain: bool,
     /// The object ownership of new buckets that name none.
     pub(crate) object_ownership: Ownership,
+    /// The CORS rules of requests to buckets without their own, and to no bucket.
+    pub(crate) cors: Option<Arc<Cors>>,
     /// The users and accounts, as they are at the moment.
     pub(crate) directory: Arc<CurrentDirectory>,
     offload: Offload,
@@ -58,6 +61,7 @@ pub(crate) enum NextPiece<F> {
 }
 
 impl App {
+    /// Without CORS rules of the server.
     pub(crate) fn new(
         store: Store,
         region: String,
@@ -73,6 +77,7 @@ impl App {
             event_targets,
             allows_keys_in_plain,
             object_ownership,
+            cors: None,
             directory,
             offload,
         }

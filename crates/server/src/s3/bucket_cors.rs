@@ -16,12 +16,9 @@ use super::bucket_settings::{drop_kept, from_xml, keep, kept};
 use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error};
 use crate::access::{self, Granted};
-use crate::cors::{Cors, CorsRule};
+use crate::cors::{Cors, CorsRule, METHODS};
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 use crate::state::App;
-
-/// The methods that rules may be about.
-const METHODS: [Method; 5] = [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::HEAD];
 
 pub(super) async fn put_bucket_cors(
     app: &App,
@@ -60,7 +57,7 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
     bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
 }
 
-/// Answers a preflight request. It has no signature, and tells nothing but the rules.
+/// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and tells nothing but the rules.
 pub(super) fn preflight(app: &App, head: &Parts, bucket: &str) -> Reply {
     let header = |name| head.headers.get(name);
     let Some(page) = header(ORIGIN) else {
@@ -76,13 +73,13 @@ pub(super) fn preflight(app: &App, head: &Parts, bucket: &str) -> Reply {
     let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    let bucket = app.look(|store| access::bucket_for_rules(store, bucket));
-    let Ok(bucket) = bucket else {
-        return Err(forbidden("CORSResponse: Bucket not found"));
-    };
-    let cors = of_bucket(&bucket).map_err(super::refusal::of_error)?;
-    let Some(cors) = cors else {
-        return Err(forbidden("CORSResponse: CORS is not enabled for this bucket."));
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
+    let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {
+        return Err(forbidden(match bucket {
+            Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
+            None => "CORSResponse: Bucket not found",
+        }));
     };
     let Some(headers) = cors.preflight(page, method, &names) else {
         return Err(forbidden(
@@ -96,15 +93,17 @@ pub(super) fn preflight(app: &App, head: &Parts, bucket: &str) -> Reply {
     Ok(response)
 }
 
-/// The headers of the answer to a request of a page of the origin `page`.
+/// The headers of the answer to a request of a page of the origin `page`, by the rules of the bucket, or else by
+/// those of the server.
 pub(super) fn headers(
     app: &App,
     page: &HeaderValue,
     method: &Method,
     bucket: &str,
 ) -> Option<HeaderMap> {
-    let bucket = app.look(|store| access::bucket_for_rules(store, bucket));
-    let cors = of_bucket(&*bucket.ok()?).ok()??;
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
+    let cors = own.flatten().or_else(|| app.cors.clone())?;
     Some(cors.actual(page, method.as_str()))
 }
 
@@ -179,6 +178,7 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
         headers,
         exposed,
         max_age_s: max_age_s.transpose()?,
+        echoes: false,
     })
 }
 

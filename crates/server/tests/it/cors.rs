@@ -1,5 +1,7 @@
 //! Cross-origin requests, as browsers make them.
 
+use liteio::ServerBuilder;
+
 use crate::harness::{self, TestServer};
 use crate::reply::Reply;
 
@@ -194,4 +196,84 @@ async fn rules_that_make_no_sense_are_refused_and_the_old_ones_stay() {
     assert_eq!(server.get("/mine?cors").await.elements("ID"), ["kept"]);
     let bobs = server.request("PUT", "/mine?cors").by(harness::BOB).body(rules());
     bobs.send().await.expect_error(403, "AccessDenied");
+}
+
+/// A server that answers pages of these origins.
+async fn open_to(origins: &[&str]) -> TestServer {
+    let open = |builder: ServerBuilder, origin: &&str| builder.cors_origin(*origin);
+    harness::start_with("memory", "us-east-1", |builder, _| origins.iter().fold(builder, open))
+        .await
+}
+
+#[tokio::test]
+async fn origins_of_the_server_are_answered_where_a_bucket_has_no_rules() {
+    let server = open_to(&["*"]).await;
+    server.bucket("mine").await;
+    let asks = [
+        ("origin", PAGE),
+        ("access-control-request-method", "PUT"),
+        ("access-control-request-headers", "authorization,x-amz-meta-a"),
+    ];
+    // A bucket without rules, one that is to be made, no bucket (ListBuckets, IAM), and S3 Vectors.
+    for path in ["/mine/key", "/new-bucket", "/", "/ListVectors"] {
+        let allowed = preflight(&server, path, &asks).await.expect_status(200);
+        let expected = [
+            ("access-control-allow-origin", PAGE),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-allow-methods", "GET, PUT, POST, DELETE, HEAD"),
+            ("access-control-allow-headers", "authorization, x-amz-meta-a"),
+        ];
+        for (name, value) in expected {
+            assert_eq!(allowed.header(name), Some(value), "{path} {name}");
+        }
+        assert!(allowed.header("vary").is_some_and(|vary| vary.starts_with("Origin")));
+    }
+    let put = server.request("PUT", "/mine/key").header("origin", PAGE).body("x").send().await;
+    let vectors = server.vectors("ListVectorBuckets", "{}").header("origin", PAGE).send().await;
+    let users = server.form("iam", "Action=ListUsers").header("origin", PAGE).send().await;
+    let buckets = server.request("GET", "/").header("origin", PAGE).send().await;
+    let denied = server.request("GET", "/mine/key").anonymous().header("origin", PAGE).send().await;
+    for (reply, status) in [(put, 200), (vectors, 200), (users, 200), (buckets, 200), (denied, 403)]
+    {
+        let reply = reply.expect_status(status);
+        assert_eq!(reply.header("access-control-allow-origin"), Some(PAGE));
+        assert_eq!(reply.header("access-control-allow-credentials"), Some("true"));
+        let exposed = reply.header("access-control-expose-headers").unwrap_or_default();
+        assert!(exposed.contains("ETag") && exposed.contains("x-amz-version-id"), "{exposed}");
+    }
+    // Who is no page is answered as ever.
+    let quiet = server.get("/mine/key").await.expect_status(200);
+    assert_eq!((quiet.header("vary"), quiet.header("access-control-allow-origin")), (None, None));
+    preflight(&server, "/mine/key", &[]).await.expect_error(400, "BadRequest");
+    // The bucket's own rules come first, and say everything.
+    server.put("/mine?cors", rules()).await.expect_status(200);
+    preflight(&server, "/mine/key", &asks).await.expect_error(403, "AccessForbidden");
+    let deleted = server.request("DELETE", "/mine/key").header("origin", PAGE).send().await;
+    assert_eq!(deleted.expect_status(204).header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn other_origins_than_those_of_the_server_are_not_answered() {
+    let server = open_to(&["https://app.example.com", "http://localhost:*"]).await;
+    server.bucket("mine").await;
+    for (origin, is_known) in [
+        ("https://app.example.com", true),
+        ("http://localhost:3000", true),
+        ("http://app.example.com", false),
+        ("https://app.example.com.evil.example", false),
+    ] {
+        let asks = [("origin", origin), ("access-control-request-method", "GET")];
+        let asked = preflight(&server, "/mine/key", &asks).await;
+        let got = server.request("GET", "/mine").header("origin", origin).send().await;
+        let got = got.expect_status(200);
+        assert!(got.header("vary").is_some());
+        let allowed = is_known.then_some(origin);
+        assert_eq!(got.header("access-control-allow-origin"), allowed);
+        match is_known {
+            true => {
+                assert_eq!(asked.expect_status(200).header("access-control-allow-origin"), allowed)
+            }
+            false => drop(asked.expect_error(403, "AccessForbidden")),
+        }
+    }
 }
