@@ -6,7 +6,7 @@ mod fields;
 
 use std::io::{self, IsTerminal as _};
 
-use tracing_subscriber::filter::{EnvFilter, FilterFn};
+use tracing_subscriber::filter::{self, FilterFn, Targets};
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -48,11 +48,11 @@ pub(crate) fn check_filter(filter: &str) -> Result<(), String> {
     parse(filter).map(drop)
 }
 
-fn parse(filter: &str) -> Result<EnvFilter, String> {
+fn parse(filter: &str) -> Result<Targets, String> {
     if filter.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
-    EnvFilter::try_new(filter).map_err(|error| error.to_string())
+    filter.parse().map_err(|error: filter::ParseError| error.to_string())
 }
 
 /// Sends the events of this process to standard error, until the result is dropped.
