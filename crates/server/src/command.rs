@@ -18,7 +18,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 /// Runs the command with these arguments, the program's name first.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments),
         Ok(Command::Health(arguments)) => ask_health(&arguments),

@@ -29,6 +29,7 @@
 
 mod access;
 mod acl;
+mod applets;
 mod auth;
 mod banner;
 mod budget;
@@ -73,7 +74,7 @@ mod vectors;
 mod verify;
 mod website;
 
-pub use command::run;
+pub use applets::run;
 pub use config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
     DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,

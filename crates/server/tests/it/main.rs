@@ -3,6 +3,7 @@
 mod acl;
 mod acl_access;
 mod append;
+mod applets;
 mod authorization;
 mod bucket;
 mod bucket_policy;

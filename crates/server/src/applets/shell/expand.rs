@@ -1,0 +1,163 @@
+//! Words to the arguments of commands.
+
+use std::collections::BTreeMap;
+
+use super::syntax::{Piece, Word};
+
+/// A variable.
+#[derive(Clone)]
+pub(super) struct Variable {
+    pub(super) value: String,
+    /// Programs get it in their environment.
+    pub(super) is_exported: bool,
+}
+
+/// All that words can name.
+#[derive(Clone)]
+pub(super) struct Scope {
+    pub(super) variables: BTreeMap<String, Variable>,
+    /// `$0`, then `$1` and the rest.
+    pub(super) arguments: Vec<String>,
+    /// `$?`.
+    pub(super) status: u8,
+    /// `set -u`.
+    pub(super) refuses_unset: bool,
+}
+
+/// Words under way: pieces without quotes are cut at blanks, and words of nothing but such are none.
+#[derive(Default)]
+struct Fields {
+    done: Vec<String>,
+    open: Option<String>,
+}
+
+impl Fields {
+    fn add(&mut self, text: &str) {
+        self.open.get_or_insert_default().push_str(text);
+    }
+
+    fn cut(&mut self) {
+        self.done.extend(self.open.take());
+    }
+
+    fn add_in_words(&mut self, text: &str) {
+        for (index, word) in text.split([' ', '\t', '\n']).enumerate() {
+            if index > 0 {
+                self.cut();
+            }
+            if !word.is_empty() {
+                self.add(word);
+            }
+        }
+    }
+}
+
+/// The pieces without quotes that are cut at blanks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cuts {
+    Nothing,
+    /// Those that come from variables; what stands in the script has been cut before.
+    Values,
+    /// The text of `${NAME:-TEXT}`, too.
+    Defaults,
+}
+
+impl Cuts {
+    fn in_default(self) -> Cuts {
+        if self == Cuts::Nothing { Cuts::Nothing } else { Cuts::Defaults }
+    }
+}
+
+impl Scope {
+    pub(super) fn set(&mut self, name: &str, value: String) {
+        match self.variables.get_mut(name) {
+            Some(variable) => variable.value = value,
+            None => {
+                let variable = Variable { value, is_exported: false };
+                self.variables.insert(name.to_owned(), variable);
+            }
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<String> {
+        match name {
+            "?" => Some(self.status.to_string()),
+            "#" => Some(self.arguments.len().saturating_sub(1).to_string()),
+            _ if name.starts_with(|char: char| char.is_ascii_digit()) => {
+                self.arguments.get(name.parse::<usize>().ok()?).cloned()
+            }
+            _ => self.variables.get(name).map(|it| it.value.clone()),
+        }
+    }
+
+    /// The arguments that words make.
+    ///
+    /// # Errors
+    /// The name of a variable that is not set, under `set -u`.
+    pub(super) fn fields(&self, words: &[Word]) -> Result<Vec<String>, String> {
+        let mut fields = Fields::default();
+        for word in words {
+            self.expand(word, Cuts::Values, &mut fields)?;
+            fields.cut();
+        }
+        Ok(fields.done)
+    }
+
+    /// The value that an assignment gets: one, however many words are in it.
+    ///
+    /// # Errors
+    /// As `fields`.
+    pub(super) fn text(&self, word: &Word) -> Result<String, String> {
+        let mut fields = Fields::default();
+        self.expand(word, Cuts::Nothing, &mut fields)?;
+        Ok(fields.open.unwrap_or_default())
+    }
+
+    fn expand(&self, word: &Word, cuts: Cuts, fields: &mut Fields) -> Result<(), String> {
+        for piece in &word.0 {
+            match piece {
+                Piece::Text { text, is_quoted: false } if cuts == Cuts::Defaults => {
+                    fields.add_in_words(text);
+                }
+                Piece::Text { text, .. } => fields.add(text),
+                Piece::Arguments { is_quoted } => {
+                    let arguments = self.arguments.get(1..).unwrap_or_default();
+                    for (index, argument) in arguments.iter().enumerate() {
+                        match (cuts != Cuts::Nothing, is_quoted) {
+                            (true, _) if index > 0 => fields.cut(),
+                            (false, _) if index > 0 => fields.add(" "),
+                            _ => {}
+                        }
+                        if cuts != Cuts::Nothing && !is_quoted {
+                            fields.add_in_words(argument);
+                        } else {
+                            fields.add(argument);
+                        }
+                    }
+                }
+                Piece::Value { name, default, is_quoted } => {
+                    let value = self.value(name);
+                    match (value, default) {
+                        (Some(value), Some(default))
+                            if value.is_empty() && default.also_if_empty =>
+                        {
+                            self.expand(&default.word, cuts.in_default(), fields)?;
+                        }
+                        (Some(value), _) if cuts != Cuts::Nothing && !is_quoted => {
+                            fields.add_in_words(&value)
+                        }
+                        (Some(value), _) => fields.add(&value),
+                        (None, Some(default)) => {
+                            self.expand(&default.word, cuts.in_default(), fields)?
+                        }
+                        (None, None) if self.refuses_unset => return Err(name.clone()),
+                        // Quotes around nothing make an empty word.
+                        (None, None) if *is_quoted => fields.add(""),
+                        (None, None) => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

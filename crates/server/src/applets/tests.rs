@@ -1,0 +1,64 @@
+//! Names and the arguments that they make.
+
+use super::names::{Applet, NAMES, applet, applet_at, is_script};
+use super::*;
+
+#[test]
+fn names_are_applets_where_programs_are() {
+    assert_eq!(applet("minio"), Some(Applet::Minio));
+    assert_eq!(applet_at("/usr/bin/mc"), Some(Applet::Client));
+    assert_eq!(applet_at("/bin/sh"), Some(Applet::Shell));
+    assert_eq!(applet_at("/liteio"), Some(Applet::Own));
+    assert_eq!(applet_at("/data/mc"), None);
+    assert_eq!(applet_at("./mc"), None);
+    assert_eq!(applet_at("wget"), None);
+}
+
+#[test]
+fn builtins_have_their_names_in_both_tables() {
+    for (name, applet) in NAMES {
+        assert_eq!(builtin::find(name).is_some(), applet == Applet::Builtin, "{name}");
+    }
+}
+
+/// The script that makes the tree of the image, beside the table.
+#[test]
+fn the_image_has_a_link_for_every_name() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/image-tree");
+    let script = std::fs::read_to_string(file).expect("the script");
+    let links: Vec<&str> = script
+        .lines()
+        .find_map(|line| line.strip_prefix("names=("))
+        .and_then(|line| line.strip_suffix(')'))
+        .expect("a line of names")
+        .split_whitespace()
+        .collect();
+    let names: Vec<&str> =
+        NAMES.iter().map(|(name, _)| *name).filter(|it| *it != "liteio").collect();
+    assert_eq!(links, names);
+}
+
+#[test]
+fn the_server_gets_the_profile_of_the_name() {
+    let arguments = of_server("minio", vec!["/data".into()]);
+    assert_eq!(arguments, ["liteio", "server", "--profile", "minio", "/data"]);
+}
+
+#[test]
+fn scripts_are_known_by_their_first_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("script");
+    let rows: [(&[u8], bool); 7] = [
+        (b"#!/bin/sh\n", true),
+        (b"#!/bin/bash -e\necho", true),
+        (b"#! /usr/bin/env bash\n", true),
+        (b"#!/usr/bin/python3\n", false),
+        (b"#!", false),
+        (b"echo a\n", true),
+        (b"\x7fELF\0\0", false),
+    ];
+    for (content, expected) in rows {
+        std::fs::write(&file, content).expect("a file");
+        assert_eq!(is_script(&file).expect("readable"), expected, "{content:?}");
+    }
+}
