@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use crate::config::{Config, CredentialsSource, Durability, Storage};
+use crate::made_credentials::MadeCredentials;
 
 /// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
 pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
@@ -26,10 +27,53 @@ pub(crate) struct Encryption {
     pub(crate) plain_address: Option<SocketAddr>,
 }
 
-/// The block, with a line break at its end. Shows no secret but the default one.
+/// The part of the block about credentials.
+pub(crate) struct Credentials {
+    /// In words.
+    told: String,
+    /// For the command to paste.
+    access_key: String,
+    secret_key: String,
+}
+
+/// The part of the block about credentials. It shows a secret only if everybody knows it, or if it was made just
+/// now.
+pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Credentials {
+    let (told, access_key, secret_key) = match (&config.credentials, made) {
+        (_, Some(MadeCredentials { pair: Some((access_key, secret_key)), path, .. })) => {
+            let kept = path.as_ref().map(|path| format!(", and kept in {}", path.display()));
+            let kept = kept.unwrap_or_default();
+            let told = format!("{access_key} / {secret_key} (made just now{kept})");
+            (told, &**access_key, &**secret_key)
+        }
+        (_, Some(MadeCredentials { path: Some(path), .. })) => {
+            (format!("those of {}, made at the first start", path.display()), "…", "…")
+        }
+        (CredentialsSource::Made, _) => ("made at the start".to_owned(), "…", "…"),
+        (CredentialsSource::Pair { .. }, _) if config.no_auth => {
+            ("any: signatures are NOT checked".to_owned(), "any", "any")
+        }
+        (known @ CredentialsSource::Pair { access_key, secret_key }, _)
+            if known.is_well_known() =>
+        {
+            (format!("{access_key} / {secret_key} (default)"), &**access_key, &**secret_key)
+        }
+        (CredentialsSource::Pair { access_key, .. }, _) => {
+            (format!("{access_key} / the secret key that was set"), &**access_key, "…")
+        }
+        (CredentialsSource::File(path), _) => {
+            (format!("the users of {}", path.display()), "…", "…")
+        }
+    };
+    let (access_key, secret_key) = (access_key.to_owned(), secret_key.to_owned());
+    Credentials { told, access_key, secret_key }
+}
+
+/// The block, with a line break at its end.
 pub(crate) fn banner(
     config: &Config,
     address: SocketAddr,
+    credentials: &Credentials,
     encryption: Option<&Encryption>,
     websites: Option<SocketAddr>,
 ) -> String {
@@ -50,15 +94,9 @@ pub(crate) fn banner(
             "os: what was acknowledged survives this process; a power cut may take the last second"
         }
     };
-    let (credentials, access_key, secret_key) = match &config.credentials {
-        known @ CredentialsSource::Pair { access_key, secret_key } if known.is_well_known() => {
-            (format!("{access_key} / {secret_key} (default)"), &**access_key, &**secret_key)
-        }
-        CredentialsSource::Pair { access_key, .. } => {
-            (format!("{access_key} / the secret key that was set"), &**access_key, "…")
-        }
-        CredentialsSource::File(path) => (format!("the users of {}", path.display()), "…", "…"),
-    };
+    let others = if config.takes_any_region { ", and any other" } else { "" };
+    let region = format!("{}{others}", config.region);
+    let Credentials { access_key, secret_key, .. } = credentials;
     let mut block = format!("LiteIO {}\n", env!("CARGO_PKG_VERSION"));
     let plain = encryption.and_then(|it| it.plain_address).map(|it| line(it, false));
     let rows = [
@@ -66,8 +104,8 @@ pub(crate) fn banner(
         ("Plain HTTP", plain),
         ("Websites", websites.map(|it| line(it, encryption.is_some()))),
         ("Certificate", encryption.map(|it| it.certificate.clone())),
-        ("Region", Some(config.region.clone())),
-        ("Credentials", Some(credentials)),
+        ("Region", Some(region)),
+        ("Credentials", Some(credentials.told.clone())),
         ("Data", Some(data)),
         ("Durability", Some(durability.to_owned())),
     ];
@@ -93,12 +131,21 @@ mod tests {
         text.parse().expect("a socket address")
     }
 
+    fn block_of(
+        config: &Config,
+        at: &str,
+        encryption: Option<&Encryption>,
+        websites: Option<SocketAddr>,
+    ) -> String {
+        banner(config, address(at), &credentials(config, None), encryption, websites)
+    }
+
     #[test]
     fn the_default_block_is_complete() {
         assert_eq!(
-            banner(&Config::default(), address("127.0.0.1:9000"), None, None),
+            block_of(&Config::default(), "127.0.0.1:9000", None, None),
             format!(
-                "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  Region       us-east-1\n  \
+                "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  Region       us-east-1, and any other\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
                  Durability   fsync: what was acknowledged survives a power cut\n\n  \
                  AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_REGION=us-east-1 \
@@ -115,7 +162,7 @@ mod tests {
             secret_key: "correct horse".to_owned(),
         };
         let config = Config { credentials, storage: Storage::Memory, ..Config::default() };
-        let block = banner(&config, address("0.0.0.0:40001"), None, None);
+        let block = block_of(&config, "0.0.0.0:40001", None, None);
         assert!(!block.contains("correct"), "{block}");
         assert!(block.contains("alice / the secret key that was set"), "{block}");
         assert!(block.contains("http://127.0.0.1:40001 (all interfaces)"), "{block}");
@@ -137,8 +184,7 @@ mod tests {
         let plain_address = Some(address("0.0.0.0:9001"));
         let encryption = Encryption { certificate, plain_address };
         let websites = Some(address("127.0.0.1:9002"));
-        let block =
-            banner(&Config::default(), address("127.0.0.1:9000"), Some(&encryption), websites);
+        let block = block_of(&Config::default(), "127.0.0.1:9000", Some(&encryption), websites);
         let lines = [
             "  Endpoint     https://127.0.0.1:9000\n",
             "  Plain HTTP   http://127.0.0.1:9001 (all interfaces)\n",

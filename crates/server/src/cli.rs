@@ -1,13 +1,17 @@
 //! The command line: every setting once, with its flag, its variable and its help. The values stay
 //! raw; [`Config::resolve`](crate::config::Config::resolve) is their only reader.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{
+    ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
@@ -23,7 +27,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve S3; the same as no command.
-    Server(Box<ServerArgs>),
+    Server(Box<ServerCommand>),
+    /// Print the table of the variables of other servers that this one understands.
+    Environment,
     /// Ask a running server whether it is ready: exit code 0 if so, else 1.
     Health(HealthArgs),
     /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
@@ -41,9 +47,76 @@ pub(crate) enum Command {
     Import(ImportCommand),
 }
 
+/// The arguments of `liteio server`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ServerCommand {
+    /// Directory of all data; the same as --data-dir.
+    #[arg(value_name = "DIR")]
+    directories: Vec<String>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The source of a setting that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The server whose place this one takes has it so.
+    Profile,
+    /// The variable of this name.
+    Variable(String),
+    Flag,
+}
+
+impl Source {
+    /// Of two settings that contradict each other, the one of the higher rank counts.
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Source::Profile => 0,
+            Source::Variable(name) if !name.starts_with("LITEIO_") => 1,
+            Source::Variable(_) => 2,
+            Source::Flag => 3,
+        }
+    }
+}
+
+/// The sources of the settings that were given, by the name of the field.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources(BTreeMap<String, Source>);
+
+impl Sources {
+    /// The source of a setting, if it was given.
+    pub(crate) fn get(&self, setting: &str) -> Option<&Source> {
+        self.0.get(setting)
+    }
+
+    pub(crate) fn note(&mut self, setting: &str, source: Source) {
+        self.0.insert(setting.to_owned(), source);
+    }
+
+    /// The sources of what clap has read.
+    fn of(matches: &ArgMatches) -> Sources {
+        let command = ServerArgs::augment_args(clap::Command::new("server"));
+        let settings = command.get_arguments().filter_map(|argument| {
+            let name = argument.get_id().as_str();
+            // Groups have ids, too.
+            let source = matches.try_contains_id(name).ok().and(matches.value_source(name))?;
+            let variable = argument.get_env().map(|it| it.to_string_lossy().into_owned());
+            match source {
+                ValueSource::CommandLine => Some((name.to_owned(), Source::Flag)),
+                ValueSource::EnvVariable => Some((name.to_owned(), Source::Variable(variable?))),
+                _ => None,
+            }
+        });
+        Sources(settings.collect())
+    }
+}
+
 /// The settings of the server, as they were given.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerArgs {
+    /// Take the place of "minio", "localstack" or "s3mock": its ports, credentials and defaults.
+    #[arg(long, value_name = "NAME", env = "LITEIO_PROFILE")]
+    pub(crate) profile: Option<String>,
     /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
@@ -164,10 +237,70 @@ pub(crate) struct ServerArgs {
     /// Delete the events that wait for a target that there is no more; repeatable.
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_events: Vec<String>,
+    /// Take every request for one of the root user's, without a look at its signature; only on loopback or in a
+    /// container.
+    #[arg(long, env = "LITEIO_NO_AUTH", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) no_auth: bool,
+    /// This is a container: listen on all interfaces, keep the data in /data, and make credentials if none are
+    /// given.
+    #[arg(long, env = "LITEIO_IN_CONTAINER", hide = true, action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) in_container: bool,
+    #[command(flatten)]
+    pub(crate) minio: MinioArgs,
+    /// The host of the address, when that is not given.
+    #[arg(skip)]
+    pub(crate) host: Option<String>,
+    /// The port of the address, when that is not given.
+    #[arg(skip)]
+    pub(crate) port: Option<u16>,
+    /// The region that buckets are told to be in, when none is given.
+    #[arg(skip)]
+    pub(crate) told_region: Option<String>,
+    /// The directories of data behind `liteio server`.
+    #[arg(skip)]
+    pub(crate) directories: Vec<String>,
+    #[arg(skip)]
+    pub(crate) sources: Sources,
     /// Serve the default credentials to other machines too.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_default_credentials: bool,
+}
+
+impl ServerArgs {
+    /// The host to listen on, when no address is given.
+    pub(crate) fn host(&self) -> &str {
+        let default = if self.in_container { "0.0.0.0" } else { "127.0.0.1" };
+        self.host.as_deref().unwrap_or(default)
+    }
+
+    /// True if the first of these settings was given by a source that counts more than that of the second.
+    pub(crate) fn outranks(&self, setting: &str, other: &str) -> bool {
+        let rank = |setting| self.sources.get(setting).map(Source::rank);
+        rank(setting) > rank(other)
+    }
+}
+
+/// Flags of `minio server` that mean something here, or must not stop a command line that works there.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct MinioArgs {
+    /// Directory with public.crt and private.key, for HTTPS.
+    #[arg(long, short = 'S', value_name = "DIR", hide = true)]
+    pub(crate) certs_dir: Option<PathBuf>,
+    /// The same as --log-format json.
+    #[arg(long, hide = true)]
+    pub(crate) json: bool,
+    /// Print no block at the start.
+    #[arg(long, hide = true)]
+    pub(crate) quiet: bool,
+    /// There is no console yet.
+    #[arg(long, value_name = "HOST:PORT", hide = true)]
+    console_address: Option<String>,
+    /// Nothing secret is in the log anyway.
+    #[arg(long, hide = true)]
+    anonymous: bool,
 }
 
 /// The keys of encryption, as they were given.
@@ -235,6 +368,9 @@ pub(crate) struct HealthArgs {
     /// http://HOST:PORT or https://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
+    /// The profile of the server: its port is the default.
+    #[arg(long, env = "LITEIO_PROFILE", hide = true)]
+    pub(crate) profile: Option<String>,
     /// The address of the server, when no URL is given.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
@@ -321,15 +457,48 @@ pub(crate) enum Stop {
 /// # Errors
 /// The text to print instead of running.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
-    match Cli::try_parse_from(arguments) {
-        Ok(Cli { command: Some(command), .. }) => Ok(command),
-        Ok(Cli { command: None, server }) => Ok(Command::Server(Box::new(server))),
-        Err(error) => Err(match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Stop::Help(error.render().to_string())
-            }
-            _ => Stop::Usage(one_line(&error.render().to_string())),
-        }),
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let stop = |error: clap::Error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Stop::Help(error.render().to_string())
+        }
+        _ => Stop::Usage(with_variable(&error, &arguments)),
+    };
+    let matches = Cli::command().try_get_matches_from(&arguments).map_err(stop)?;
+    let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
+    match parsed.command {
+        Some(Command::Server(mut command)) => {
+            let matches = matches.subcommand_matches("server").unwrap_or(&matches);
+            command.server.sources = Sources::of(matches);
+            command.server.directories = std::mem::take(&mut command.directories);
+            Ok(Command::Server(command))
+        }
+        Some(command) => Ok(command),
+        None => {
+            let mut server = parsed.server;
+            server.sources = Sources::of(&matches);
+            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
+        }
+    }
+}
+
+/// The message in one line, with the variable that holds the value if no argument does.
+fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
+    let line = one_line(&error.render().to_string());
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return line;
+    };
+    let flag = argument.split([' ', '=']).next().unwrap_or_default();
+    let is_given = |it: &OsString| it.to_string_lossy().starts_with(flag);
+    let command = ServerArgs::augment_args(clap::Command::new("server"));
+    let known = command
+        .get_arguments()
+        .find(|it| it.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long)));
+    match known.and_then(|it| it.get_env()) {
+        Some(variable) if !arguments.iter().any(is_given) => {
+            format!("{}: {line}", variable.to_string_lossy())
+        }
+        _ => line,
     }
 }
 

@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
-use crate::config::{Config, resolve_health_url};
+use crate::config::environment::{self, Variables};
+use crate::config::{Config, Profile, resolve_health_url};
 use crate::platform::{
     disable_huge_pages, raise_file_limit, reload_signal, scrub_signal, stop_signal,
 };
-use crate::server::{Server, ServerError};
+use crate::server::{Server, ServerError, ServerHandle};
 use crate::{health, import, keys, repair, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
@@ -20,7 +21,11 @@ const USAGE: u8 = 2;
 /// Runs the command with these arguments, the program's name first.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli::parse(arguments) {
-        Ok(Command::Server(arguments)) => serve(&arguments),
+        Ok(Command::Server(arguments)) => serve(&arguments.server),
+        Ok(Command::Environment) => {
+            print(&environment::table());
+            ExitCode::SUCCESS
+        }
         Ok(Command::Health(arguments)) => ask_health(&arguments),
         Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
         Ok(Command::Key(command)) => match keys::run(&command) {
@@ -79,7 +84,11 @@ fn ask_health(arguments: &HealthArgs) -> ExitCode {
 }
 
 fn serve(arguments: &ServerArgs) -> ExitCode {
-    let config = match Config::resolve(arguments) {
+    let variables = match Variables::read() {
+        Ok(variables) => variables,
+        Err(error) => return fail(USAGE, &error),
+    };
+    let config = match Config::of_command(arguments, &variables) {
         Ok(config) => config,
         Err(error) => return fail(USAGE, &error),
     };
@@ -87,8 +96,15 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
-    for variable in cli::unknown_variables(std::env::vars_os().map(|(name, _)| name)) {
+    let unknown = cli::unknown_variables(std::env::vars_os().map(|(name, _)| name));
+    for variable in unknown.iter().filter(|name| !environment::is_known(name)) {
         tracing::warn!(variable, "nothing reads this variable; see `liteio --help`");
+    }
+    for variable in variables.unknown() {
+        tracing::warn!(variable, "this variable of another server is unknown and has no effect");
+    }
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
     }
     raise_file_limit();
     disable_huge_pages();
@@ -96,7 +112,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
     };
-    let result = runtime.block_on(serve_until_told(config));
+    let result = runtime.block_on(serve_until_told(config, arguments.minio.quiet));
     drop(runtime);
     // The reason for a failure comes after the lines that led to it.
     drop(log);
@@ -107,14 +123,29 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     }
 }
 
-async fn serve_until_told(config: Config) -> Result<(), ServerError> {
+/// Prints the line that modules of Testcontainers and scripts wait for.
+fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
+    match profile {
+        Some(Profile::Minio) => {
+            // A closed standard error is no failure of the command.
+            let _ = writeln!(io::stderr(), "API: {}", server.endpoint());
+        }
+        Some(Profile::Localstack) => print("Ready.\n"),
+        Some(Profile::S3mock) | None => {}
+    }
+}
+
+async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
     // Before the start, so that a signal during it is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
     let server = Server::spawn(config.clone()).await?;
-    print(&server.banner(&config));
+    if !is_quiet {
+        print(&server.banner(&config));
+    }
+    tell_that_it_is_ready(config.profile, &server);
     tokio::pin!(stop_signal);
     let name = loop {
         tokio::select! {

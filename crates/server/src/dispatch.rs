@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::access;
-use crate::auth::{Authenticator, BodyFault, Identity, Service};
+use crate::auth::{Authenticator, BodyFault, Identity, Rules, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
@@ -48,7 +48,12 @@ struct Services {
 
 impl Dispatch {
     /// The services over `app`, for these users, with events for these targets.
-    pub(crate) fn new(app: App, users: Users, targets: Vec<Arc<dyn Target>>) -> Dispatch {
+    pub(crate) fn new(
+        app: App,
+        users: Users,
+        targets: Vec<Arc<dyn Target>>,
+        everyone_is: Option<String>,
+    ) -> Dispatch {
         let app = Arc::new(app);
         let users = Arc::new(users);
         let watch = users.watch(&app);
@@ -70,7 +75,12 @@ impl Dispatch {
         };
         let clock = Arc::new(SystemTime::now);
         let directory = Arc::clone(users.current());
-        let authenticator = Authenticator::new(directory, app.region.clone(), clock);
+        let rules = Rules {
+            region: app.region.clone(),
+            takes_any_region: app.takes_any_region,
+            everyone_is,
+        };
+        let authenticator = Authenticator::new(directory, rules, clock);
         let services = Services {
             operational: Operational::new(readiness, details, has_buckets),
             authenticator,

@@ -51,6 +51,7 @@ mod iam;
 mod identity;
 mod import;
 mod keys;
+mod made_credentials;
 mod offload;
 mod open;
 mod operational;
@@ -78,8 +79,8 @@ pub use applets::run;
 pub use config::{
     CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
     DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, PublicAccess, Scrub, Storage,
-    TlsSettings, Webhook,
+    MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, Profile, PublicAccess, Scrub,
+    Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

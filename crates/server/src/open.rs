@@ -6,14 +6,15 @@ use std::time::Duration;
 use liteio_store::{Owner, Store, StoreConfig};
 
 use crate::acl::Ownership;
-use crate::config::{Config, EventSettings, ObjectOwnership, Storage};
+use crate::config::{Config, CredentialsSource, EventSettings, ObjectOwnership, Storage};
 use crate::cors::Cors;
 use crate::events::{Target, open_webhooks};
 use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
+use crate::made_credentials::MadeCredentials;
 use crate::offload::Offload;
 use crate::prepare::{Plan, Site};
-use crate::state::{App, EventTarget};
+use crate::state::{App, EventTarget, Settings};
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -26,6 +27,8 @@ pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) users: Users,
     pub(crate) targets: Vec<Arc<dyn Target>>,
+    /// The credentials, if none were given.
+    pub(crate) made: Option<MadeCredentials>,
 }
 
 /// Opens the users, the keys, the targets of events and the data, unless the store is open.
@@ -34,7 +37,10 @@ pub(crate) struct Opened {
 /// [`OpenError`].
 pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
-    let configured = ConfiguredUsers::read(config).map_err(OpenError)?;
+    let configured = match config.credentials {
+        CredentialsSource::Made => None,
+        _ => Some(ConfiguredUsers::read(config).map_err(OpenError)?),
+    };
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
@@ -52,25 +58,37 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     if let Some(end) = store.log_end() {
         tracing::warn!("{end}");
     }
-    let (made, ring) = (store.clone(), Arc::clone(&keys));
-    let users = offload.run(move || Users::open(configured, &made, &ring)).await;
+    let (configured, made) = match configured {
+        Some(configured) => (configured, None),
+        None => {
+            let made = MadeCredentials::of(&config.storage).map_err(OpenError)?;
+            let with_them = Config { credentials: made.source.clone(), ..config.clone() };
+            (ConfiguredUsers::read(&with_them).map_err(OpenError)?, Some(made))
+        }
+    };
+    let (opened, ring) = (store.clone(), Arc::clone(&keys));
+    let users = offload.run(move || Users::open(configured, &opened, &ring)).await;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
-    let named = named.collect();
-    let region = config.region.clone();
-    let ownership = match config.object_ownership {
+    let object_ownership = match config.object_ownership {
         ObjectOwnership::BucketOwnerEnforced => Ownership::BucketOwnerEnforced,
         ObjectOwnership::BucketOwnerPreferred => Ownership::BucketOwnerPreferred,
         ObjectOwnership::ObjectWriter => Ownership::ObjectWriter,
     };
-    let (in_plain, directory) = (config.allow_insecure_sse_c, Arc::clone(users.current()));
-    let mut app = App::new(store, region, named, in_plain, ownership, directory, offload.clone());
-    app.cors = Cors::of_server(&config.cors_origins).map(Arc::new);
+    let settings = Settings {
+        region: config.region.clone(),
+        takes_any_region: config.takes_any_region,
+        event_targets: named.collect(),
+        allows_keys_in_plain: config.allow_insecure_sse_c,
+        object_ownership,
+        cors: Cors::of_server(&config.cors_origins).map(Arc::new),
+    };
+    let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
     prepare(plan, &app, &offload).await?;
-    Ok(Opened { app, users, targets })
+    Ok(Opened { app, users, targets, made })
 }
 
 /// Makes what is to be there before the first request.

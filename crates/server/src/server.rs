@@ -19,6 +19,7 @@ use crate::config::{
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
+use crate::made_credentials::MadeCredentials;
 use crate::open::{OpenError, Opened, open};
 use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
@@ -183,6 +184,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Takes every request for one of the root user's, without a look at its signature.
+    pub fn no_auth(mut self) -> ServerBuilder {
+        self.config.no_auth = true;
+        self
+    }
+
     /// The users of a TOML file.
     pub fn credentials_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         self.config.credentials = CredentialsSource::File(path.into());
@@ -250,9 +257,11 @@ impl ServerBuilder {
         self
     }
 
-    /// The region that requests are signed for.
+    /// The region of the server; requests that are signed for another are refused then. Without it, any is
+    /// taken.
     pub fn region(mut self, region: impl Into<String>) -> ServerBuilder {
         self.config.region = region.into();
+        self.config.takes_any_region = false;
         self
     }
 
@@ -318,11 +327,19 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
+    let mut made_credentials = None;
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let Opened { app, users, targets } = open(&config, store).await?;
-            Arc::new(Dispatch::new(app, users, targets))
+            let Opened { app, users, targets, made } = open(&config, store).await?;
+            made_credentials = made;
+            let everyone_is = match &config.credentials {
+                CredentialsSource::Pair { access_key, .. } if config.no_auth => {
+                    Some(access_key.clone())
+                }
+                _ => None,
+            };
+            Arc::new(Dispatch::new(app, users, targets, everyone_is))
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.
@@ -355,6 +372,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         plain_address,
         website_address,
         certificates,
+        made_credentials,
         handler,
         stop,
         task: Some(task),
@@ -386,6 +404,7 @@ pub struct ServerHandle {
     plain_address: Option<SocketAddr>,
     website_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
+    made_credentials: Option<MadeCredentials>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
@@ -427,7 +446,14 @@ impl ServerHandle {
             let certificate = format!("{}SHA-256 {sum}", file.unwrap_or_default());
             Encryption { certificate, plain_address: self.plain_address }
         });
-        banner::banner(config, self.address, encryption.as_ref(), self.website_address)
+        let credentials = banner::credentials(config, self.made_credentials.as_ref());
+        banner::banner(
+            config,
+            self.address,
+            &credentials,
+            encryption.as_ref(),
+            self.website_address,
+        )
     }
 
     /// Begins to read everything, in the background and at a bounded rate, to find damage. What it finds is in

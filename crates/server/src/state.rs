@@ -18,8 +18,10 @@ pub(crate) struct App {
     /// write blocks nothing there, because its result is a future of the group commit. They read with the
     /// methods below.
     pub(crate) store: Store,
-    /// The region of the server and of its buckets.
+    /// The region of the server, and of its buckets unless others were asked for.
     pub(crate) region: String,
+    /// Buckets may be made in any region.
+    pub(crate) takes_any_region: bool,
     /// The targets of events.
     pub(crate) event_targets: Vec<EventTarget>,
     /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
@@ -31,6 +33,17 @@ pub(crate) struct App {
     /// The users and accounts, as they are at the moment.
     pub(crate) directory: Arc<CurrentDirectory>,
     offload: Offload,
+}
+
+/// The settings among the shared state: the fields of [`App`] with their names.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) region: String,
+    pub(crate) takes_any_region: bool,
+    pub(crate) event_targets: Vec<EventTarget>,
+    pub(crate) allows_keys_in_plain: bool,
+    pub(crate) object_ownership: Ownership,
+    pub(crate) cors: Option<Arc<Cors>>,
 }
 
 /// A target of events, as notifications of buckets name it.
@@ -61,23 +74,28 @@ pub(crate) enum NextPiece<F> {
 }
 
 impl App {
-    /// Without CORS rules of the server.
     pub(crate) fn new(
         store: Store,
-        region: String,
-        event_targets: Vec<EventTarget>,
-        allows_keys_in_plain: bool,
-        object_ownership: Ownership,
+        settings: Settings,
         directory: Arc<CurrentDirectory>,
         offload: Offload,
     ) -> App {
-        App {
-            store,
+        let Settings {
             region,
+            takes_any_region,
             event_targets,
             allows_keys_in_plain,
             object_ownership,
-            cors: None,
+            cors,
+        } = settings;
+        App {
+            store,
+            region,
+            takes_any_region,
+            event_targets,
+            allows_keys_in_plain,
+            object_ownership,
+            cors,
             directory,
             offload,
         }

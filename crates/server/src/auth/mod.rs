@@ -1,7 +1,8 @@
 //! The authentication layer: every request passes it before any service.
 //!
 //! It supports Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
-//! browser forms, Version 2 in the latter two, and requests without any signature. A request leaves it
+//! browser forms, Version 2 in the latter two, and requests without any signature; a server can be told not to
+//! look at signatures ([`Rules`]). A request leaves it
 //! with its [`Identity`] in its extensions, without signature or payload framing, and with a plain body
 //! that verifies itself while it streams ([`AuthBody`]). Requests are refused before their body is read,
 //! so before `100 Continue` is sent, except for forms and bodies that must be hashed first.
@@ -26,6 +27,7 @@ mod post_policy;
 mod post_tagging;
 mod presigned;
 mod query;
+mod rules;
 mod signed_as;
 mod signing_key;
 mod sigv2;
@@ -33,6 +35,7 @@ mod sigv4;
 #[cfg(test)]
 mod tests;
 mod trailer;
+mod unchecked;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -48,6 +51,7 @@ pub(crate) use self::body::{AuthBody, BodyFault};
 pub(crate) use self::collect::{CollectError, collect};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::post_object::PostForm;
+pub(crate) use self::rules::Rules;
 pub(crate) use self::signed_as::SignedAs;
 pub(crate) use self::sigv4::Service;
 pub(crate) use self::trailer::TrailerHandle;
@@ -56,7 +60,9 @@ use self::body::{Source, Verifier};
 use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
-use self::payload::{ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD};
+use self::payload::{
+    ChunkSignatures, ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD,
+};
 use self::post_object::hide_form_content_type;
 use self::presigned::{PresignedQuery, Stripped};
 use self::query::Query;
@@ -74,7 +80,7 @@ pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// Authenticates requests against the directory of the moment.
 pub(crate) struct Authenticator {
     directory: Arc<CurrentDirectory>,
-    region: String,
+    rules: Rules,
     clock: ClockFn,
     keys: SigningKeyCache,
 }
@@ -97,10 +103,10 @@ struct Verified {
 }
 
 impl Authenticator {
-    /// An authenticator for one region.
+    /// An authenticator with these rules.
     #[must_use]
-    pub(crate) fn new(directory: Arc<CurrentDirectory>, region: String, clock: ClockFn) -> Self {
-        Authenticator { directory, region, clock, keys: SigningKeyCache::default() }
+    pub(crate) fn new(directory: Arc<CurrentDirectory>, rules: Rules, clock: ClockFn) -> Self {
+        Authenticator { directory, rules, clock, keys: SigningKeyCache::default() }
     }
 
     fn now_unix_seconds(&self) -> i64 {
@@ -131,6 +137,9 @@ impl Authenticator {
         if let Some(target) = self.form_target(&parts, host_bucket)? {
             // Boxed, so that the many other requests do not carry its state about.
             return Box::pin(self.authenticate_form(parts, source, target)).await;
+        }
+        if let Some(key) = &self.rules.everyone_is {
+            return self.take_unchecked(parts, source, key);
         }
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         if is_version_2(&query) {
@@ -250,7 +259,10 @@ impl Verified {
             None => Payload::Unsigned,
             Some(content_sha256) => Payload::parse(content_sha256, found)?,
         };
-        if matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. })) {
+        if matches!(
+            payload,
+            Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })
+        ) {
             return Err(error::invalid_request(
                 "A payload with signed chunks needs a request signed with Version 4.",
             ));
@@ -260,7 +272,10 @@ impl Verified {
 
     /// After the signature of the claim was verified.
     fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
-        let is_chain = matches!(payload, Payload::Chunked(ChunkedPayload { signed: true, .. }));
+        let is_chain = matches!(
+            payload,
+            Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })
+        );
         let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
         let chain = seed.map(|seed| {
             Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
@@ -301,7 +316,7 @@ fn finish(
             let trailer = chunked.trailers.map(|declared| {
                 let handle = TrailerHandle::new(declared);
                 parts.extensions.insert(handle.clone());
-                TrailerBlock::new(handle, chunked.signed)
+                TrailerBlock::new(handle, chunked.signatures)
             });
             let decoder = ChunkedDecoder::new(chunked.decoded_length, chain, trailer);
             Verifier::Chunked(Box::new(decoder))

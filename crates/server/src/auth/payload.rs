@@ -30,10 +30,21 @@ pub(super) enum Payload {
     Chunked(ChunkedPayload),
 }
 
+/// The signatures of chunks and trailers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkSignatures {
+    /// There are none.
+    Absent,
+    /// Each is verified.
+    Checked,
+    /// They are there, and nobody looks at them.
+    Ignored,
+}
+
 /// The framing of an aws-chunked body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChunkedPayload {
-    pub(super) signed: bool,
+    pub(super) signatures: ChunkSignatures,
     /// The body ends with trailers, by these names; `None` when it has no trailers.
     pub(super) trailers: Option<Vec<HeaderName>>,
     /// Length of the body without its framing, in bytes.
@@ -47,10 +58,10 @@ impl Payload {
         content_sha256: &str,
         found: &SecurityHeaders<'_>,
     ) -> Result<Payload, ApiError> {
-        let (signed, with_trailer) = match content_sha256 {
-            "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => (true, false),
-            "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" => (true, true),
-            "STREAMING-UNSIGNED-PAYLOAD-TRAILER" => (false, true),
+        let (signatures, with_trailer) = match content_sha256 {
+            "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => (ChunkSignatures::Checked, false),
+            "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" => (ChunkSignatures::Checked, true),
+            "STREAMING-UNSIGNED-PAYLOAD-TRAILER" => (ChunkSignatures::Absent, true),
             "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"
             | "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER" => {
                 return Err(error::signature_version_4a());
@@ -67,7 +78,7 @@ impl Payload {
             true => Some(declared_trailers(found.trailer.unwrap_or_default())?),
             false => no_trailers(found).map(|()| None)?,
         };
-        Ok(Payload::Chunked(ChunkedPayload { signed, trailers, decoded_length }))
+        Ok(Payload::Chunked(ChunkedPayload { signatures, trailers, decoded_length }))
     }
 
     fn parse_unframed(text: &str, found: &SecurityHeaders<'_>) -> Result<Payload, ApiError> {

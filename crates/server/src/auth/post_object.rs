@@ -173,7 +173,7 @@ impl Authenticator {
             return Err(error::only_one_mechanism());
         }
         if !is_version_2 && !is_version_4 && form.field("policy").is_none() {
-            return Ok((Identity::Anonymous, LengthRange::default()));
+            return Ok((self.sender_without_signature()?, LengthRange::default()));
         }
         // One of a repeated pair could be checked and the other be meant.
         for name in
@@ -184,14 +184,15 @@ impl Authenticator {
                 return Err(error::invalid_argument(message).with("ArgumentName", name));
             }
         }
-        let key = match is_version_2 {
-            true => self.check_version_2_policy(
+        let key = match self.everyone()? {
+            Some(key) => key,
+            None if is_version_2 => self.check_version_2_policy(
                 required_field(form, "awsaccesskeyid")?,
                 form.field(TOKEN_FIELD),
                 required_field(form, "policy")?,
                 required_field(form, "signature")?,
             )?,
-            false => self.check_form_signature(form)?,
+            None => self.check_form_signature(form)?,
         };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
         policy.check(&form.fields, bucket, self.now_unix_seconds())?;
@@ -215,7 +216,7 @@ impl Authenticator {
         })?;
         let credential = required_field(form, "x-amz-credential")?;
         let signature = required_field(form, "x-amz-signature")?;
-        let scope = Scope::parse(credential, Place::Form, &self.region, &date)?;
+        let scope = Scope::parse(credential, Place::Form, &self.rules, &date)?;
         if scope.service != Service::S3 {
             return Err(
                 Place::Form.malformed("incorrect service; this endpoint belongs to \"s3\".")

@@ -19,7 +19,7 @@ use crate::reply::{ApiError, ErrorCode};
 #[derive(Debug, Default)]
 pub(super) struct PresignedQuery<'a> {
     algorithm: Option<Cow<'a, str>>,
-    credential: Option<Cow<'a, str>>,
+    pub(super) credential: Option<Cow<'a, str>>,
     date: Option<Cow<'a, str>>,
     expires: Option<Cow<'a, str>>,
     signed_headers: Option<Cow<'a, str>>,
@@ -190,7 +190,7 @@ impl Authenticator {
             )
         })?;
         let expires_seconds = parse_expires(expires)?;
-        let scope = Scope::parse(credential, Place::Query, &self.region, &date)?;
+        let scope = Scope::parse(credential, Place::Query, &self.rules, &date)?;
         self.check_life(&date, expires_seconds)?;
         let (access_key, signing_key) = self.signer(&scope, token)?;
         check_all_signed(parts, signed_headers, Place::Query)?;

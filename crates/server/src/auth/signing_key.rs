@@ -55,12 +55,13 @@ pub(super) fn hex_digest(digest: &[u8]) -> Signature {
 /// Serial of the access key, day, service.
 type KeyId = (u64, [u8; 8], Service);
 
-/// Signing keys by access key, day and service; the region is the server's own.
+/// Signing keys by access key, day and service: the one of the region that was used last, for clients of a server
+/// agree about its region, whichever it is.
 ///
 /// Deriving one costs five HMACs, more than all the rest of checking a signature.
 #[derive(Default)]
 pub(super) struct SigningKeyCache {
-    keys: RwLock<HashMap<KeyId, SigningKey>>,
+    keys: RwLock<HashMap<KeyId, (Box<str>, SigningKey)>>,
 }
 
 impl SigningKeyCache {
@@ -69,10 +70,13 @@ impl SigningKeyCache {
         serial: u64,
         day: [u8; 8],
         service: Service,
+        region: &str,
         derive: impl FnOnce() -> SigningKey,
     ) -> SigningKey {
         let id = (serial, day, service);
-        if let Some(key) = self.keys.read().get(&id) {
+        if let Some((known, key)) = self.keys.read().get(&id)
+            && **known == *region
+        {
             return key.clone();
         }
         let key = derive();
@@ -84,7 +88,7 @@ impl SigningKeyCache {
                 keys.clear();
             }
         }
-        keys.insert(id, key.clone());
+        keys.insert(id, (region.into(), key.clone()));
         key
     }
 
@@ -111,7 +115,7 @@ mod tests {
         let cache = SigningKeyCache::default();
         for user in 0..2 * SIGNING_KEYS_MAX as u64 + 7 {
             let derive = || SigningKey(hmac(&user.to_be_bytes()));
-            let key = cache.get_or_derive(user, *b"20130524", Service::S3, derive);
+            let key = cache.get_or_derive(user, *b"20130524", Service::S3, "here", derive);
             assert_eq!(key.sign(&[b"x"]), SigningKey(hmac(&user.to_be_bytes())).sign(&[b"x"]));
             assert!(cache.len() <= SIGNING_KEYS_MAX);
         }

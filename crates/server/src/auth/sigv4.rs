@@ -14,6 +14,7 @@ use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
 use super::query::Query;
+use super::rules::Rules;
 use super::signing_key::{SigningKey, hex_digest};
 use crate::identity::{AccessKey, KeyError, TokenError};
 use crate::reply::{ApiError, ErrorCode};
@@ -55,8 +56,12 @@ impl Service {
     #[must_use]
     pub(crate) fn claimed(authorization: &str) -> Option<Service> {
         let (_, credential) = authorization.split_once("Credential=")?;
-        let scope = credential.split([',', ' ']).next()?;
-        Service::parse(scope.strip_suffix("/aws4_request")?.rsplit('/').next()?)
+        Service::of_credential(credential.split([',', ' ']).next()?)
+    }
+
+    /// The service in a credential, before anything of it is verified.
+    pub(super) fn of_credential(credential: &str) -> Option<Service> {
+        Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
     }
 
     fn parse(name: &str) -> Option<Service> {
@@ -116,7 +121,7 @@ impl<'a> Scope<'a> {
     pub(super) fn parse(
         credential: &'a str,
         place: Place,
-        region: &str,
+        rules: &Rules,
         date: &AmzDate,
     ) -> Result<Scope<'a>, ApiError> {
         let malformed = || {
@@ -143,9 +148,10 @@ impl<'a> Scope<'a> {
             return Err(place.malformed(&detail));
         };
         let is_global = service.is_global() && scope_region == GLOBAL_REGION;
-        if scope_region != region && !is_global {
+        let region = &rules.region;
+        if scope_region != region && !rules.takes_any_region && !is_global {
             let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
-            return Err(place.malformed(&detail).with("Region", region));
+            return Err(place.malformed(&detail).with("Region", region.as_str()));
         }
         if day != date.day() {
             let detail = format!(
@@ -260,10 +266,11 @@ impl Authenticator {
         };
         // A scope's day equals that of a parsed date, so that it has eight digits.
         let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
-            Ok(day) if scope.region == self.region => {
-                self.keys.get_or_derive(access_key.serial, day, scope.service, derive)
+            Ok(day) => {
+                let (serial, service) = (access_key.serial, scope.service);
+                self.keys.get_or_derive(serial, day, service, scope.region, derive)
             }
-            _ => derive(),
+            Err(_) => derive(),
         };
         Ok((access_key, key))
     }
@@ -279,7 +286,7 @@ impl Authenticator {
         let date = signed_date(found).ok_or_else(|| {
             error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
         })?;
-        let scope = Scope::parse(fields.credential, Place::Header, &self.region, &date)?;
+        let scope = Scope::parse(fields.credential, Place::Header, &self.rules, &date)?;
         self.check_skew(&date)?;
         let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
         check_all_signed(parts, fields.signed_headers, Place::Header)?;

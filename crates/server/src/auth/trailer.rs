@@ -6,6 +6,7 @@ use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 
 use super::limits::{TRAILER_BYTES_MAX, TRAILERS_MAX};
+use super::payload::ChunkSignatures;
 use crate::reply::{ApiError, ErrorCode};
 
 /// The trailers of a body, in the extensions of a request that announces some.
@@ -38,7 +39,7 @@ impl TrailerHandle {
 /// The lines of a trailer, collected and checked.
 pub(super) struct TrailerBlock {
     handle: TrailerHandle,
-    signed: bool,
+    signatures: ChunkSignatures,
     bytes: usize,
     received: HeaderMap,
     /// The text that the trailer signature covers: one `name:value\n` a line, as they came.
@@ -58,10 +59,10 @@ fn malformed() -> ApiError {
 }
 
 impl TrailerBlock {
-    pub(super) fn new(handle: TrailerHandle, signed: bool) -> Self {
+    pub(super) fn new(handle: TrailerHandle, signatures: ChunkSignatures) -> Self {
         TrailerBlock {
             handle,
-            signed,
+            signatures,
             bytes: 0,
             received: HeaderMap::new(),
             canonical: Vec::new(),
@@ -96,7 +97,8 @@ impl TrailerBlock {
         if self.signature.is_some() || self.received.len() >= TRAILERS_MAX {
             return Err(malformed());
         }
-        if self.signed && name.eq_ignore_ascii_case("x-amz-trailer-signature") {
+        let may_be_signed = self.signatures != ChunkSignatures::Absent;
+        if may_be_signed && name.eq_ignore_ascii_case("x-amz-trailer-signature") {
             self.signature = Some(value.to_owned());
             return Ok(false);
         }
@@ -116,7 +118,7 @@ impl TrailerBlock {
     /// Checks what came against what was announced. `verify` says whether the signature fits the
     /// canonical lines.
     pub(super) fn check(&self, verify: impl FnOnce(&[u8], &str) -> bool) -> Result<(), ApiError> {
-        if self.signed {
+        if self.signatures == ChunkSignatures::Checked {
             let signature = self.signature.as_deref().ok_or_else(malformed)?;
             if !verify(&self.canonical, signature) {
                 return Err(ApiError::new(

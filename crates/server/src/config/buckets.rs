@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use liteio_store::BucketName;
 
-use super::{ConfigError, error};
+use super::{ConfigError, Profile, error};
 use crate::cli::ServerArgs;
 
 /// The buckets and objects that are made before the first request is answered, unless they are there.
@@ -112,7 +112,10 @@ impl fmt::Display for InitialBucket {
     }
 }
 
-pub(super) fn resolve_preparation(arguments: &ServerArgs) -> Result<Preparation, ConfigError> {
+pub(super) fn resolve_preparation(
+    arguments: &ServerArgs,
+    profile: Option<Profile>,
+) -> Result<Preparation, ConfigError> {
     // A list may end with a separator.
     let given = arguments.bucket.iter().filter(|text| !text.trim().is_empty());
     let buckets = given.map(|text| {
@@ -131,7 +134,7 @@ pub(super) fn resolve_preparation(arguments: &ServerArgs) -> Result<Preparation,
         buckets: buckets.collect::<Result<_, _>>()?,
         bucket_file: arguments.bucket_file.clone(),
         seed: arguments.seed.clone(),
-        directories_are_buckets: false,
+        directories_are_buckets: profile == Some(Profile::Minio),
     })
 }
 
@@ -202,10 +205,10 @@ mod tests {
             (ServerArgs { seed: empty, ..ServerArgs::default() }, "--seed"),
         ];
         for (arguments, told) in rows {
-            let refused = resolve_preparation(&arguments).expect_err(told).to_string();
+            let refused = resolve_preparation(&arguments, None).expect_err(told).to_string();
             assert!(refused.starts_with(told), "{refused}");
         }
-        let none = resolve_preparation(&buckets(" ")).expect("nothing");
+        let none = resolve_preparation(&buckets(" "), None).expect("nothing");
         assert_eq!(none, Preparation::default());
     }
 

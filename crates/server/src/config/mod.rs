@@ -1,7 +1,10 @@
 //! The settings, checked together before a file or a socket is touched.
 
 mod buckets;
+mod credentials;
+pub(crate) mod environment;
 mod network;
+mod profile;
 mod webhooks;
 
 use std::fmt;
@@ -12,29 +15,27 @@ use std::time::Duration;
 pub use liteio_store::Durability;
 
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
+pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use self::network::{CertificateFiles, TlsSettings};
+pub use self::profile::Profile;
 pub use self::webhooks::{EventSettings, Webhook};
 
-use crate::cli::{HealthArgs, KeyArgs, ServerArgs};
+use self::environment::Variables;
+use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
 use crate::proxy::Network;
 use crate::telemetry::{self, LogFormat};
 
-/// The access key when none is given.
-pub const DEFAULT_ACCESS_KEY: &str = "liteio";
-/// The secret key when none is given.
-pub const DEFAULT_SECRET_KEY: &str = "liteio123";
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
+const DEFAULT_PORT: u16 = 9000;
 pub(crate) const DEFAULT_DATA_DIR: &str = "./data";
+/// The volume of the image.
+const CONTAINER_DATA_DIR: &str = "/data";
 const DEFAULT_REGION: &str = "us-east-1";
 const DEFAULT_LOG: &str = "info";
 
 /// Virtual-host domains that need no setting: browsers and resolvers map them to this machine.
 const ALWAYS_DOMAINS: [&str; 2] = ["localhost", "s3.localhost"];
 
-/// Characters of an access key.
-const ACCESS_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=128;
-/// Characters of a secret key.
-const SECRET_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 8..=128;
 const REGION_BYTES_MAX: usize = 63;
 const DOMAIN_BYTES_MAX: usize = 253;
 const DOMAIN_LABEL_BYTES_MAX: usize = 63;
@@ -46,6 +47,14 @@ pub struct ConfigError(pub String);
 
 fn error<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError(message.into()))
+}
+
+/// An error of a setting, with the name of the variable that gave it.
+fn named_by(arguments: &ServerArgs, setting: &str, error: ConfigError) -> ConfigError {
+    match arguments.sources.get(setting) {
+        Some(Source::Variable(name)) => ConfigError(format!("{name}: {error}")),
+        _ => error,
+    }
 }
 
 /// The address to listen on.
@@ -119,47 +128,6 @@ pub enum Storage {
     },
 }
 
-/// The users who may sign requests.
-#[derive(Clone, PartialEq, Eq)]
-pub enum CredentialsSource {
-    /// One user.
-    Pair {
-        /// The access key.
-        access_key: String,
-        /// The secret key.
-        secret_key: String,
-    },
-    /// The users of a TOML file.
-    File(PathBuf),
-}
-
-impl CredentialsSource {
-    /// The documented default credentials, `liteio` and `liteio123`.
-    pub fn well_known() -> CredentialsSource {
-        CredentialsSource::Pair {
-            access_key: DEFAULT_ACCESS_KEY.to_owned(),
-            secret_key: DEFAULT_SECRET_KEY.to_owned(),
-        }
-    }
-
-    /// True for the documented default credentials.
-    pub fn is_well_known(&self) -> bool {
-        *self == CredentialsSource::well_known()
-    }
-}
-
-// Never shows a secret.
-impl fmt::Debug for CredentialsSource {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CredentialsSource::Pair { access_key, .. } => {
-                formatter.debug_struct("Pair").field("access_key", access_key).finish()
-            }
-            CredentialsSource::File(path) => formatter.debug_tuple("File").field(path).finish(),
-        }
-    }
-}
-
 /// The source of the master key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
@@ -209,8 +177,14 @@ pub struct Config {
     pub keys: KeySources,
     /// Take keys of clients (SSE-C) over connections that are not encrypted.
     pub allow_insecure_sse_c: bool,
-    /// The region that requests are signed for.
+    /// Take every request for one of the root user's, without a look at its signature.
+    pub no_auth: bool,
+    /// The region of the server.
     pub region: String,
+    /// Take requests that are signed for any region, and make buckets in any.
+    pub takes_any_region: bool,
+    /// The server whose place this one takes.
+    pub profile: Option<Profile>,
     /// Virtual-host domains, in lower case, without a port.
     pub domains: Vec<String>,
     /// The object ownership of new buckets that name none.
@@ -297,7 +271,10 @@ impl Default for Config {
             credentials: CredentialsSource::well_known(),
             keys: KeySources::default(),
             allow_insecure_sse_c: false,
+            no_auth: false,
             region: DEFAULT_REGION.to_owned(),
+            takes_any_region: true,
+            profile: None,
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             object_ownership: ObjectOwnership::default(),
             preparation: Preparation::default(),
@@ -318,42 +295,137 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with what to change.
     pub(crate) fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
-        let address = arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS);
+        let named = |setting| move |error| named_by(arguments, setting, error);
+        let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
+        let profile = profile.map_err(named("profile"))?;
+        let address = match &arguments.address {
+            Some(address) => ListenAddress::parse(address).map_err(named("address"))?,
+            None => {
+                let port = arguments.port.or(profile.map(Profile::port)).unwrap_or(DEFAULT_PORT);
+                ListenAddress::parse(&format!("{}:{port}", arguments.host()))
+                    .map_err(named("host"))?
+            }
+        };
         let tls = network::resolve_tls(arguments)?;
+        let region = arguments.region.as_deref().map(|region| (region, "region"));
+        let told = arguments.told_region.as_deref().map(|region| (region, "told_region"));
+        let (region, setting) = region.or(told).unwrap_or((DEFAULT_REGION, "region"));
+        let plain_address = network::resolve_plain_address(arguments, tls.is_some());
         let config = Config {
-            address: ListenAddress::parse(address)?,
-            plain_address: network::resolve_plain_address(arguments, tls.is_some())?,
+            address,
+            plain_address: plain_address.map_err(named("plain_address"))?,
             tls,
-            website_address: network::resolve_website_address(arguments)?,
-            trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)?,
+            website_address: network::resolve_website_address(arguments)
+                .map_err(named("website_address"))?,
+            trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)
+                .map_err(named("trusted_proxy"))?,
             storage: resolve_storage(arguments)?,
-            credentials: resolve_credentials(arguments)?,
+            credentials: credentials::resolve(arguments, profile)?,
             keys: resolve_keys(&arguments.keys)?,
             allow_insecure_sse_c: arguments.allow_insecure_sse_c,
-            region: resolve_region(arguments.region.as_deref().unwrap_or(DEFAULT_REGION))?,
-            domains: resolve_domains(&arguments.domain)?,
-            object_ownership: resolve_ownership(arguments.object_ownership.as_deref())?,
-            preparation: buckets::resolve_preparation(arguments)?,
-            cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)?,
-            log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))?,
-            log_format: resolve_log_format(arguments.log_format.as_deref().unwrap_or("text"))?,
+            no_auth: arguments.no_auth,
+            region: resolve_region(region).map_err(named(setting))?,
+            takes_any_region: arguments.region.is_none(),
+            profile,
+            domains: resolve_domains(&arguments.domain).map_err(named("domain"))?,
+            object_ownership: resolve_ownership(arguments.object_ownership.as_deref())
+                .map_err(named("object_ownership"))?,
+            preparation: buckets::resolve_preparation(arguments, profile)
+                .map_err(named("bucket"))?,
+            cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)
+                .map_err(named("cors_origin"))?,
+            log: resolve_log(arguments.log.as_deref().unwrap_or(DEFAULT_LOG))
+                .map_err(named("log"))?,
+            log_format: resolve_log_format(arguments).map_err(named("log_format"))?,
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
-        let addresses = [Some(&config.address), config.plain_address.as_ref()];
-        let exposed = addresses.into_iter().flatten().find(|address| !address.is_loopback());
-        if let Some(address) = exposed.filter(|_| config.credentials.is_well_known())
-            && !arguments.allow_default_credentials
-        {
-            return error(format!(
-                "{address} is open to other machines, and the default credentials are public: set \
-                 LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)"
-            ));
-        }
+        config.check_exposure(arguments)?;
         Ok(config)
     }
+
+    /// Checks the settings of a command: the arguments, what `variables` say of the rest, and the defaults of
+    /// the profile. Reads the files that variables name.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with what to change.
+    pub(crate) fn of_command(
+        arguments: &ServerArgs,
+        variables: &Variables,
+    ) -> Result<Config, ConfigError> {
+        let mut arguments = arguments.clone();
+        let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
+        let profile = profile.map_err(|error| named_by(&arguments, "profile", error))?;
+        take_directory(&mut arguments)?;
+        environment::fill(&mut arguments, profile, variables)?;
+        network::take_minio_certificates(&mut arguments);
+        if let Some(profile) = profile {
+            profile.fill(&mut arguments);
+        }
+        Config::resolve(&arguments)
+    }
+
+    /// The warnings about settings that only a profile, a container or a flag allows.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let open =
+            self.exposed().map_or(String::new(), |address| format!(", and {address} is open"));
+        if self.no_auth {
+            warnings.push(format!(
+                "signatures are not checked: whoever reaches this server may do everything{open}"
+            ));
+        } else if self.credentials.is_well_known() && self.exposed().is_some() {
+            warnings.push(format!("the credentials are known to everybody{open}: set others"));
+        }
+        warnings
+    }
+
+    /// The first address that other machines can connect to.
+    fn exposed(&self) -> Option<&ListenAddress> {
+        let addresses = [Some(&self.address), self.plain_address.as_ref()];
+        addresses.into_iter().flatten().find(|address| !address.is_loopback())
+    }
+
+    /// Refuses to let other machines in without credentials of one's own.
+    fn check_exposure(&self, arguments: &ServerArgs) -> Result<(), ConfigError> {
+        let Some(address) = self.exposed() else { return Ok(()) };
+        if self.no_auth {
+            return match arguments.in_container {
+                true => Ok(()),
+                false => error(format!(
+                    "{address} is open to other machines, and signatures are not checked: give \
+                     --address 127.0.0.1:{}, or leave --no-auth (LITEIO_NO_AUTH) and the profile out",
+                    address.port
+                )),
+            };
+        }
+        // MinIO's are a promise of its profile.
+        let is_allowed =
+            arguments.allow_default_credentials || self.profile == Some(Profile::Minio);
+        match self.credentials.is_well_known() && !is_allowed {
+            true => error(format!(
+                "{address} is open to other machines, and the default credentials are public: set \
+                 LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY (or pass --allow-default-credentials)"
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The directory behind `liteio server` is that of the data.
+fn take_directory(arguments: &mut ServerArgs) -> Result<(), ConfigError> {
+    if arguments.directories.is_empty() {
+        return Ok(());
+    }
+    if arguments.sources.get("data_dir") == Some(&Source::Flag) {
+        return error("DIR and --data-dir are the same setting: give one of them");
+    }
+    let directory = environment::one_directory(&arguments.directories);
+    arguments.data_dir = Some(directory.map_err(ConfigError)?);
+    arguments.sources.note("data_dir", Source::Flag);
+    Ok(())
 }
 
 fn resolve_ownership(ownership: Option<&str>) -> Result<ObjectOwnership, ConfigError> {
@@ -374,10 +446,17 @@ fn resolve_storage(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
         Some("fsync") => Some(Durability::Fsync),
         Some("os") => Some(Durability::Os),
         Some(other) => {
-            return error(format!("the durability {other:?} is unknown: give fsync or os"));
+            let message = format!("the durability {other:?} is unknown: give fsync or os");
+            return Err(named_by(arguments, "durability", ConfigError(message)));
         }
     };
-    match (arguments.memory, &arguments.data_dir, durability) {
+    let is_in_memory = arguments.memory && !arguments.outranks("data_dir", "memory");
+    let data_dir = arguments.data_dir.as_ref();
+    let data_dir =
+        data_dir.filter(|_| !(arguments.memory && arguments.outranks("memory", "data_dir")));
+    let durability =
+        durability.filter(|_| !(is_in_memory && arguments.outranks("memory", "durability")));
+    match (is_in_memory, data_dir, durability) {
         (true, Some(_), _) => error(
             "--memory and --data-dir (LITEIO_DATA_DIR) contradict each other: remove one of them",
         ),
@@ -389,48 +468,12 @@ fn resolve_storage(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
         (false, Some(path), _) if path.as_os_str().is_empty() => {
             error("the data directory is empty: give --data-dir DIR")
         }
-        (false, path, durability) => Ok(Storage::Directory {
-            path: path.clone().unwrap_or_else(|| DEFAULT_DATA_DIR.into()),
-            durability: durability.unwrap_or_default(),
-        }),
-    }
-}
-
-fn resolve_credentials(arguments: &ServerArgs) -> Result<CredentialsSource, ConfigError> {
-    let pair = match (&arguments.access_key, &arguments.secret_key) {
-        (None, None) => None,
-        (Some(access_key), Some(secret_key)) => Some((access_key, secret_key)),
-        (Some(_), None) => {
-            return error(
-                "--access-key needs --secret-key (LITEIO_SECRET_KEY): set both or neither",
-            );
-        }
-        (None, Some(_)) => {
-            return error(
-                "--secret-key needs --access-key (LITEIO_ACCESS_KEY): set both or neither",
-            );
-        }
-    };
-    match (&arguments.credentials_file, pair) {
-        (Some(_), Some(_)) => error(
-            "--credentials-file and --access-key contradict each other: move the key into the \
-             file or remove one of them",
-        ),
-        (Some(path), None) if path.as_os_str().is_empty() => {
-            error("the credentials file is empty: give --credentials-file FILE")
-        }
-        (Some(path), None) => Ok(CredentialsSource::File(path.clone())),
-        (None, None) => Ok(CredentialsSource::well_known()),
-        (None, Some((access_key, secret_key))) => {
-            check_key("access key", access_key, ACCESS_KEY_CHARACTERS)?;
-            check_key("secret key", secret_key, SECRET_KEY_CHARACTERS)?;
-            // These end an access key within a signature's scope or a header.
-            if access_key.chars().any(|character| matches!(character, '/' | ',' | '=' | ' ')) {
-                return error("the access key must not contain '/', ',', '=' or a space");
-            }
-            Ok(CredentialsSource::Pair {
-                access_key: access_key.clone(),
-                secret_key: secret_key.clone(),
+        (false, path, durability) => {
+            let default =
+                if arguments.in_container { CONTAINER_DATA_DIR } else { DEFAULT_DATA_DIR };
+            Ok(Storage::Directory {
+                path: path.cloned().unwrap_or_else(|| default.into()),
+                durability: durability.unwrap_or_default(),
             })
         }
     }
@@ -453,21 +496,6 @@ pub(crate) fn resolve_keys(arguments: &KeyArgs) -> Result<KeySources, ConfigErro
         (None, None) => None,
     };
     Ok(KeySources { master, kms_file: arguments.kms_key_file.clone() })
-}
-
-fn check_key(
-    what: &str,
-    key: &str,
-    characters: std::ops::RangeInclusive<usize>,
-) -> Result<(), ConfigError> {
-    if !characters.contains(&key.chars().count()) {
-        let (least, most) = characters.into_inner();
-        return error(format!("the {what} must have {least} to {most} characters"));
-    }
-    if key.chars().any(char::is_control) {
-        return error(format!("the {what} must not contain control characters"));
-    }
-    Ok(())
 }
 
 fn resolve_region(region: &str) -> Result<String, ConfigError> {
@@ -518,8 +546,9 @@ fn resolve_log(filter: &str) -> Result<String, ConfigError> {
     }
 }
 
-fn resolve_log_format(format: &str) -> Result<LogFormat, ConfigError> {
-    match format {
+fn resolve_log_format(arguments: &ServerArgs) -> Result<LogFormat, ConfigError> {
+    let default = if arguments.minio.json { "json" } else { "text" };
+    match arguments.log_format.as_deref().unwrap_or(default) {
         "text" => Ok(LogFormat::Text),
         "json" => Ok(LogFormat::Json),
         other => error(format!("the log format {other:?} is unknown: give text or json")),
@@ -568,8 +597,9 @@ pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, Confi
     if let Some(url) = &arguments.url {
         return Ok(url.clone());
     }
-    let mut address =
-        ListenAddress::parse(arguments.address.as_deref().unwrap_or(DEFAULT_ADDRESS))?;
+    let profile = arguments.profile.as_deref().map(Profile::parse).transpose()?;
+    let default = format!("127.0.0.1:{}", profile.map_or(DEFAULT_PORT, Profile::port));
+    let mut address = ListenAddress::parse(arguments.address.as_deref().unwrap_or(&default))?;
     // A server that listens on every interface is asked over the loopback interface.
     match address.host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) if ip.is_unspecified() => address.host = "127.0.0.1".to_owned(),
@@ -581,5 +611,7 @@ pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, Confi
     Ok(format!("{scheme}://{address}"))
 }
 
+#[cfg(test)]
+mod command_tests;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::{ConfigError, ListenAddress, error};
-use crate::cli::ServerArgs;
+use crate::cli::{ServerArgs, Source};
 use crate::proxy::Network;
 
 /// The certificates of a server.
@@ -95,5 +95,15 @@ impl Network {
             None => 128,
         };
         Network::new(address, bits).ok_or_else(advice)
+    }
+}
+
+/// Takes the certificate of MinIO's `--certs-dir`, if there is one: without, MinIO does not encrypt.
+pub(super) fn take_minio_certificates(arguments: &mut ServerArgs) {
+    let Some(directory) = arguments.minio.certs_dir.clone() else { return };
+    let (certificate, key) = (directory.join("public.crt"), directory.join("private.key"));
+    if arguments.tls_cert.is_empty() && certificate.is_file() && key.is_file() {
+        (arguments.tls_cert, arguments.tls_key) = (vec![certificate], vec![key]);
+        arguments.sources.note("tls_cert", Source::Flag);
     }
 }

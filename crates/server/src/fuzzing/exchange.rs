@@ -17,6 +17,7 @@ use http_body_util::{BodyExt, Empty};
 use sha1::Sha1;
 
 use super::signer::Signer;
+use crate::auth::Rules;
 use crate::auth::{AuthBody, Authenticator};
 use crate::identity::{CurrentDirectory, Directory, Sessions};
 use crate::reply::ApiError;
@@ -37,7 +38,7 @@ static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
         Sessions::default(),
     );
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(DATE_UNIX_SECONDS.unsigned_abs());
-    Authenticator::new(Arc::new(directory), "us-east-1".to_owned(), Arc::new(move || now))
+    Authenticator::new(Arc::new(directory), Rules::strict("us-east-1"), Arc::new(move || now))
 });
 
 /// The one user, at the time at which the clock stands.

@@ -302,6 +302,7 @@ fn read_source(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Di
             return only_user(access_key, secret_key).map_err(|error| error.to_string());
         }
         CredentialsSource::File(path) => path,
+        CredentialsSource::Made => return Err("the credentials were not made".to_owned()),
     };
     let mut read = |path: &Path| {
         stamps.push(Stamp::of(path.to_owned()));

@@ -18,6 +18,8 @@ const BUCKET_ARN: HeaderName = HeaderName::from_static("x-amz-bucket-arn");
 /// The region whose buckets have no location constraint, and where creating a bucket of one's own
 /// again succeeds.
 const US_EAST_1: &str = "us-east-1";
+/// A region that a bucket may be asked for. Ours; AWS's are shorter.
+const REGION_BYTES_MAX: usize = 63;
 
 pub(super) async fn create_bucket(
     app: &App,
@@ -29,7 +31,11 @@ pub(super) async fn create_bucket(
     let tags = request.extensions.get::<NewBucketTags>().cloned();
     let tags = tags.map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
     let tags = tags.transpose()?;
-    check_location(&app.region, request.input.create_bucket_configuration.as_ref())?;
+    let configuration = request.input.create_bucket_configuration.as_ref();
+    let region = match app.takes_any_region {
+        true => asked_region(configuration)?.unwrap_or(&app.region).to_owned(),
+        false => check_location(&app.region, configuration).map(|()| app.region.clone())?,
+    };
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
     let location = header_value(&format!("/{name}"))?;
@@ -44,12 +50,12 @@ pub(super) async fn create_bucket(
         (DocumentKind::Acl, acl),
     ];
     let documents = documents.into_iter().filter_map(|(kind, it)| Some((kind, it?))).collect();
-    let new = NewBucket::new(name, owner, app.region.clone());
+    let is_in_us_east_1 = region == US_EAST_1;
+    let new = NewBucket::new(name, owner, region);
     match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
         Ok(()) => {}
         // A bucket that is there keeps its settings: success would promise others.
-        Err(StoreError::BucketAlreadyOwnedByYou { .. })
-            if app.region == US_EAST_1 && !has_settings => {}
+        Err(StoreError::BucketAlreadyOwnedByYou { .. }) if is_in_us_east_1 && !has_settings => {}
         Err(error) => return Err(error::from_store(error)),
     }
     let mut response = S3Response::new(CreateBucketOutput::default());
@@ -58,14 +64,21 @@ pub(super) async fn create_bucket(
     Ok(response)
 }
 
-/// A server is one region: a bucket is created there or not at all.
-fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
-    if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
-        return Err(s3_error!(
-            NotImplemented,
-            "Directory buckets are not implemented by LiteIO yet."
-        ));
+/// The region that a bucket is asked for, of a server that has buckets of every region.
+fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<Option<&str>> {
+    refuse_directory_bucket(configuration)?;
+    let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
+    match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
+        Some("EU") => Ok(Some("eu-west-1")),
+        None => Ok(None),
+        Some(constraint) if is_word(constraint) => Ok(Some(constraint)),
+        Some(_) => Err(invalid_location()),
     }
+}
+
+/// A server of one region: a bucket is created there or not at all.
+fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
+    refuse_directory_bucket(configuration)?;
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
@@ -76,6 +89,22 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
         Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
         Some(_) => Err(invalid_location()),
     }
+}
+
+fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
+    if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
+        return Err(s3_error!(
+            NotImplemented,
+            "Directory buckets are not implemented by LiteIO yet."
+        ));
+    }
+    Ok(())
+}
+
+/// True for what some server may call its region, `auto` included.
+fn is_word(text: &str) -> bool {
+    text.len() <= REGION_BYTES_MAX
+        && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
 }
 
 /// True for text in the form of a region's name, such as `ap-southeast-2`.

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Output, Stdio};
 pub(crate) fn liteio(directory: &tempfile::TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liteio"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("LITEIO_") {
-            command.env_remove(name);
+        let name_of = name.to_string_lossy();
+        if ["LITEIO_", "MINIO_", "AWS_"].iter().any(|prefix| name_of.starts_with(prefix)) {
+            command.env_remove(&name);
         }
     }
     command.current_dir(directory.path()).stdin(Stdio::null());
@@ -44,6 +45,16 @@ impl Running {
             }
         }
         Running { child, block }
+    }
+
+    /// The first line of standard output of a server, which is ended then.
+    pub(crate) fn first_line(command: &mut Command) -> String {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let line = lines.next().expect("a line").expect("text");
+        drop(Running { child, block: String::new() });
+        line
     }
 
     /// The same, with arguments and environment, in this directory.

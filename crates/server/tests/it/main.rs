@@ -36,6 +36,7 @@ mod object_lock;
 mod object_store;
 mod operations;
 mod prepare;
+mod profiles;
 mod range;
 mod raw;
 mod receiver;

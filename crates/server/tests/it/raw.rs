@@ -71,7 +71,7 @@ impl RawServer {
         std::fs::write(&users, USERS).expect("written");
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().expect("a runtime");
-        let spawned = runtime.block_on(builder.credentials_file(users).spawn());
+        let spawned = runtime.block_on(builder.credentials_file(users).region("us-east-1").spawn());
         let handle = spawned.expect("the server starts");
         let address = handle.address();
         let server =

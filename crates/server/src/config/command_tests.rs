@@ -1,0 +1,262 @@
+//! Settings as a command gets them: arguments, variables of ours and of others, profiles.
+
+use super::environment::Variables;
+use super::*;
+use crate::cli::{Command, parse};
+
+/// The settings of a command line with these variables of other servers.
+fn of(line: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let arguments = ["liteio"].into_iter().chain(line.split_whitespace()).map(Into::into);
+    let command = match parse(arguments) {
+        Ok(Command::Server(command)) => command,
+        other => panic!("{line}: {other:?}"),
+    };
+    let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    Config::of_command(&command.server, &Variables::with_file(variables.collect())?)
+}
+
+/// Variables, by name.
+type Given = &'static [(&'static str, &'static str)];
+
+fn pair(access_key: &str, secret_key: &str) -> CredentialsSource {
+    let (access_key, secret_key) = (access_key.to_owned(), secret_key.to_owned());
+    CredentialsSource::Pair { access_key, secret_key }
+}
+
+fn directory(path: &str) -> Storage {
+    Storage::Directory { path: path.into(), durability: Durability::Fsync }
+}
+
+#[test]
+fn a_command_of_minio_means_the_same_here() {
+    let variables = [("MINIO_ROOT_USER", "admin"), ("MINIO_ROOT_PASSWORD", "long-enough")];
+    let rows = [
+        "server /data --console-address :9001",
+        "server --console-address :9001 /data",
+        "server /data --address 127.0.0.1:9000 --quiet --anonymous",
+        "server --json /data --certs-dir /nowhere",
+    ];
+    for line in rows {
+        let config = of(line, &variables).expect(line);
+        assert_eq!(config.storage, directory("/data"), "{line}");
+        assert_eq!(config.credentials, pair("admin", "long-enough"), "{line}");
+        assert_eq!(config.address.port, 9000, "{line}");
+        assert!(config.tls.is_none() && config.takes_any_region, "{line}");
+    }
+}
+
+#[test]
+fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
+    let given = of(
+        "--access-key flag-key --secret-key flag-secret",
+        &[("MINIO_ROOT_USER", "admin"), ("MINIO_ROOT_PASSWORD", "long-enough")],
+    );
+    assert_eq!(given.expect("settings").credentials, pair("flag-key", "flag-secret"));
+    let minio = of(
+        "--profile minio",
+        &[("MINIO_ACCESS_KEY", "older"), ("MINIO_SECRET_KEY", "long-enough")],
+    );
+    assert_eq!(minio.expect("settings").credentials, pair("older", "long-enough"));
+    let minio = of("--profile minio --address 0.0.0.0:1", &[]).expect("settings");
+    assert_eq!(minio.credentials, pair("minioadmin", "minioadmin"));
+    assert_eq!(minio.warnings().len(), 1, "{:?}", minio.warnings());
+    assert!(minio.preparation.directories_are_buckets);
+    assert_eq!(minio.cors_origins, ["*"]);
+    let narrow = of("--profile minio --cors-origin https://a.example", &[]).expect("settings");
+    assert_eq!(narrow.cors_origins, ["https://a.example"]);
+    let aws = [("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "long-enough")];
+    let of_shell = of("", &aws).expect("settings");
+    assert_eq!(of_shell.credentials, pair("AKIAEXAMPLE", "long-enough"));
+    let session = [aws[0], aws[1], ("AWS_SESSION_TOKEN", "token")];
+    assert_eq!(of("", &session).expect("settings").credentials, CredentialsSource::well_known());
+}
+
+#[test]
+fn a_region_is_strict_only_if_it_was_set() {
+    let rows: [(&str, Given, &str, bool); 6] = [
+        ("", &[], "us-east-1", true),
+        ("--region eu-west-1", &[], "eu-west-1", false),
+        ("", &[("MINIO_REGION", "eu-west-1")], "eu-west-1", false),
+        ("", &[("AWS_REGION", "eu-west-1")], "eu-west-1", true),
+        (
+            "",
+            &[("AWS_DEFAULT_REGION", "eu-west-2"), ("AWS_REGION", "eu-west-1")],
+            "eu-west-1",
+            true,
+        ),
+        ("--region here", &[("MINIO_REGION", "eu-west-1")], "here", false),
+    ];
+    for (line, variables, region, takes_any) in rows {
+        let config = of(line, variables).expect(line);
+        let found = (&*config.region, config.takes_any_region);
+        assert_eq!(found, (region, takes_any), "{line} {variables:?}");
+    }
+}
+
+#[test]
+fn emulators_of_aws_are_in_memory_and_check_no_signature() {
+    let localstack = of("--profile localstack", &[]).expect("settings");
+    assert_eq!(localstack.address.to_string(), "127.0.0.1:4566");
+    assert_eq!((localstack.storage, localstack.no_auth), (Storage::Memory, true));
+    assert!(localstack.domains.iter().any(|name| name == "s3.localhost.localstack.cloud"));
+    let kept = [("PERSISTENCE", "1"), ("GATEWAY_LISTEN", "127.0.0.1:4577,127.0.0.1:443")];
+    let kept = of("--profile localstack", &kept).expect("settings");
+    assert_eq!(kept.storage, directory("/var/lib/localstack"));
+    assert_eq!(kept.address.port, 4577);
+    let checked = [("S3_SKIP_SIGNATURE_VALIDATION", "0")];
+    assert!(!of("--profile localstack", &checked).expect("settings").no_auth);
+    // The names of LocalStack's variables are too common to be read without its profile.
+    let unread = [("PERSISTENCE", "maybe"), ("DEBUG", "maybe"), ("GATEWAY_LISTEN", "nonsense")];
+    assert_eq!(of("", &unread), Ok(Config::default()));
+
+    let s3mock = of("--profile s3mock", &[]).expect("settings");
+    let plain = s3mock.plain_address.expect("an address").to_string();
+    assert_eq!((&*s3mock.address.to_string(), &*plain), ("127.0.0.1:9191", "127.0.0.1:9090"));
+    assert!(s3mock.tls.is_some() && s3mock.no_auth && s3mock.storage == Storage::Memory);
+    let root = ("COM_ADOBE_TESTING_S3MOCK_STORE_ROOT", "/mock");
+    let retained = ("COM_ADOBE_TESTING_S3MOCK_STORE_RETAIN_FILES_ON_EXIT", "true");
+    let buckets = ("COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "one, two");
+    assert_eq!(of("--profile s3mock", &[root]).expect("settings").storage, Storage::Memory);
+    let kept = of("--profile s3mock", &[root, retained, buckets]).expect("settings");
+    assert_eq!((kept.storage, kept.preparation.buckets.len()), (directory("/mock"), 2));
+}
+
+#[test]
+fn without_a_check_of_signatures_other_machines_stay_out() {
+    for line in ["--no-auth --address 0.0.0.0:1", "--profile localstack --address :4566"] {
+        let refused = of(line, &[]).expect_err(line).to_string();
+        assert!(refused.contains("LITEIO_NO_AUTH"), "{refused}");
+        let inside = of(&format!("{line} --in-container"), &[]).expect(line);
+        assert!(inside.warnings()[0].contains("not checked"), "{line}");
+    }
+    let refused = of("--no-auth --credentials-file f", &[]).expect_err("two kinds of users");
+    assert!(refused.to_string().contains("--credentials-file"));
+}
+
+#[test]
+fn a_container_listens_everywhere_and_makes_credentials_if_none_are_given() {
+    let config = of("--in-container", &[]).expect("settings");
+    assert_eq!(config.address.to_string(), "0.0.0.0:9000");
+    assert_eq!(config.storage, directory("/data"));
+    assert_eq!(config.credentials, CredentialsSource::Made);
+    let config = of("--in-container --memory --profile minio", &[]).expect("settings");
+    assert_eq!((config.storage, config.credentials.is_well_known()), (Storage::Memory, true));
+}
+
+#[test]
+fn variables_of_our_ancestor_still_count() {
+    let variables = [
+        ("LITEIO_PORT", "8000"),
+        ("LITEIO_HOST", "localhost"),
+        ("LITEIO_DRIVER", "local:///srv/objects"),
+        ("LITEIO_NO_FSYNC", "1"),
+        ("LITEIO_NO_LOG", "true"),
+    ];
+    let config = of("", &variables).expect("settings");
+    assert_eq!(config.address.to_string(), "localhost:8000");
+    let (path, durability) = ("/srv/objects".into(), Durability::Os);
+    assert_eq!(config.storage, Storage::Directory { path, durability });
+    assert_eq!(config.log, "warn");
+    let memory = of("", &[("LITEIO_DRIVER", "memory://"), ("LITEIO_NO_FSYNC", "1")]);
+    assert_eq!(memory.expect("settings").storage, Storage::Memory);
+}
+
+#[test]
+fn a_bad_value_is_one_line_that_names_its_variable() {
+    let rows: [(&str, Given, &str); 19] = [
+        ("", &[("MINIO_ROOT_USER", "admin")], "MINIO_ROOT_USER needs MINIO_ROOT_PASSWORD"),
+        (
+            "",
+            &[("MINIO_ROOT_PASSWORD", "long-enough")],
+            "MINIO_ROOT_PASSWORD needs MINIO_ROOT_USER",
+        ),
+        (
+            "",
+            &[("MINIO_ROOT_USER", "ab"), ("MINIO_ROOT_PASSWORD", "long-enough")],
+            "MINIO_ROOT_USER: ",
+        ),
+        (
+            "",
+            &[("MINIO_ROOT_USER", "admin"), ("MINIO_ROOT_PASSWORD", "short")],
+            "MINIO_ROOT_PASSWORD: ",
+        ),
+        (
+            "",
+            &[("MINIO_ROOT_USER", "a/b"), ("MINIO_ROOT_PASSWORD", "long-enough")],
+            "MINIO_ROOT_USER: ",
+        ),
+        (
+            "",
+            &[("MINIO_ROOT_USER_FILE", "/nowhere"), ("MINIO_ROOT_PASSWORD", "p")],
+            "MINIO_ROOT_USER_FILE: ",
+        ),
+        ("", &[("MINIO_CONFIG_ENV_FILE", "/nowhere")], "MINIO_CONFIG_ENV_FILE: "),
+        ("", &[("MINIO_REGION", "Moon")], "MINIO_REGION: "),
+        ("", &[("AWS_DEFAULT_REGION", "Moon")], "AWS_DEFAULT_REGION: "),
+        ("", &[("MINIO_DOMAIN", "a..b")], "MINIO_DOMAIN: "),
+        ("", &[("MINIO_ADDRESS", "nonsense")], "MINIO_ADDRESS: "),
+        ("", &[("MINIO_VOLUMES", "/data{1...4}")], "MINIO_VOLUMES: "),
+        ("", &[("MINIO_VOLUMES", "/data1 /data2")], "MINIO_VOLUMES: "),
+        ("", &[("MINIO_DEFAULT_BUCKETS", "Not_A_Bucket")], "MINIO_DEFAULT_BUCKETS: "),
+        ("", &[("MINIO_API_CORS_ALLOW_ORIGIN", "nonsense")], "MINIO_API_CORS_ALLOW_ORIGIN: "),
+        ("", &[("LITEIO_PORT", "many")], "LITEIO_PORT: "),
+        ("", &[("LITEIO_DRIVER", "rabbit://x")], "LITEIO_DRIVER: "),
+        ("--profile localstack", &[("PERSISTENCE", "maybe")], "PERSISTENCE: "),
+        (
+            "--profile s3mock",
+            &[("COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "B")],
+            "COM_ADOBE_",
+        ),
+    ];
+    for (line, variables, beginning) in rows {
+        let refused = of(line, variables).expect_err(beginning).to_string();
+        assert!(refused.starts_with(beginning), "{variables:?}: {refused}");
+        assert!(!refused.contains('\n') && !refused.contains("long-enough"), "{refused}");
+    }
+    assert!(of("--profile other", &[]).is_err());
+}
+
+#[test]
+fn secrets_come_from_files_and_variables_from_the_file_of_minio() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let (user, password) = (write("user", "admin\n"), write("password", "long-enough\n"));
+    let files = [("MINIO_ROOT_USER_FILE", &*user), ("MINIO_ROOT_PASSWORD_FILE", &*password)];
+    assert_eq!(of("", &files).expect("settings").credentials, pair("admin", "long-enough"));
+    let text = "# of MinIO\nexport MINIO_ROOT_USER=\"admin\"\nMINIO_ROOT_PASSWORD='long-enough'\n";
+    let file = write("env", &format!("{text}MINIO_VOLUMES=/srv/minio\n"));
+    let config = of("", &[("MINIO_CONFIG_ENV_FILE", &file), ("MINIO_VOLUMES", "/other")]);
+    let config = config.expect("settings");
+    assert_eq!(config.credentials, pair("admin", "long-enough"));
+    assert_eq!(
+        config.storage,
+        Storage::Directory { path: "/srv/minio".into(), durability: Durability::Fsync }
+    );
+    let empty = write("empty", "\n");
+    let refused =
+        of("", &[("MINIO_ROOT_USER_FILE", &empty), ("MINIO_ROOT_PASSWORD_FILE", &password)]);
+    assert!(refused.expect_err("no key").to_string().starts_with("MINIO_ROOT_USER_FILE: "));
+}
+
+#[test]
+fn an_unknown_variable_of_another_server_is_told_and_an_empty_one_is_none() {
+    let names = [("MINIO_COMPRESSION_ENABLE", "on"), ("MINIO_BROWSER", "off"), ("HOME", "/")];
+    let variables = names.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let variables = Variables::with_file(variables).expect("read");
+    assert_eq!(variables.unknown(), ["MINIO_COMPRESSION_ENABLE"]);
+    let empty = [("MINIO_ROOT_USER", ""), ("MINIO_REGION", " ")];
+    assert_eq!(of("", &empty), Ok(Config::default()));
+}
+
+#[test]
+fn the_higher_of_two_settings_that_contradict_each_other_counts() {
+    let directories = [("MINIO_VOLUMES", "/data")];
+    assert_eq!(of("--memory", &directories).expect("settings").storage, Storage::Memory);
+    let localstack = of("--profile localstack --data-dir /kept", &[]).expect("settings");
+    assert_eq!(localstack.storage, directory("/kept"));
+    assert!(of("--memory --data-dir /kept", &[]).is_err());
+}

@@ -1,0 +1,141 @@
+//! The users who may sign requests.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::profile::{MINIO_CREDENTIALS, Profile};
+use super::{ConfigError, error, named_by};
+use crate::cli::ServerArgs;
+
+/// The access key when none is given.
+pub const DEFAULT_ACCESS_KEY: &str = "liteio";
+/// The secret key when none is given.
+pub const DEFAULT_SECRET_KEY: &str = "liteio123";
+
+/// Characters of an access key.
+const ACCESS_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=128;
+/// Characters of a secret key.
+const SECRET_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 8..=128;
+
+/// The users who may sign requests.
+#[derive(Clone, PartialEq, Eq)]
+pub enum CredentialsSource {
+    /// One user.
+    Pair {
+        /// The access key.
+        access_key: String,
+        /// The secret key.
+        secret_key: String,
+    },
+    /// The users of a TOML file.
+    File(PathBuf),
+    /// One user, whose keys are made at the first start and kept in the data directory.
+    Made,
+}
+
+impl CredentialsSource {
+    /// The documented default credentials, `liteio` and `liteio123`.
+    pub fn well_known() -> CredentialsSource {
+        CredentialsSource::Pair {
+            access_key: DEFAULT_ACCESS_KEY.to_owned(),
+            secret_key: DEFAULT_SECRET_KEY.to_owned(),
+        }
+    }
+
+    /// True for documented default credentials: ours, or MinIO's.
+    pub fn is_well_known(&self) -> bool {
+        let known = [(DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY), MINIO_CREDENTIALS];
+        match self {
+            CredentialsSource::Pair { access_key, secret_key } => {
+                known.contains(&(access_key, secret_key))
+            }
+            CredentialsSource::File(_) | CredentialsSource::Made => false,
+        }
+    }
+}
+
+// Never shows a secret.
+impl fmt::Debug for CredentialsSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CredentialsSource::Pair { access_key, .. } => {
+                formatter.debug_struct("Pair").field("access_key", access_key).finish()
+            }
+            CredentialsSource::File(path) => formatter.debug_tuple("File").field(path).finish(),
+            CredentialsSource::Made => formatter.write_str("Made"),
+        }
+    }
+}
+
+pub(super) fn resolve(
+    arguments: &ServerArgs,
+    profile: Option<Profile>,
+) -> Result<CredentialsSource, ConfigError> {
+    let pair = match (&arguments.access_key, &arguments.secret_key) {
+        (None, None) => None,
+        (Some(access_key), Some(secret_key)) => Some((access_key, secret_key)),
+        (Some(_), None) => {
+            return error(
+                "--access-key needs --secret-key (LITEIO_SECRET_KEY): set both or neither",
+            );
+        }
+        (None, Some(_)) => {
+            return error(
+                "--secret-key needs --access-key (LITEIO_ACCESS_KEY): set both or neither",
+            );
+        }
+    };
+    match (&arguments.credentials_file, pair) {
+        (Some(_), _) if arguments.no_auth => error(
+            "--credentials-file and --no-auth contradict each other: without a check of signatures there \
+             is one user",
+        ),
+        (Some(_), Some(_)) => error(
+            "--credentials-file and --access-key contradict each other: move the key into the \
+             file or remove one of them",
+        ),
+        (Some(path), None) if path.as_os_str().is_empty() => {
+            error("the credentials file is empty: give --credentials-file FILE")
+        }
+        (Some(path), None) => Ok(CredentialsSource::File(path.clone())),
+        (None, None) if profile == Some(Profile::Minio) => {
+            let (access_key, secret_key) = MINIO_CREDENTIALS;
+            let (access_key, secret_key) = (access_key.to_owned(), secret_key.to_owned());
+            Ok(CredentialsSource::Pair { access_key, secret_key })
+        }
+        (None, None) if arguments.in_container && !arguments.no_auth => Ok(CredentialsSource::Made),
+        (None, None) => Ok(CredentialsSource::well_known()),
+        (None, Some((access_key, secret_key))) => {
+            let named = |setting| move |error| named_by(arguments, setting, error);
+            check_key("access key", access_key, ACCESS_KEY_CHARACTERS)
+                .map_err(named("access_key"))?;
+            let least = if arguments.no_auth { 1 } else { *SECRET_KEY_CHARACTERS.start() };
+            check_key("secret key", secret_key, least..=*SECRET_KEY_CHARACTERS.end())
+                .map_err(named("secret_key"))?;
+            // These end an access key within a signature's scope or a header.
+            if access_key.chars().any(|character| matches!(character, '/' | ',' | '=' | ' ')) {
+                let message = "the access key must not contain '/', ',', '=' or a space".to_owned();
+                return Err(named_by(arguments, "access_key", ConfigError(message)));
+            }
+            Ok(CredentialsSource::Pair {
+                access_key: access_key.clone(),
+                secret_key: secret_key.clone(),
+            })
+        }
+    }
+}
+
+fn check_key(
+    what: &str,
+    key: &str,
+    characters: std::ops::RangeInclusive<usize>,
+) -> Result<(), ConfigError> {
+    if !characters.contains(&key.chars().count()) {
+        let (least, most) = characters.into_inner();
+        return error(format!("the {what} must have {least} to {most} characters"));
+    }
+    if key.chars().any(char::is_control) {
+        return error(format!("the {what} must not contain control characters"));
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The settings that variables give: each function takes the value of one, and says false if it gives nothing after
+//! all.
+
+use std::path::PathBuf;
+
+use crate::cli::ServerArgs;
+
+/// `1`, `true`, `yes`, `on` and their opposites.
+fn truth(value: &str) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(format!("{value:?} is neither true nor false")),
+    }
+}
+
+fn words(value: &str) -> Vec<String> {
+    let words = value.split([',', ';', ' ']).map(str::trim);
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+pub(super) fn host(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let is_bare_ipv6 = value.contains(':') && !value.starts_with('[');
+    arguments.host = Some(if is_bare_ipv6 { format!("[{value}]") } else { value.to_owned() });
+    Ok(true)
+}
+
+pub(super) fn port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    arguments.port = Some(port);
+    Ok(true)
+}
+
+pub(super) fn address(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.address = Some(value.to_owned());
+    Ok(true)
+}
+
+pub(super) fn gateway(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let first = value.split(',').next().unwrap_or_default().trim();
+    let has_port = first.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    arguments.address = Some(if has_port { first.to_owned() } else { format!("{first}:4566") });
+    Ok(true)
+}
+
+pub(super) fn driver(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    match value.split_once("://") {
+        Some(("memory", "")) => {
+            arguments.memory = true;
+            return Ok(false);
+        }
+        Some(("local" | "file", path)) if !path.is_empty() => {
+            arguments.data_dir = Some(path.into());
+        }
+        None => arguments.data_dir = Some(value.into()),
+        Some(_) => {
+            return Err(format!(
+                "the driver {value:?} is not there: give memory:// or local:///DIR, or LITEIO_DATA_DIR"
+            ));
+        }
+    }
+    Ok(true)
+}
+
+pub(super) fn memory(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.memory = truth(value)?;
+    Ok(true)
+}
+
+pub(super) fn not_in_memory(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.memory = !truth(value)?;
+    Ok(true)
+}
+
+/// Without retention S3Mock deletes its files at its end: then they are in memory here.
+pub(super) fn retained_root(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    match arguments.sources.get("memory").is_some() && !arguments.memory {
+        true => volumes(value, arguments),
+        false => Ok(false),
+    }
+}
+
+pub(super) fn persistence(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    not_in_memory(value, arguments)?;
+    if !arguments.memory && arguments.sources.get("data_dir").is_none() {
+        arguments.data_dir = Some("/var/lib/localstack".into());
+    }
+    Ok(true)
+}
+
+pub(super) fn no_fsync(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let is_wanted = truth(value)? && !arguments.memory;
+    if is_wanted {
+        arguments.durability = Some("os".to_owned());
+    }
+    Ok(is_wanted)
+}
+
+pub(super) fn no_log(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let is_wanted = truth(value)?;
+    if is_wanted {
+        arguments.log = Some("warn".to_owned());
+    }
+    Ok(is_wanted)
+}
+
+pub(super) fn debug(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let is_wanted = truth(value)?;
+    if is_wanted {
+        arguments.log = Some("debug".to_owned());
+    }
+    Ok(is_wanted)
+}
+
+/// LocalStack has levels that are ours, and `trace-internal`.
+pub(super) fn level(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let level = value.strip_suffix("-internal").unwrap_or(value).replace("warning", "warn");
+    arguments.log = Some(level);
+    Ok(true)
+}
+
+pub(super) fn region(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.region = Some(value.to_owned());
+    Ok(true)
+}
+
+pub(super) fn told_region(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.told_region = Some(value.to_owned());
+    Ok(true)
+}
+
+pub(super) fn domains(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.domain = words(value);
+    Ok(true)
+}
+
+/// A host name, with a port behind it or not; an address is no domain.
+pub(super) fn localstack_host(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let host = value.rsplit_once(':').map_or(value, |(host, _)| host);
+    if host.parse::<std::net::IpAddr>().is_err() {
+        arguments.domain.push(host.to_owned());
+    }
+    Ok(true)
+}
+
+/// One directory: of several, each would hold a part of the data.
+pub(super) fn volumes(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.data_dir = Some(one_directory(&words(value))?);
+    Ok(true)
+}
+
+/// The one directory among the arguments of `minio server`.
+///
+/// # Errors
+/// One line that says what to give instead.
+pub(crate) fn one_directory(words: &[String]) -> Result<PathBuf, String> {
+    match words {
+        [one] if one.contains("...") || one.contains("://") => Err(format!(
+            "{one:?} is several drives or servers: LiteIO keeps its data in one directory"
+        )),
+        [one] => Ok(one.into()),
+        _ => {
+            Err(format!("{:?} is not one directory: LiteIO keeps its data in one", words.join(" ")))
+        }
+    }
+}
+
+pub(super) fn buckets(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.bucket = words(value);
+    Ok(true)
+}
+
+pub(super) fn origins(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.cors_origin = words(value);
+    Ok(true)
+}
+
+pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    match value.split_once(':') {
+        Some((_, key)) if arguments.keys.master_key_file.is_none() => {
+            arguments.keys.master_key = Some(key.to_owned());
+            Ok(true)
+        }
+        Some(_) => Ok(false),
+        None => Err("it is not NAME:KEY".to_owned()),
+    }
+}
+
+pub(super) fn skip(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.no_auth = truth(value)?;
+    Ok(true)
+}

@@ -1,0 +1,168 @@
+//! The variables of other servers that this one understands: the table, which docs/environment.md repeats, and
+//! its reading.
+//!
+//! A variable counts where neither a flag nor a variable of our own (`LITEIO_…`) gives the setting.
+
+mod give;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) use self::give::one_directory;
+pub(crate) use self::table::table;
+
+use self::table::{Effect, Program, TABLE};
+use super::profile::Profile;
+use super::{ConfigError, error};
+use crate::cli::{ServerArgs, Source};
+
+/// Pairs of variables with credentials; the first that is given counts.
+const PAIRS: [(&str, &str); 4] = [
+    ("LITEIO_ACCESS_KEY", "LITEIO_SECRET_KEY"),
+    ("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"),
+    ("MINIO_ACCESS_KEY", "MINIO_SECRET_KEY"),
+    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+];
+
+/// Beginnings of names that are one program's alone: an unknown variable there is told of.
+const PREFIXES: [&str; 2] = ["MINIO_", "COM_ADOBE_TESTING_S3MOCK_"];
+
+/// The variables of the process, and those of the file that one of them names. An empty one counts as none.
+#[derive(Debug, Default)]
+pub(crate) struct Variables(BTreeMap<String, String>);
+
+impl Variables {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the file cannot be read.
+    pub(crate) fn read() -> Result<Variables, ConfigError> {
+        let known = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Variables::with_file(known.collect())
+    }
+
+    pub(super) fn with_file(mut known: BTreeMap<String, String>) -> Result<Variables, ConfigError> {
+        let files = TABLE.iter().filter(|row| matches!(row.effect, Effect::File));
+        for name in files.map(|row| row.name) {
+            let Some(path) = known.get(name).filter(|path| !path.is_empty()).cloned() else {
+                continue;
+            };
+            known.extend(read_variables(&text_of(name, Path::new(&path))?));
+        }
+        Ok(Variables(known))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The variables that look like those of a program of the table, and are none.
+    pub(crate) fn unknown(&self) -> Vec<&str> {
+        let names = self.0.keys().map(String::as_str);
+        let is_foreign = |name: &&str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        names.filter(is_foreign).filter(|name| !is_known(name)).collect()
+    }
+}
+
+/// True for a variable of the table.
+pub(crate) fn is_known(name: &str) -> bool {
+    TABLE.iter().any(|row| row.name == name)
+}
+
+/// Fills the settings that are not given yet with what the variables say, in the order of the table.
+///
+/// # Errors
+/// [`ConfigError`] with the name of the variable.
+pub(crate) fn fill(
+    arguments: &mut ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
+    fill_credentials(arguments, profile, variables)?;
+    for row in TABLE {
+        let Effect::Gives(setting, give) = row.effect else { continue };
+        let is_read = row.program != Program::LocalStack || profile == Some(Profile::Localstack);
+        let Some(value) = variables.get(row.name).filter(|_| is_read) else { continue };
+        if arguments.sources.get(setting).is_some() {
+            continue;
+        }
+        let named = |reason| ConfigError(format!("{}: {reason}", row.name));
+        if give(value, arguments).map_err(named)? {
+            arguments.sources.note(setting, Source::Variable(row.name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn fill_credentials(
+    arguments: &mut ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
+    let is_given = |name| arguments.sources.get(name).is_some();
+    if is_given("access_key") || is_given("secret_key") || is_given("credentials_file") {
+        return Ok(());
+    }
+    for (access, secret) in PAIRS {
+        let is_aws = access.starts_with("AWS_");
+        // Those of a session are no use without its token, and LocalStack's are everybody's.
+        let is_skipped = is_aws
+            && (variables.get("AWS_SESSION_TOKEN").is_some()
+                || profile == Some(Profile::Localstack));
+        if is_skipped {
+            continue;
+        }
+        match (credential(access, variables)?, credential(secret, variables)?) {
+            (None, None) => {}
+            (Some((from, key)), Some((secret_from, secret_key))) => {
+                arguments.access_key = Some(key);
+                arguments.secret_key = Some(secret_key);
+                arguments.sources.note("access_key", Source::Variable(from));
+                arguments.sources.note("secret_key", Source::Variable(secret_from));
+                return Ok(());
+            }
+            (Some(_), None) | (None, Some(_)) if is_aws => {}
+            (Some((from, _)), None) => return error(format!("{from} needs {secret}: set both")),
+            (None, Some((from, _))) => return error(format!("{from} needs {access}: set both")),
+        }
+    }
+    Ok(())
+}
+
+/// The value of a variable, or of the file that its sister names, with the name of the one that gave it.
+fn credential(name: &str, variables: &Variables) -> Result<Option<(String, String)>, ConfigError> {
+    if let Some(value) = variables.get(name) {
+        return Ok(Some((name.to_owned(), value.to_owned())));
+    }
+    let file = format!("{name}_FILE");
+    let Some(path) = variables.get(&file).filter(|_| is_known(&file)) else { return Ok(None) };
+    // The engine of containers keeps secrets there, and MinIO takes their bare names.
+    let secret = Path::new("/run/secrets").join(path);
+    let path = if secret.is_file() { secret } else { PathBuf::from(path) };
+    match text_of(&file, &path)?.trim() {
+        "" => error(format!("{file}: {} is empty", path.display())),
+        text => Ok(Some((file, text.to_owned()))),
+    }
+}
+
+fn text_of(variable: &str, path: &Path) -> Result<String, ConfigError> {
+    fs::read_to_string(path).map_err(|error| {
+        ConfigError(format!("{variable}: cannot read {}: {error}", path.display()))
+    })
+}
+
+/// The lines `NAME=VALUE`, `export NAME=VALUE` and `NAME="VALUE"` of a file.
+fn read_variables(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let pairs = lines.filter_map(|line| line.trim_start_matches("export ").split_once('='));
+    let unquoted = |value: &str| {
+        let value = value.trim();
+        let inner = ['"', '\''].iter().find_map(|it| value.strip_prefix(*it)?.strip_suffix(*it));
+        inner.unwrap_or(value).to_owned()
+    };
+    pairs.map(|(name, value)| (name.trim().to_owned(), unquoted(value))).collect()
+}

@@ -1,0 +1,244 @@
+//! The table.
+
+use std::fmt::Write as _;
+
+use super::give;
+use crate::cli::ServerArgs;
+
+/// The program whose variable it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    LiteIo,
+    Minio,
+    LocalStack,
+    S3Mock,
+    Aws,
+}
+
+/// The effect of a variable.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    /// Gives the setting of this name in [`ServerArgs`], by this function, unless that says false.
+    Gives(&'static str, fn(&str, &mut ServerArgs) -> Result<bool, String>),
+    /// Half of the credentials ([`super::PAIRS`]), or the name of a file with it.
+    Credentials,
+    /// Names a file with variables ([`super::Variables::read`]).
+    File,
+    /// Known, and without effect.
+    Nothing,
+}
+
+/// A line of the table.
+pub(super) struct Variable {
+    pub(super) name: &'static str,
+    pub(super) program: Program,
+    pub(super) effect: Effect,
+    /// The setting in words.
+    pub(super) note: &'static str,
+}
+
+use Effect::{Credentials, File, Gives, Nothing};
+use Program::{Aws, LiteIo, LocalStack, Minio, S3Mock};
+
+const fn row(name: &'static str, program: Program, effect: Effect, note: &'static str) -> Variable {
+    Variable { name, program, effect, note }
+}
+
+/// All of them, in the order in which they count. Those of LocalStack have common names, and are read in its
+/// profile only.
+pub(super) const TABLE: &[Variable] = &[
+    row("LITEIO_ACCESS_KEY_FILE", LiteIo, Credentials, "file with the access key"),
+    row("LITEIO_SECRET_KEY_FILE", LiteIo, Credentials, "file with the secret key"),
+    row("LITEIO_HOST", LiteIo, Gives("host", give::host), "host of `--address`"),
+    row("LITEIO_PORT", LiteIo, Gives("port", give::port), "port of `--address`"),
+    row(
+        "LITEIO_DRIVER",
+        LiteIo,
+        Gives("data_dir", give::driver),
+        "`memory://` is `--memory`; `local:///DIR` or `/DIR` is `--data-dir`; others are refused",
+    ),
+    row("LITEIO_IN_MEMORY", LiteIo, Gives("memory", give::memory), "`--memory`"),
+    row("LITEIO_NO_FSYNC", LiteIo, Gives("durability", give::no_fsync), "`--durability os`"),
+    row("LITEIO_NO_LOG", LiteIo, Gives("log", give::no_log), "`--log warn`"),
+    row("LITEIO_REST", LiteIo, Nothing, "the REST API of Supabase Storage is not there"),
+    row("LITEIO_JWT_SECRET", LiteIo, Nothing, "as `LITEIO_REST`"),
+    row(
+        "MINIO_CONFIG_ENV_FILE",
+        Minio,
+        File,
+        "file of `NAME=VALUE` lines, which count before the environment",
+    ),
+    row("MINIO_ROOT_USER", Minio, Credentials, "`--access-key`"),
+    row("MINIO_ROOT_PASSWORD", Minio, Credentials, "`--secret-key`"),
+    row("MINIO_ROOT_USER_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row("MINIO_ROOT_PASSWORD_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row("MINIO_ACCESS_KEY", Minio, Credentials, "`--access-key`"),
+    row("MINIO_SECRET_KEY", Minio, Credentials, "`--secret-key`"),
+    row("MINIO_ACCESS_KEY_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row("MINIO_SECRET_KEY_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row("MINIO_REGION", Minio, Gives("region", give::region), "`--region`"),
+    row("MINIO_SITE_REGION", Minio, Gives("region", give::region), "`--region`"),
+    row("MINIO_REGION_NAME", Minio, Gives("region", give::region), "`--region`"),
+    row("MINIO_DOMAIN", Minio, Gives("domain", give::domains), "`--domain`"),
+    row("MINIO_ADDRESS", Minio, Gives("address", give::address), "`--address`"),
+    row("MINIO_API_PORT_NUMBER", Minio, Gives("port", give::port), "port of `--address`"),
+    row("MINIO_VOLUMES", Minio, Gives("data_dir", give::volumes), "`--data-dir`: one directory"),
+    row("MINIO_ENDPOINTS", Minio, Gives("data_dir", give::volumes), "`--data-dir`: one directory"),
+    row("MINIO_ARGS", Minio, Gives("data_dir", give::volumes), "`--data-dir`: one directory"),
+    row("MINIO_DATA_DIR", Minio, Gives("data_dir", give::volumes), "`--data-dir`"),
+    row("MINIO_DEFAULT_BUCKETS", Minio, Gives("bucket", give::buckets), "`--bucket`"),
+    row(
+        "MINIO_API_CORS_ALLOW_ORIGIN",
+        Minio,
+        Gives("cors_origin", give::origins),
+        "`--cors-origin`",
+    ),
+    row(
+        "MINIO_KMS_SECRET_KEY",
+        Minio,
+        Gives("master_key", give::kms_key),
+        "`--master-key`: `NAME:KEY`, 32 bytes in base64",
+    ),
+    row("MINIO_CONSOLE_ADDRESS", Minio, Nothing, "there is no console yet"),
+    row("MINIO_CONSOLE_PORT_NUMBER", Minio, Nothing, "there is no console yet"),
+    row("MINIO_BROWSER", Minio, Nothing, "there is no console yet"),
+    row("MINIO_BROWSER_REDIRECT_URL", Minio, Nothing, "there is no console yet"),
+    row("MINIO_SERVER_URL", Minio, Nothing, "presigned URLs are valid for any host they name"),
+    row("MINIO_PROMETHEUS_AUTH_TYPE", Minio, Nothing, "there are no metrics yet"),
+    row("MINIO_PROMETHEUS_URL", Minio, Nothing, "there are no metrics yet"),
+    row("MINIO_UPDATE", Minio, Nothing, "nothing updates itself"),
+    row("MINIO_CI_CD", Minio, Nothing, "one directory is always enough"),
+    row("MINIO_OPTS", Minio, Nothing, "of a service file, which gives it as arguments"),
+    row("MINIO_STORAGE_CLASS_STANDARD", Minio, Nothing, "one directory has no parity"),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS",
+        S3Mock,
+        Gives("bucket", give::buckets),
+        "`--bucket`",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_DOMAIN_INITIAL_BUCKETS",
+        S3Mock,
+        Gives("bucket", give::buckets),
+        "`--bucket`",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_STORE_REGION",
+        S3Mock,
+        Gives("told_region", give::told_region),
+        "the region that buckets are told to be in; any is accepted",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_REGION",
+        S3Mock,
+        Gives("told_region", give::told_region),
+        "as the one above",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_STORE_RETAIN_FILES_ON_EXIT",
+        S3Mock,
+        Gives("memory", give::not_in_memory),
+        "without it everything is in memory",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_DOMAIN_RETAIN_FILES_ON_EXIT",
+        S3Mock,
+        Gives("memory", give::not_in_memory),
+        "without it everything is in memory",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_STORE_ROOT",
+        S3Mock,
+        Gives("data_dir", give::retained_root),
+        "`--data-dir`, if files are retained",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_DOMAIN_ROOT",
+        S3Mock,
+        Gives("data_dir", give::retained_root),
+        "`--data-dir`, if files are retained",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_STORE_VALID_KMS_KEYS",
+        S3Mock,
+        Nothing,
+        "keys are those of `--kms-key-file`",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_DOMAIN_VALID_KMS_KEYS",
+        S3Mock,
+        Nothing,
+        "keys are those of `--kms-key-file`",
+    ),
+    row(
+        "COM_ADOBE_TESTING_S3MOCK_CONTROLLER_CONTEXT_PATH",
+        S3Mock,
+        Nothing,
+        "there is no path before buckets",
+    ),
+    row(
+        "GATEWAY_LISTEN",
+        LocalStack,
+        Gives("address", give::gateway),
+        "`--address`: the first of the list",
+    ),
+    row("EDGE_PORT", LocalStack, Gives("port", give::port), "port of `--address`"),
+    row(
+        "PERSISTENCE",
+        LocalStack,
+        Gives("memory", give::persistence),
+        "`1`: not in memory, but in `/var/lib/localstack`",
+    ),
+    row("LOCALSTACK_HOST", LocalStack, Gives("domain", give::localstack_host), "`--domain`"),
+    row(
+        "EXTRA_CORS_ALLOWED_ORIGINS",
+        LocalStack,
+        Gives("cors_origin", give::origins),
+        "`--cors-origin`",
+    ),
+    row(
+        "S3_SKIP_SIGNATURE_VALIDATION",
+        LocalStack,
+        Gives("no_auth", give::skip),
+        "`0`: signatures are checked",
+    ),
+    row("DEBUG", LocalStack, Gives("log", give::debug), "`1`: `--log debug`"),
+    row("LS_LOG", LocalStack, Gives("log", give::level), "`--log`"),
+    row("SERVICES", LocalStack, Nothing, "S3, S3 Vectors, IAM and STS are always there"),
+    row("EAGER_SERVICE_LOADING", LocalStack, Nothing, "everything is there from the start"),
+    row("AWS_ACCESS_KEY_ID", Aws, Credentials, "`--access-key`, unless `AWS_SESSION_TOKEN` is set"),
+    row(
+        "AWS_SECRET_ACCESS_KEY",
+        Aws,
+        Credentials,
+        "`--secret-key`, unless `AWS_SESSION_TOKEN` is set",
+    ),
+    row(
+        "AWS_REGION",
+        Aws,
+        Gives("told_region", give::told_region),
+        "the region that buckets are told to be in; any is accepted",
+    ),
+    row("AWS_DEFAULT_REGION", Aws, Gives("told_region", give::told_region), "as the one above"),
+];
+
+/// The table as docs/environment.md has it, in Markdown.
+pub(crate) fn table() -> String {
+    let mut text = String::from("| Variable | Of | Setting |\n|---|---|---|\n");
+    for Variable { name, program, effect, note } in TABLE {
+        let program = match program {
+            LiteIo => "LiteIO",
+            Minio => "MinIO",
+            LocalStack => "LocalStack",
+            S3Mock => "S3Mock",
+            Aws => "AWS",
+        };
+        let note = match effect {
+            Nothing => format!("no effect: {note}"),
+            Gives(..) | Credentials | File => (*note).to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| `{name}` | {program} | {note} |");
+    }
+    text
+}

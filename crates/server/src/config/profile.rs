@@ -1,0 +1,106 @@
+//! Profiles: the ports, credentials and defaults of the servers whose place this one takes. Nothing of a profile
+//! is in effect unless it was asked for.
+
+use super::{ConfigError, error};
+use crate::cli::{ServerArgs, Source};
+
+/// The server whose place this one takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// MinIO: its port, its well-known credentials, pages of every origin, empty directories as buckets.
+    Minio,
+    /// LocalStack: its port, in memory, without a check of signatures.
+    Localstack,
+    /// S3Mock: its ports, in memory, without a check of signatures.
+    S3mock,
+}
+
+/// The credentials that MinIO is known for.
+pub(crate) const MINIO_CREDENTIALS: (&str, &str) = ("minioadmin", "minioadmin");
+
+impl Profile {
+    /// Parses the name of a profile.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if there is none of this name.
+    pub(crate) fn parse(name: &str) -> Result<Profile, ConfigError> {
+        match name {
+            "minio" => Ok(Profile::Minio),
+            "localstack" => Ok(Profile::Localstack),
+            "s3mock" => Ok(Profile::S3mock),
+            _ => {
+                error(format!("the profile {name:?} is unknown: give minio, localstack or s3mock"))
+            }
+        }
+    }
+
+    /// The port for clients that do not encrypt.
+    pub(crate) fn port(self) -> u16 {
+        match self {
+            Profile::Minio => 9000,
+            Profile::Localstack => 4566,
+            Profile::S3mock => 9090,
+        }
+    }
+
+    /// Fills the settings that are not given yet.
+    pub(super) fn fill(self, arguments: &mut ServerArgs) {
+        let mut defaults = Defaults(arguments);
+        defaults.give("cors_origin", |it| it.cors_origin = vec!["*".to_owned()]);
+        match self {
+            Profile::Minio => defaults.give("object_ownership", |it| {
+                it.object_ownership = Some("bucket-owner-preferred".to_owned());
+            }),
+            Profile::Localstack => {
+                defaults.without_checks();
+                defaults.give("domain", |it| {
+                    it.domain = LOCALSTACK_DOMAINS.map(str::to_owned).to_vec();
+                });
+            }
+            Profile::S3mock => {
+                defaults.without_checks();
+                defaults.give("object_ownership", |it| {
+                    it.object_ownership = Some("object-writer".to_owned());
+                });
+                defaults.both_ports();
+            }
+        }
+    }
+}
+
+/// Names that resolve to 127.0.0.1 for everybody, which LocalStack's users send requests to.
+const LOCALSTACK_DOMAINS: [&str; 2] =
+    ["localhost.localstack.cloud", "s3.localhost.localstack.cloud"];
+
+/// S3Mock's port for HTTPS.
+const S3MOCK_TLS_PORT: u16 = 9191;
+
+/// Settings, some of which are not given yet.
+struct Defaults<'a>(&'a mut ServerArgs);
+
+impl Defaults<'_> {
+    fn give(&mut self, setting: &str, give: impl FnOnce(&mut ServerArgs)) {
+        if self.0.sources.get(setting).is_none() {
+            give(self.0);
+            self.0.sources.note(setting, Source::Profile);
+        }
+    }
+
+    fn without_checks(&mut self) {
+        self.give("no_auth", |it| it.no_auth = true);
+        self.give("allow_insecure_sse_c", |it| it.allow_insecure_sse_c = true);
+        self.give("memory", |it| it.memory = it.sources.get("data_dir").is_none());
+    }
+
+    /// Plain HTTP at S3Mock's port, and HTTPS at its other one, unless addresses are given.
+    fn both_ports(&mut self) {
+        let others = ["address", "port", "tls_cert", "tls_self_signed", "plain_address"];
+        if others.iter().any(|name| self.0.sources.get(name).is_some()) {
+            return;
+        }
+        let host = self.0.host().to_owned();
+        self.0.address = Some(format!("{host}:{S3MOCK_TLS_PORT}"));
+        self.0.plain_address = Some(format!("{host}:{}", Profile::S3mock.port()));
+        self.0.tls_self_signed = true;
+    }
+}

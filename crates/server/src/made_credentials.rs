@@ -1,0 +1,78 @@
+//! Credentials that are made at the first start of a container to which none were given.
+
+use std::path::PathBuf;
+
+use crate::config::{CredentialsSource, Storage};
+use crate::identity::{random_id, random_secret};
+use crate::private_file;
+
+/// The file in the data directory, in the format of credentials files.
+const FILE_NAME: &str = "credentials.toml";
+
+/// The credentials of a server to which none were given.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeCredentials {
+    pub(crate) source: CredentialsSource,
+    /// The pair, if it was made just now: the one time at which it is shown.
+    pub(crate) pair: Option<(String, String)>,
+    /// The file that keeps it.
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl MadeCredentials {
+    /// Those of the data directory, which is there and belongs to this process. In memory, new ones.
+    ///
+    /// # Errors
+    /// One line that says what to change.
+    pub(crate) fn of(storage: &Storage) -> Result<MadeCredentials, String> {
+        let path = match storage {
+            Storage::Memory => None,
+            Storage::Directory { path, .. } => Some(path.join(FILE_NAME)),
+        };
+        if let Some(path) = path.clone().filter(|path| path.exists()) {
+            let source = CredentialsSource::File(path.clone());
+            return Ok(MadeCredentials { source, pair: None, path: Some(path) });
+        }
+        let access_key = random_id("AKIA").map_err(|error| error.to_string())?;
+        let secret_key = random_secret().map_err(|error| error.to_string())?;
+        let pair = Some((access_key.clone(), secret_key.clone()));
+        let Some(path) = path else {
+            let source = CredentialsSource::Pair { access_key, secret_key };
+            return Ok(MadeCredentials { source, pair, path: None });
+        };
+        let text = format!(
+            "# Made at the first start. Read again when it changes.\n[[user]]\nname = \"root\"\n\
+             access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n"
+        );
+        private_file::write(&path, &text)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let source = CredentialsSource::File(path.clone());
+        Ok(MadeCredentials { source, pair, path: Some(path) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Durability;
+
+    #[test]
+    fn they_are_made_once_and_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().to_owned();
+        let storage = Storage::Directory { path, durability: Durability::Os };
+        let made = MadeCredentials::of(&storage).expect("made");
+        let (access_key, secret_key) = made.pair.expect("shown");
+        let text = std::fs::read_to_string(made.path.expect("a file")).expect("written");
+        assert!(text.contains(&access_key) && text.contains(&secret_key));
+        let kept = MadeCredentials::of(&storage).expect("kept");
+        assert!(kept.pair.is_none());
+        assert_eq!(kept.source, made.source);
+    }
+
+    #[test]
+    fn in_memory_they_are_others_each_time() {
+        let made = || MadeCredentials::of(&Storage::Memory).expect("made");
+        assert_ne!(made().source, made().source);
+    }
+}

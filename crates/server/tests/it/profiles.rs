@@ -1,0 +1,153 @@
+//! The command in the place of other servers: profiles, containers, regions.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::command::{Running, liteio, stderr};
+use crate::harness::{RawRequest, User};
+use crate::reply::Reply;
+
+const MINIO: User = User { access_key: "minioadmin", secret_key: "minioadmin", id: "" };
+const NOBODY: User = User { access_key: "test", secret_key: "test", id: "" };
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn address(server: &Running) -> SocketAddr {
+    let endpoint = server.endpoint().trim_end_matches(" (all interfaces)");
+    let (_, address) = endpoint.split_once("://").expect("a URL");
+    address.parse().expect("an address")
+}
+
+async fn send(
+    server: &Running,
+    user: User,
+    region: &str,
+    method: &'static str,
+    target: &str,
+) -> Reply {
+    RawRequest::of_s3(address(server), region, method, target).by(user).send().await
+}
+
+#[tokio::test]
+async fn in_the_place_of_minio() {
+    let directory = directory();
+    let arguments = ["server", "store", "--profile", "minio", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    for region in ["us-east-1", "auto", "eu-central-1"] {
+        send(&server, MINIO, region, "GET", "/").await.expect_status(200);
+    }
+    send(&server, MINIO, "auto", "PUT", "/photos").await.expect_status(200);
+    send(&server, NOBODY, "auto", "GET", "/photos").await.expect_error(403, "InvalidAccessKeyId");
+    // MinIO's clients send it, and MinIO takes it.
+    let private = RawRequest::of_s3(address(&server), "auto", "PUT", "/photos/a").by(MINIO);
+    private.header("x-amz-acl", "private").body("a").send().await.expect_status(200);
+    let endpoint = server.endpoint().to_owned();
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.lines().any(|line| line == format!("API: {endpoint}")), "{log}");
+}
+
+#[tokio::test]
+async fn in_the_place_of_localstack() {
+    let directory = directory();
+    let arguments = ["--profile", "localstack", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    assert!(server.block().contains("signatures are NOT checked"), "{}", server.block());
+    send(&server, NOBODY, "eu-west-1", "PUT", "/photos").await.expect_status(200);
+    let place = "<CreateBucketConfiguration><LocationConstraint>eu-west-1</LocationConstraint>\
+                 </CreateBucketConfiguration>";
+    let bucket = RawRequest::of_s3(address(&server), "eu-west-1", "PUT", "/there").by(NOBODY);
+    bucket.body(place).send().await.expect_status(200);
+    let head = send(&server, NOBODY, "eu-west-1", "HEAD", "/there").await;
+    assert_eq!(head.header("x-amz-bucket-region"), Some("eu-west-1"));
+    let url = RawRequest::of_s3(address(&server), "here", "PUT", "/photos/a").by(NOBODY);
+    let url = url.presigned("60");
+    let put = RawRequest::of_s3(address(&server), "here", "PUT", &url).anonymous().body("a");
+    put.send().await.expect_status(200);
+    let get = RawRequest::of_s3(address(&server), "here", "GET", "/photos/a").anonymous();
+    assert_eq!(get.send().await.body, b"a");
+    let (_, log) = server.signal("TERM");
+    assert!(log.contains("signatures are not checked"), "{log}");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 0, "it is in memory");
+}
+
+#[test]
+fn localstack_says_that_it_is_ready() {
+    let directory = directory();
+    let mut command = liteio(&directory);
+    command.args(["--profile", "localstack", "--address", "127.0.0.1:0", "--quiet"]);
+    assert_eq!(Running::first_line(&mut command), "Ready.");
+}
+
+#[tokio::test]
+async fn a_container_makes_its_credentials_once() {
+    let directory = directory();
+    let arguments = ["--in-container", "--address", "127.0.0.1:0", "--data-dir", "data"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let line = server.block().lines().find_map(|line| line.trim().strip_prefix("Credentials"));
+    let words: Vec<String> = line.expect("told").split_whitespace().map(str::to_owned).collect();
+    assert!(server.block().contains("kept in data/credentials.toml"), "{}", server.block());
+    let (access_key, secret_key) = (words[0].clone().leak(), words[2].clone().leak());
+    let user = User { access_key, secret_key, id: "" };
+    send(&server, user, "us-east-1", "PUT", "/photos").await.expect_status(200);
+    server.signal("TERM");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(directory.path().join("data/credentials.toml"))
+            .expect("kept")
+            .permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+
+    let again = Running::start_with(&directory, &arguments, &[]);
+    assert!(!again.block().contains(user.secret_key), "{}", again.block());
+    send(&again, user, "us-east-1", "HEAD", "/photos").await.expect_status(200);
+}
+
+#[test]
+fn a_profile_opens_nothing_to_other_machines_by_itself() {
+    for profile in ["localstack", "s3mock"] {
+        let directory = directory();
+        let mut command = liteio(&directory);
+        command.args(["--profile", profile, "--address", "0.0.0.0:0"]);
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("LITEIO_NO_AUTH"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn bad_variables_of_others_are_one_line_with_their_name() {
+    let rows = [
+        (&[][..], ("MINIO_REGION", "Moon"), "MINIO_REGION: "),
+        (&[], ("LITEIO_REGION", "Moon"), "LITEIO_REGION: "),
+        (&[], ("LITEIO_SCRUB_DAYS", "many"), "LITEIO_SCRUB_DAYS: "),
+        (&["server"], ("LITEIO_MEMORY", "perhaps"), "LITEIO_MEMORY: "),
+        (&[], ("LITEIO_PROFILE", "other"), "LITEIO_PROFILE: "),
+        (&["server", "/data{1...4}"], ("MINIO_REGION", ""), "one directory"),
+        (&["server", "a", "b"], ("MINIO_REGION", ""), "one directory"),
+        (&["server", "a", "--data-dir", "b"], ("MINIO_REGION", ""), "--data-dir"),
+    ];
+    for (arguments, variable, told) in rows {
+        let directory = directory();
+        let mut command = liteio(&directory);
+        let output = command.args(arguments).env(variable.0, variable.1).output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {variable:?}: {message}");
+        assert!(message.contains(told) && message.lines().count() == 1, "{message}");
+        assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 0);
+    }
+}
+
+/// The table in the documents is the one of the program.
+#[test]
+fn the_table_of_variables_is_the_documented_one() {
+    let directory = directory();
+    let output = liteio(&directory).arg("environment").output().expect("it runs");
+    let table = String::from_utf8(output.stdout).expect("text");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/environment.md");
+    let documented = std::fs::read_to_string(path).expect("docs/environment.md");
+    assert!(table.lines().count() > 50, "{table}");
+    assert!(documented.contains(&table), "docs/environment.md wants this table:\n{table}");
+}
