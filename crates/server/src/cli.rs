@@ -38,6 +38,9 @@ pub(crate) enum Command {
     /// Make and replace the keys that objects are encrypted with.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Use any S3, as MinIO's mc does: `liteio client --help` lists its verbs.
+    #[command(disable_help_flag = true)]
+    Client(ClientArgs),
     /// Say what can be kept of a damaged data directory that no server uses; with --yes keep that, remove the
     /// rest, and move its blobs to blobs/lost; exit code 1 if anything is left to be done.
     Repair(RepairArgs),
@@ -441,6 +444,14 @@ pub(crate) struct ImportFsArgs {
     pub(crate) bucket: Option<String>,
     #[command(flatten)]
     pub(crate) target: ImportTargetArgs,
+}
+
+/// The arguments of `liteio client`, which reads them itself.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ClientArgs {
+    /// The verb and its arguments.
+    #[arg(value_name = "VERB", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// An end without a command to run.

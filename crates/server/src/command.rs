@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::iter;
 use std::process::ExitCode;
 
 use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
@@ -27,6 +28,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Health(arguments)) => ask_health(&arguments),
+        Ok(Command::Client(arguments)) => {
+            let program = OsString::from("liteio client");
+            liteio_client::run(iter::once(program).chain(arguments.arguments))
+        }
         Ok(Command::Verify(arguments)) => look_at_files(|| verify::run(&arguments)),
         Ok(Command::Key(command)) => match keys::run(&command) {
             Ok(text) => {

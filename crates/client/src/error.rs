@@ -1,0 +1,122 @@
+//! The one error, as the user reads it: a line with the reason and, where there is one, the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failure of a verb, or of one object of many.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The service answered with an error.
+    #[error("{0}")]
+    Service(ServiceError),
+    /// No answer, or half of one.
+    #[error("{reason}")]
+    Transport { reason: String, again: Again },
+    /// A file or directory.
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// A request of the user that cannot be fulfilled as it is.
+    #[error("{0}")]
+    Refused(String),
+    /// Standard output is closed or full.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+}
+
+/// Requests that may be sent again after a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// All: no byte was sent.
+    All,
+    /// Those that are the same when they are done twice.
+    Repeatable,
+    /// None: it would fail again.
+    None,
+}
+
+/// An error of S3.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServiceError {
+    pub(crate) status: u16,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    /// The region that the service expects, if it says so.
+    pub(crate) region: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn refused(reason: impl Into<String>) -> Error {
+        Error::Refused(reason.into())
+    }
+
+    pub(crate) fn transport(reason: impl Into<String>) -> Error {
+        Error::Transport { reason: reason.into(), again: Again::Repeatable }
+    }
+
+    /// A constructor of errors about this path.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::File { path, source }
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        match self {
+            Error::Service(error) => &error.code,
+            _ => "",
+        }
+    }
+
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self {
+            Error::Service(error) => Some(error.status),
+            _ => None,
+        }
+    }
+
+    /// There is no such bucket, object or setting.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// The reader of standard output has gone, as `head` does: nothing to report.
+    pub(crate) fn is_closed_output(&self) -> bool {
+        matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl std::fmt::Display for ServiceError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let message = match self.message.trim() {
+            "" => "the service gave no reason",
+            message => message.trim_end_matches('.'),
+        };
+        let code = if self.code.is_empty() { "no code" } else { &self.code };
+        write!(formatter, "{message} ({code}, status {})", self.status)?;
+        match self.remedy() {
+            Some(remedy) => write!(formatter, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ServiceError {
+    fn remedy(&self) -> Option<&'static str> {
+        Some(match self.code.as_str() {
+            "NoSuchBucket" => "make the bucket with `mb`, or list those there are with `ls ALIAS`",
+            "InvalidAccessKeyId" | "SignatureDoesNotMatch" => {
+                "set the credentials of the alias again with `alias set`"
+            }
+            "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken" => {
+                "get new session credentials, and set them in MC_HOST_<alias> or in the alias"
+            }
+            "RequestTimeTooSkewed" => "set the clock of this machine",
+            "BucketNotEmpty" => "remove its objects, or use `rb --force`",
+            "MethodNotAllowed" => "this may be the URL of a console: S3 has a port of its own",
+            "SlowDown" | "ServiceUnavailable" => "try again later",
+            _ if (300..400).contains(&self.status) => {
+                "redirects are not followed: set the alias to the address of the service itself"
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Files that appear whole or not at all.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// A file under a name of its own beside its target, until it is finished. Dropped before, it is removed.
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    file: Option<File>,
+    written: PathBuf,
+    target: PathBuf,
+}
+
+impl NewFile {
+    /// Makes the directories above, too.
+    ///
+    /// # Errors
+    /// There is a directory of this name, or no file can be made.
+    pub(crate) fn create(target: &Path) -> Result<NewFile, Error> {
+        if target.is_dir() {
+            return Err(Error::refused(format!("{} is a directory", target.display())));
+        }
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        std::fs::create_dir_all(directory).map_err(Error::file(directory))?;
+        let chance = getrandom::u64()
+            .map_err(|error| Error::refused(format!("this system has no randomness: {error}")))?;
+        // Short, however long the name of the target is.
+        let written = directory.join(format!(".liteio-{chance:016x}.part"));
+        let file = File::create_new(&written).map_err(Error::file(&written))?;
+        Ok(NewFile { file: Some(file), written, target: target.to_path_buf() })
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let file = self.file.as_mut().expect("the file is open until it is finished");
+        file.write_all(bytes).map_err(Error::file(&self.target))
+    }
+
+    /// Gives the file its name, in place of any that had it.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        let file = self.file.take().expect("the file is open until it is finished");
+        drop(file);
+        std::fs::rename(&self.written, &self.target).map_err(|error| {
+            // Dropping does not know it any more.
+            let _ = std::fs::remove_file(&self.written);
+            Error::file(&self.target)(error)
+        })
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // If even this fails, the name tells what it is.
+            let _ = std::fs::remove_file(&self.written);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_when_it_is_finished() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let target = directory.path().join("a").join("x".repeat(255));
+        let names = || std::fs::read_dir(target.parent().expect("a parent")).expect("read").count();
+        let mut file = NewFile::create(&target).expect("made");
+        file.write(b"half").expect("written");
+        drop(file);
+        assert_eq!(names(), 0);
+        let mut file = NewFile::create(&target).expect("made");
+        file.write(b"whole").expect("written");
+        assert!(!target.exists());
+        file.finish().expect("renamed");
+        assert_eq!(std::fs::read(&target).expect("read"), b"whole");
+        assert_eq!(names(), 1);
+        assert!(NewFile::create(directory.path()).is_err());
+    }
+}

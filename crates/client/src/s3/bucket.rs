@@ -1,0 +1,161 @@
+//! Buckets and their settings.
+
+use http::Method;
+
+use super::document::{Element, escaped};
+use super::exchange::S3;
+use super::request::Request;
+use crate::error::Error;
+
+/// The properties of a bucket that is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) region: &'a str,
+    pub(crate) with_lock: bool,
+}
+
+impl S3 {
+    pub(crate) async fn create_bucket(&self, bucket: Bucket<'_>) -> Result<(), Error> {
+        let mut request = Request::new(Method::PUT, bucket.name, "");
+        if bucket.with_lock {
+            request = request.header("x-amz-bucket-object-lock-enabled", "true");
+        }
+        // The first region has no name here, for the sake of clients from before regions.
+        if bucket.region != "us-east-1" {
+            let region = escaped(bucket.region);
+            request = request.document(format!(
+                "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+                 <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+            ));
+        }
+        self.send(&request).await.map(drop)
+    }
+
+    pub(crate) async fn delete_bucket(&self, bucket: &str) -> Result<(), Error> {
+        self.send(&Request::new(Method::DELETE, bucket, "")).await.map(drop)
+    }
+
+    /// # Errors
+    /// There is no such bucket, or it is not the user's.
+    pub(crate) async fn head_bucket(&self, bucket: &str) -> Result<(), Error> {
+        match self.send(&Request::new(Method::HEAD, bucket, "")).await {
+            Ok(_) => Ok(()),
+            // The answer to HEAD has no document to tell it.
+            Err(Error::Service(mut error)) if error.status == 404 => {
+                error.code = "NoSuchBucket".to_owned();
+                error.message = format!("the bucket '{bucket}' does not exist");
+                Err(Error::Service(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) async fn location(&self, bucket: &str) -> Result<String, Error> {
+        let document = self.setting(bucket, "location").await?;
+        Ok(match document.own_text().trim() {
+            "" => "us-east-1".to_owned(),
+            region => region.to_owned(),
+        })
+    }
+
+    /// `Enabled`, `Suspended`, or empty where versions were never kept.
+    pub(crate) async fn versioning(&self, bucket: &str) -> Result<String, Error> {
+        let document = self.setting(bucket, "versioning").await?;
+        Ok(document.text("Status").unwrap_or_default().to_owned())
+    }
+
+    pub(crate) async fn set_versioning(&self, bucket: &str, status: &str) -> Result<(), Error> {
+        let document = format!(
+            "<VersioningConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+             <Status>{status}</Status></VersioningConfiguration>"
+        );
+        let request = Request::new(Method::PUT, bucket, "").query("versioning", "");
+        self.send(&request.document(document)).await.map(drop)
+    }
+
+    /// The policy in JSON; `None` where there is none.
+    pub(crate) async fn policy(&self, bucket: &str) -> Result<Option<String>, Error> {
+        let request = Request::new(Method::GET, bucket, "").query("policy", "");
+        match self.send(&request).await {
+            Ok(response) => {
+                Ok(Some(String::from_utf8_lossy(&response.bytes().await?).into_owned()))
+            }
+            Err(error) if error.code() == "NoSuchBucketPolicy" => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) async fn set_policy(&self, bucket: &str, policy: String) -> Result<(), Error> {
+        let digest = super::checksum::md5_base64(policy.as_bytes());
+        let request = Request::new(Method::PUT, bucket, "")
+            .query("policy", "")
+            .header("content-type", "application/json")
+            .header("content-md5", digest)
+            .body(policy);
+        self.send(&request).await.map(drop)
+    }
+
+    pub(crate) async fn delete_policy(&self, bucket: &str) -> Result<(), Error> {
+        let request = Request::new(Method::DELETE, bucket, "").query("policy", "");
+        self.send(&request).await.map(drop)
+    }
+
+    /// The tags of a bucket, or of an object where the key is not empty.
+    pub(crate) async fn tags(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let request = tagging(Method::GET, bucket, key, version);
+        let document = match self.send(&request).await {
+            Ok(response) => response.document().await?,
+            Err(error) if error.code() == "NoSuchTagSet" => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let tags = document.child("TagSet").map(Element::children).unwrap_or_default();
+        let text = |tag: &Element, name: &str| tag.text(name).unwrap_or_default().to_owned();
+        Ok(tags.iter().map(|tag| (text(tag, "Key"), text(tag, "Value"))).collect())
+    }
+
+    pub(crate) async fn set_tags(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+        tags: &[(String, String)],
+    ) -> Result<(), Error> {
+        let tags: String = tags
+            .iter()
+            .map(|(key, value)| {
+                let (key, value) = (escaped(key), escaped(value));
+                format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>")
+            })
+            .collect();
+        let document = format!(
+            "<Tagging xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+             <TagSet>{tags}</TagSet></Tagging>"
+        );
+        let request = tagging(Method::PUT, bucket, key, version).document(document);
+        self.send(&request).await.map(drop)
+    }
+
+    pub(crate) async fn delete_tags(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+    ) -> Result<(), Error> {
+        self.send(&tagging(Method::DELETE, bucket, key, version)).await.map(drop)
+    }
+
+    async fn setting(&self, bucket: &str, name: &str) -> Result<Element, Error> {
+        let request = Request::new(Method::GET, bucket, "").query(name, "");
+        self.send(&request).await?.document().await
+    }
+}
+
+fn tagging(method: Method, bucket: &str, key: &str, version: Option<&str>) -> Request {
+    Request::new(method, bucket, key).query("tagging", "").query_if("versionId", version)
+}

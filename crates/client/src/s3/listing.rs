@@ -1,0 +1,210 @@
+//! Listings, page after page: objects, their versions, uploads that are not complete, buckets.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use http::Method;
+use jiff::Timestamp;
+
+use super::document::Element;
+use super::encode::decoded;
+use super::exchange::S3;
+use super::request::Request;
+use crate::error::Error;
+use crate::text::of_iso;
+
+/// A line of a listing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    /// The whole key, or the common prefix of a folder.
+    pub(crate) key: String,
+    pub(crate) is_folder: bool,
+    pub(crate) size: u64,
+    pub(crate) modified: Option<Timestamp>,
+    /// Without quotes.
+    pub(crate) etag: String,
+    pub(crate) storage_class: String,
+    /// The id of the version, or of the upload.
+    pub(crate) version: Option<String>,
+    pub(crate) is_latest: bool,
+    pub(crate) is_delete_marker: bool,
+}
+
+/// The kind of a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Objects,
+    /// All versions and delete markers.
+    Versions,
+    /// Uploads that are not complete.
+    Uploads,
+}
+
+/// The part of a bucket that is listed.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    pub(crate) bucket: String,
+    pub(crate) prefix: String,
+    /// Everything below, not the next level with its folders.
+    pub(crate) recursive: bool,
+    pub(crate) listed: Listed,
+}
+
+/// A listing that is under way. At most one page is in memory. Entries come in the order of their keys, which
+/// is that of their bytes.
+#[derive(Debug)]
+pub(crate) struct Lister {
+    s3: Arc<S3>,
+    scope: Scope,
+    page: VecDeque<Entry>,
+    /// The parameters that continue the listing; `None` after the last page.
+    next: Option<Vec<(&'static str, String)>>,
+}
+
+impl Lister {
+    pub(crate) fn new(s3: &Arc<S3>, scope: Scope) -> Lister {
+        Lister { s3: s3.clone(), scope, page: VecDeque::new(), next: Some(Vec::new()) }
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Entry>, Error> {
+        while self.page.is_empty() {
+            let Some(next) = self.next.take() else {
+                return Ok(None);
+            };
+            self.fetch(next).await?;
+        }
+        Ok(self.page.pop_front())
+    }
+
+    async fn fetch(&mut self, from: Vec<(&'static str, String)>) -> Result<(), Error> {
+        let Scope { bucket, prefix, recursive, listed } = &self.scope;
+        let mut request = Request::new(Method::GET, bucket, "")
+            .query("prefix", prefix)
+            // Keys may hold what XML cannot.
+            .query("encoding-type", "url");
+        request = match listed {
+            Listed::Objects => request.query("list-type", "2"),
+            Listed::Versions => request.query("versions", ""),
+            Listed::Uploads => request.query("uploads", ""),
+        };
+        if !recursive {
+            request = request.query("delimiter", "/");
+        }
+        for (name, value) in &from {
+            request = request.query(name, value);
+        }
+        let page = self.s3.send(&request).await?.document().await?;
+        let encoded = page.text("EncodingType") == Some("url");
+        let plain = |text: &str| match encoded {
+            true => decoded(text)
+                .ok_or_else(|| Error::transport(format!("the listing has a strange key: {text}"))),
+            false => Ok(text.to_owned()),
+        };
+        let mut entries = Vec::new();
+        for element in page.children() {
+            if element.name == "CommonPrefixes" {
+                let key = plain(element.text("Prefix").unwrap_or_default())?;
+                entries.push(Entry { key, is_folder: true, ..Entry::default() });
+            } else if let Some(mut entry) = entry(element) {
+                entry.key = plain(&entry.key)?;
+                entries.push(entry);
+            }
+        }
+        if let Some(stray) = entries.iter().find(|it| !it.key.starts_with(prefix.as_str())) {
+            let reason = format!("the listing of '{prefix}' has a key outside: {}", stray.key);
+            return Err(Error::transport(reason));
+        }
+        // Folders and objects come apart. Versions of a key stay in their order.
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        self.page = entries.into();
+        if page.text("IsTruncated") == Some("true") {
+            let next = continuation(&page, *listed, plain)?;
+            if next.is_empty() || next == from {
+                return Err(Error::transport(
+                    "the listing does not go on: the service repeats itself",
+                ));
+            }
+            self.next = Some(next);
+        }
+        Ok(())
+    }
+}
+
+impl S3 {
+    /// The buckets of the user, by name.
+    pub(crate) async fn buckets(&self) -> Result<Vec<Entry>, Error> {
+        let mut buckets = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let request =
+                Request::new(Method::GET, "", "").query_if("continuation-token", token.as_deref());
+            let page = self.send(&request).await?.document().await?;
+            let list = page.child("Buckets").map(|it| it.children()).unwrap_or_default();
+            buckets.extend(list.iter().map(|bucket| Entry {
+                key: bucket.text("Name").unwrap_or_default().to_owned(),
+                is_folder: true,
+                modified: bucket.text("CreationDate").and_then(of_iso),
+                ..Entry::default()
+            }));
+            let next = page.text("ContinuationToken").filter(|it| !it.is_empty());
+            match next.map(ToOwned::to_owned) {
+                Some(next) if token.as_ref() != Some(&next) => token = Some(next),
+                _ => break,
+            }
+        }
+        buckets.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(buckets)
+    }
+}
+
+fn entry(element: &Element) -> Option<Entry> {
+    let text = |name: &str| element.text(name).unwrap_or_default().to_owned();
+    let mut entry = Entry {
+        key: text("Key"),
+        size: element.text("Size").and_then(|it| it.parse().ok()).unwrap_or(0),
+        modified: element.text("LastModified").and_then(of_iso),
+        etag: text("ETag").trim_matches('"').to_owned(),
+        storage_class: text("StorageClass"),
+        is_latest: element.text("IsLatest") != Some("false"),
+        ..Entry::default()
+    };
+    match element.name.as_str() {
+        "Contents" => {}
+        "Version" => entry.version = Some(text("VersionId")),
+        "DeleteMarker" => {
+            entry.version = Some(text("VersionId"));
+            entry.is_delete_marker = true;
+        }
+        "Upload" => {
+            entry.version = Some(text("UploadId"));
+            entry.modified = element.text("Initiated").and_then(of_iso);
+        }
+        _ => return None,
+    }
+    Some(entry)
+}
+
+fn continuation(
+    page: &Element,
+    listed: Listed,
+    plain: impl Fn(&str) -> Result<String, Error>,
+) -> Result<Vec<(&'static str, String)>, Error> {
+    let mut next = Vec::new();
+    let mut keep = |name: &'static str, value: Option<String>| {
+        next.extend(value.filter(|it| !it.is_empty()).map(|it| (name, it)));
+    };
+    let key = |name: &str| page.text(name).map(&plain).transpose();
+    let text = |name: &str| page.text(name).map(ToOwned::to_owned);
+    match listed {
+        Listed::Objects => keep("continuation-token", text("NextContinuationToken")),
+        Listed::Versions => {
+            keep("key-marker", key("NextKeyMarker")?);
+            keep("version-id-marker", text("NextVersionIdMarker"));
+        }
+        Listed::Uploads => {
+            keep("key-marker", key("NextKeyMarker")?);
+            keep("upload-id-marker", text("NextUploadIdMarker"));
+        }
+    }
+    Ok(next)
+}

@@ -1,0 +1,28 @@
+//! The protocol: one type, [`S3`], with a method for each operation that verbs need.
+
+mod bucket;
+mod checksum;
+mod connect;
+mod document;
+mod download;
+mod encode;
+mod endpoint;
+mod exchange;
+mod listing;
+mod multipart;
+mod object;
+mod presign;
+mod request;
+mod sign;
+
+pub(crate) use bucket::Bucket;
+pub(crate) use connect::{Http, connect};
+pub(crate) use download::Download;
+pub(crate) use encode::{decoded, tags_header};
+pub(crate) use endpoint::{Endpoint, Style};
+pub(crate) use exchange::{S3, Settings};
+pub(crate) use listing::{Entry, Listed, Lister, Scope};
+pub(crate) use multipart::{Part, Span, Upload};
+pub(crate) use object::{CopySource, Head, REMOVALS_MAX, Removal, Removed};
+pub(crate) use request::Sent;
+pub(crate) use sign::Credentials;

@@ -1,0 +1,355 @@
+//! Aliases: names of services with credentials, in the file and the variables of `mc`.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// The version of the file that is known.
+const VERSION: &str = "10";
+const VARIABLE: &str = "MC_HOST_";
+
+/// A service and the keys of a user there.
+#[derive(Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Alias {
+    pub(crate) url: String,
+    #[serde(rename = "accessKey", default)]
+    pub(crate) access_key: String,
+    #[serde(rename = "secretKey", default)]
+    pub(crate) secret_key: String,
+    #[serde(rename = "sessionToken", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session_token: Option<String>,
+    #[serde(default)]
+    pub(crate) api: String,
+    #[serde(default)]
+    pub(crate) path: String,
+    /// Fields of `mc` that are only kept.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// The style of paths as `mc` names it.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum PathStyle {
+    Auto,
+    On,
+    Off,
+}
+
+/// The origin of an alias.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    File(PathBuf),
+    Variable,
+    BuiltIn,
+}
+
+/// All aliases.
+#[derive(Debug)]
+pub(crate) struct Aliases {
+    directory: Option<PathBuf>,
+    file: Configuration,
+}
+
+#[derive(Clone, Default, Deserialize, Serialize)]
+struct Configuration {
+    version: String,
+    #[serde(default)]
+    aliases: BTreeMap<String, Alias>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+// Neither shows a secret.
+impl std::fmt::Debug for Alias {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Alias").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Configuration {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Configuration").finish_non_exhaustive()
+    }
+}
+
+impl Alias {
+    pub(crate) fn new(url: &str, access_key: &str, secret_key: &str, path: PathStyle) -> Alias {
+        let path = match path {
+            PathStyle::Auto => "auto",
+            PathStyle::On => "on",
+            PathStyle::Off => "off",
+        };
+        Alias {
+            url: url.to_owned(),
+            access_key: access_key.to_owned(),
+            secret_key: secret_key.to_owned(),
+            api: "S3v4".to_owned(),
+            path: path.to_owned(),
+            ..Alias::default()
+        }
+    }
+
+    /// `http(s)://ACCESSKEY:SECRETKEY[:TOKEN]@HOST`, or a URL without keys.
+    fn of_variable(value: &str) -> Result<Alias, String> {
+        let (scheme, rest) = value.split_once("://").ok_or("it does not begin with http(s)://")?;
+        let Some((keys, host)) = rest.rsplit_once('@') else {
+            return Ok(Alias::new(value, "", "", PathStyle::Auto));
+        };
+        let (access_key, secret) = keys.split_once(':').ok_or("there is no secret key")?;
+        let (secret_key, token) = match secret.split_once(':') {
+            Some((secret_key, token)) => (secret_key, Some(token.to_owned())),
+            None => (secret, None),
+        };
+        let url = format!("{scheme}://{host}");
+        let alias = Alias::new(&url, access_key, secret_key, PathStyle::Auto);
+        Ok(Alias { session_token: token, ..alias })
+    }
+}
+
+/// The form in which keys are shown: its length is no secret, its letters are.
+pub(crate) fn masked(secret: &str) -> &'static str {
+    if secret.is_empty() { "" } else { "********" }
+}
+
+impl Aliases {
+    /// Reads the file `config.json` of a directory; none is as good as an empty one.
+    ///
+    /// # Errors
+    /// It is not a configuration.
+    pub(crate) fn read(directory: Option<&Path>) -> Result<Aliases, Error> {
+        let directory = directory.map(Path::to_path_buf);
+        let path = directory.as_ref().map(|it| it.join("config.json"));
+        let text = match path.as_ref().map(std::fs::read_to_string) {
+            Some(Ok(text)) => text,
+            Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
+                let path = path.unwrap_or_default();
+                return Err(Error::file(&path)(error));
+            }
+            _ => {
+                let file =
+                    Configuration { version: VERSION.to_owned(), ..Configuration::default() };
+                return Ok(Aliases { directory, file });
+            }
+        };
+        let path = path.unwrap_or_default();
+        // The error of the parser would show the line, with its secrets.
+        let file: Configuration = serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Error::refused(format!(
+                "{} is no configuration of mc (line {line}, column {column}); mend or remove it",
+                path.display()
+            ))
+        })?;
+        if file.version != VERSION {
+            return Err(Error::refused(format!(
+                "{} has version {:?}, known is {VERSION}; a current mc brings it there",
+                path.display(),
+                file.version
+            )));
+        }
+        Ok(Aliases { directory, file })
+    }
+
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// The alias of this name: of a variable, of the file, or `local`.
+    ///
+    /// # Errors
+    /// The variable is not valid.
+    pub(crate) fn get(&self, name: &str) -> Result<Option<(Alias, Source)>, Error> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        // Names with characters that variables cannot have are in no variable.
+        if is_name(name)
+            && let Ok(value) = std::env::var(format!("{VARIABLE}{name}"))
+        {
+            let alias = Alias::of_variable(&value).map_err(|reason| {
+                Error::refused(format!(
+                    "{VARIABLE}{name} is not valid: {reason}; write \
+                     http(s)://ACCESSKEY:SECRETKEY@HOST[:PORT]"
+                ))
+            })?;
+            return Ok(Some((alias, Source::Variable)));
+        }
+        if let Some(alias) = self.file.aliases.get(name) {
+            return Ok(Some((alias.clone(), Source::File(self.path().unwrap_or_default()))));
+        }
+        Ok(built_in(name).map(|alias| (alias, Source::BuiltIn)))
+    }
+
+    /// All of them, by name.
+    ///
+    /// # Errors
+    /// A variable is not valid.
+    pub(crate) fn all(&self) -> Result<Vec<(String, Alias, Source)>, Error> {
+        let mut names: Vec<String> = self.file.aliases.keys().cloned().collect();
+        names.push("local".to_owned());
+        names.extend(
+            std::env::vars_os().filter_map(|(name, _)| {
+                name.to_str()?.strip_prefix(VARIABLE).map(ToOwned::to_owned)
+            }),
+        );
+        names.sort();
+        names.dedup();
+        let mut all = Vec::new();
+        for name in names {
+            if let Some((alias, source)) = self.get(&name)? {
+                all.push((name, alias, source));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes an alias to the file.
+    pub(crate) fn set(&self, name: &str, alias: Alias) -> Result<(), Error> {
+        let mut file = self.file.clone();
+        file.aliases.insert(name.to_owned(), alias);
+        self.write(&file)
+    }
+
+    /// Removes an alias from the file; returns false if it is not there.
+    pub(crate) fn remove(&self, name: &str) -> Result<bool, Error> {
+        let mut file = self.file.clone();
+        if file.aliases.remove(name).is_none() {
+            return Ok(false);
+        }
+        self.write(&file).map(|()| true)
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.directory.as_ref().map(|it| it.join("config.json"))
+    }
+
+    /// Replaces the file by one that only its owner can read.
+    fn write(&self, file: &Configuration) -> Result<(), Error> {
+        let (Some(directory), Some(path)) = (&self.directory, self.path()) else {
+            return Err(Error::refused(
+                "there is no home directory; name one for the configuration with --config-dir or \
+                 MC_CONFIG_DIR",
+            ));
+        };
+        create_private(directory).map_err(Error::file(directory))?;
+        let chance = getrandom::u64().unwrap_or_default();
+        let beside = directory.join(format!(".config-{chance:016x}.json"));
+        let mut text = serde_json::to_string_pretty(file)
+            .map_err(|error| Error::refused(format!("the aliases cannot be written: {error}")))?;
+        text.push('\n');
+        let written = create_private_file(&beside)
+            .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
+            .and_then(|()| std::fs::rename(&beside, &path));
+        written.map_err(|error| {
+            // The secrets in it are not to stay.
+            let _ = std::fs::remove_file(&beside);
+            Error::file(&path)(error)
+        })
+    }
+}
+
+/// A letter, and then letters, digits, `-` and `_`.
+pub(crate) fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|it| it.is_ascii_alphabetic())
+        && bytes.all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
+}
+
+fn built_in(name: &str) -> Option<Alias> {
+    (name == "local").then(|| Alias::new("http://localhost:9000", "", "", PathStyle::Auto))
+}
+
+#[cfg(unix)]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(not(unix))]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)
+}
+
+fn create_private_file(path: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_are_kept_with_what_is_not_understood() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config.json");
+        let text = r#"{"version": "10", "other": 1, "aliases": {"a": {"url": "http://x",
+            "accessKey": "k", "secretKey": "s", "api": "s3v4", "path": "auto", "license": "l"}}}"#;
+        std::fs::write(&path, text).expect("written");
+        let aliases = Aliases::read(Some(directory.path())).expect("it is valid");
+        let alias = Alias::new("http://y", "k2", "s2", PathStyle::On);
+        aliases.set("b", alias).expect("written");
+        let aliases = Aliases::read(Some(directory.path())).expect("it is valid");
+        let (alias, _) = aliases.get("b").expect("valid").expect("it is there");
+        assert_eq!((alias.url.as_str(), alias.path.as_str()), ("http://y", "on"));
+        let written: Value =
+            serde_json::from_str(&std::fs::read_to_string(&path).expect("read")).expect("JSON");
+        assert_eq!(written["other"], 1);
+        assert_eq!(written["aliases"]["a"]["license"], "l");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        assert!(aliases.remove("a").expect("written"));
+        let aliases = Aliases::read(Some(directory.path())).expect("it is valid");
+        assert!(!aliases.remove("a").expect("nothing to write"));
+        assert!(aliases.get("local").expect("valid").is_some());
+    }
+
+    #[test]
+    fn a_file_of_others_is_refused_and_not_shown() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config.json");
+        for text in ["{\"secretKey\": \"hidden\"", "[]", "{\"version\": \"9\", \"x\": \"hidden\"}"]
+        {
+            std::fs::write(&path, text).expect("written");
+            let error = Aliases::read(Some(directory.path())).expect_err("refused").to_string();
+            assert!(!error.contains("hidden"), "{error}");
+        }
+    }
+
+    #[test]
+    fn variables_hold_keys_and_a_token() {
+        let alias = Alias::of_variable("https://key:se/cr@t:tok+en==@host:9000").expect("valid");
+        assert_eq!(alias.url, "https://host:9000");
+        assert_eq!(alias.access_key, "key");
+        assert_eq!(alias.secret_key, "se/cr@t");
+        assert_eq!(alias.session_token.as_deref(), Some("tok+en=="));
+        let alias = Alias::of_variable("http://host").expect("valid");
+        assert_eq!((alias.url.as_str(), alias.access_key.as_str()), ("http://host", ""));
+        assert!(Alias::of_variable("host").is_err());
+        assert!(Alias::of_variable("http://key@host").is_err());
+    }
+
+    #[test]
+    fn names_begin_with_a_letter() {
+        for (name, expected) in
+            [("a", true), ("my-s3_2", true), ("", false), ("2a", false), ("a/b", false)]
+        {
+            assert_eq!(is_name(name), expected, "{name}");
+        }
+    }
+}

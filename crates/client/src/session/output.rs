@@ -1,0 +1,151 @@
+//! Lines for people or programs, and the count of what failed.
+
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::Options;
+use crate::error::Error;
+
+/// A line of output: text for people, an object for programs.
+pub(crate) trait Message: Display + Serialize {}
+
+impl<T: Display + Serialize> Message for T {}
+
+/// Standard output and standard error.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+    program: &'static str,
+    /// A progress bar may be drawn.
+    has_bar: bool,
+    bar: Mutex<Option<ProgressBar>>,
+    failures: AtomicU32,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    status: &'static str,
+    error: FailureDetail<'a>,
+}
+
+#[derive(Serialize)]
+struct FailureDetail<'a> {
+    message: &'a str,
+    cause: Cause,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Cause {
+    message: String,
+    error: CauseDetail,
+}
+
+#[derive(Serialize)]
+struct CauseDetail {
+    #[serde(rename = "Code", skip_serializing_if = "String::is_empty")]
+    code: String,
+}
+
+impl Output {
+    pub(super) fn new(options: &Options) -> Output {
+        let has_bar = !options.quiet && !options.json && std::io::stderr().is_terminal();
+        Output {
+            json: options.json,
+            program: options.program,
+            has_bar,
+            bar: Mutex::default(),
+            failures: AtomicU32::new(0),
+        }
+    }
+
+    /// One message on standard output.
+    pub(crate) fn print(&self, message: &impl Message) -> Result<(), Error> {
+        let text = match self.json {
+            true => serde_json::to_string(message)
+                .map_err(|error| Error::refused(format!("no JSON can be made: {error}")))?,
+            false => message.to_string(),
+        };
+        self.line(&text)
+    }
+
+    /// A message about one transfer of many: a progress bar takes its place.
+    pub(crate) fn print_transfer(&self, message: &impl Message) -> Result<(), Error> {
+        if self.has_bar { Ok(()) } else { self.print(message) }
+    }
+
+    /// Text as it is.
+    pub(crate) fn line(&self, text: &str) -> Result<(), Error> {
+        self.without_bar(|| {
+            let mut stdout = std::io::stdout().lock();
+            writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(Error::Output)
+        })
+    }
+
+    /// Bytes of an object.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Error> {
+        std::io::stdout().lock().write_all(bytes).map_err(Error::Output)
+    }
+
+    /// A failure after which the verb goes on; the exit code tells of it.
+    pub(crate) fn failure(&self, message: &str, error: &Error) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.tell(message, error, "error");
+    }
+
+    /// The failure that ends the verb.
+    pub(crate) fn end(&self, error: &Error) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        if !error.is_closed_output() {
+            self.tell("", error, "fatal");
+        }
+    }
+
+    pub(crate) fn has_failures(&self) -> bool {
+        self.failures.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn has_bar(&self) -> bool {
+        self.has_bar
+    }
+
+    pub(super) fn set_bar(&self, bar: Option<ProgressBar>) {
+        *self.bar.lock().expect("no panic while the bar is locked") = bar;
+    }
+
+    fn tell(&self, message: &str, error: &Error, kind: &'static str) {
+        // If nobody reads it, the exit code remains.
+        if self.json {
+            let error = CauseDetail { code: error.code().to_owned() }.with(error);
+            let failure =
+                Failure { status: "error", error: FailureDetail { message, cause: error, kind } };
+            let _ = serde_json::to_string(&failure).map(|text| self.line(&text));
+            return;
+        }
+        let space = if message.is_empty() { "" } else { " " };
+        let text = format!("{}: <ERROR> {message}{space}{error}", self.program);
+        self.without_bar(|| {
+            let _ = writeln!(std::io::stderr(), "{}", text.replace(['\n', '\r'], " "));
+        });
+    }
+
+    fn without_bar<T>(&self, write: impl FnOnce() -> T) -> T {
+        let bar = self.bar.lock().expect("no panic while the bar is locked").clone();
+        match bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+impl CauseDetail {
+    fn with(self, error: &Error) -> Cause {
+        Cause { message: error.to_string(), error: self }
+    }
+}

@@ -1,0 +1,11 @@
+//! Values in the forms in which users write and read them.
+
+mod duration;
+mod pattern;
+mod size;
+mod time;
+
+pub(crate) use duration::{in_words, parse_duration};
+pub(crate) use pattern::{Flat, Glob};
+pub(crate) use size::{human, human_narrow, parse_size};
+pub(crate) use time::{for_people, of_http, of_iso, of_system};

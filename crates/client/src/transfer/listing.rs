@@ -1,0 +1,138 @@
+//! Everything below a folder, wherever it is, in the order of keys.
+
+use jiff::Timestamp;
+
+use crate::error::Error;
+use crate::local::Walk;
+use crate::s3::{Entry, Listed, Lister, Scope};
+use crate::session::Session;
+use crate::target::{Local, Remote, Target};
+use crate::text::of_system;
+
+/// An object, a file or a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// The name below the folder that is listed.
+    pub(crate) relative: String,
+    pub(crate) target: Target,
+    pub(crate) entry: Entry,
+}
+
+/// A listing that is under way.
+pub(crate) enum Listing {
+    Remote { lister: Lister, base: Remote },
+    Buckets { buckets: std::vec::IntoIter<Entry>, base: Remote },
+    Local { walk: Walk },
+}
+
+impl Listing {
+    /// Lists below a folder. Below a service that is its buckets, and with `recursive` still only these.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) async fn below(folder: &Target, recursive: bool) -> Result<Listing, Error> {
+        Listing::of(&folder.folder(), recursive, Listed::Objects).await
+    }
+
+    /// Lists what begins with a name.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) async fn of(
+        start: &Target,
+        recursive: bool,
+        listed: Listed,
+    ) -> Result<Listing, Error> {
+        Ok(match start {
+            Target::Remote(base) if base.bucket.is_empty() => {
+                let buckets = base.s3.buckets().await?.into_iter();
+                Listing::Buckets { buckets, base: base.clone() }
+            }
+            Target::Remote(base) => {
+                let (bucket, prefix) = (base.bucket.clone(), base.key.clone());
+                let scope = Scope { bucket, prefix, recursive, listed };
+                Listing::Remote { lister: Lister::new(&base.s3, scope), base: base.clone() }
+            }
+            Target::Local(base) => {
+                let walk = Walk::new(base.path(), recursive)?;
+                Listing::Local { walk }
+            }
+        })
+    }
+
+    /// The next item. Files that cannot be read are reported and left out.
+    ///
+    /// # Errors
+    /// The listing cannot go on.
+    pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Item>, Error> {
+        match self {
+            Listing::Remote { lister, base } => {
+                let Some(entry) = lister.next().await? else {
+                    return Ok(None);
+                };
+                let target = Target::Remote(base.with_key(&entry.key));
+                // From after the last slash of what was asked for.
+                let folder = base.key.rfind('/').map_or(0, |at| at + 1);
+                Ok(Some(Item { relative: entry.key[folder..].to_owned(), target, entry }))
+            }
+            Listing::Buckets { buckets, base } => Ok(buckets.next().map(|mut entry| {
+                let remote = Remote { bucket: entry.key.clone(), ..base.clone() };
+                entry.key.push('/');
+                Item { relative: entry.key.clone(), target: Target::Remote(remote), entry }
+            })),
+            Listing::Local { walk } => loop {
+                match walk.next() {
+                    None => return Ok(None),
+                    Some(Err(error)) => session.output.failure("Unable to read:", &error),
+                    Some(Ok(found)) => {
+                        let entry = Entry {
+                            size: if found.metadata.is_dir() { 0 } else { found.metadata.len() },
+                            modified: modified(&found.metadata),
+                            is_folder: found.metadata.is_dir(),
+                            is_latest: true,
+                            key: found.key.clone(),
+                            ..Entry::default()
+                        };
+                        let target = Target::Local(Local::of(&found.path));
+                        return Ok(Some(Item { relative: found.key, target, entry }));
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The meaning of a name.
+pub(crate) enum Named {
+    /// Ends with a slash, and may be empty.
+    Folder(Target),
+    /// Not known to exist.
+    Object(Remote),
+}
+
+/// A name with a slash at its end is a folder. Without one it is a folder if anything is below it, else an
+/// object.
+///
+/// # Errors
+/// It cannot be found out.
+pub(crate) async fn folder_or_object(
+    session: &Session,
+    target: &Target,
+    listed: Listed,
+) -> Result<Named, Error> {
+    let folder = target.folder();
+    match target {
+        Target::Remote(remote) if !target.ends_with_slash() => {
+            let mut listing = Listing::of(&folder, true, listed).await?;
+            Ok(match listing.next(session).await? {
+                Some(_) => Named::Folder(folder),
+                None => Named::Object(remote.clone()),
+            })
+        }
+        _ => Ok(Named::Folder(folder)),
+    }
+}
+
+pub(crate) fn modified(metadata: &std::fs::Metadata) -> Option<Timestamp> {
+    metadata.modified().ok().and_then(of_system)
+}

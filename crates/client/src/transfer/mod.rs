@@ -1,0 +1,101 @@
+//! Bytes from one place to another.
+
+mod file;
+mod listing;
+mod pool;
+mod reader;
+mod remote;
+mod upload;
+
+use std::sync::Arc;
+
+pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified};
+pub(crate) use pool::Pool;
+pub(crate) use reader::Reader;
+pub(crate) use upload::{Sizes, upload};
+
+use crate::error::Error;
+use crate::local::content_type;
+use crate::s3::{Sent, tags_header};
+use crate::session::Session;
+use crate::target::Target;
+
+/// One object or file, and where its copy goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) source: Target,
+    /// Of the source.
+    pub(crate) version: Option<String>,
+    pub(crate) size: u64,
+    /// Of the source, where it is known.
+    pub(crate) etag: String,
+    pub(crate) target: Target,
+}
+
+/// The properties that copies get.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Properties {
+    /// Headers, names in lower case.
+    pub(crate) attributes: Vec<(String, String)>,
+    pub(crate) tags: Vec<(String, String)>,
+    pub(crate) storage_class: Option<String>,
+    /// Everything in one request.
+    pub(crate) no_multipart: bool,
+}
+
+impl Properties {
+    /// The headers of a new object, with the metadata of its source below those that were asked for.
+    pub(crate) fn headers(
+        &self,
+        key: &str,
+        source: Vec<(String, String)>,
+    ) -> Vec<(String, String)> {
+        let mut headers = self.attributes.clone();
+        headers.extend(source);
+        headers.push(("content-type".to_owned(), content_type(key).to_owned()));
+        if !self.tags.is_empty() {
+            headers.push(("x-amz-tagging".to_owned(), tags_header(&self.tags)));
+        }
+        if let Some(class) = &self.storage_class {
+            headers.push(("x-amz-storage-class".to_owned(), class.clone()));
+        }
+        // The first of a name counts.
+        let mut seen = std::collections::HashSet::new();
+        headers.retain(|(name, _)| seen.insert(name.clone()));
+        headers
+    }
+}
+
+/// Does a job.
+pub(crate) async fn copy(
+    session: &Arc<Session>,
+    job: &Job,
+    properties: &Properties,
+    sent: Option<Sent>,
+) -> Result<(), Error> {
+    match (&job.source, &job.target) {
+        (Target::Local(source), Target::Remote(target)) => {
+            let mut reader = Reader::file(source.path())?;
+            let headers = properties.headers(&target.key, Vec::new());
+            let sizes = Sizes::of(reader.size(), properties.no_multipart);
+            upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
+        }
+        (Target::Remote(source), Target::Local(target)) => {
+            file::download(source, job.version.as_deref(), target.path(), sent).await
+        }
+        (Target::Remote(source), Target::Remote(target)) => {
+            if source.s3.is_same_service(&target.s3) {
+                remote::copy(session, job, source, target, properties).await?;
+                if let Some(sent) = sent {
+                    sent(i64::try_from(job.size).unwrap_or(i64::MAX));
+                }
+                Ok(())
+            } else {
+                remote::stream(session, job, source, target, properties, sent).await
+            }
+        }
+        (Target::Local(source), Target::Local(target)) => {
+            file::duplicate(source.path(), target.path(), sent)
+        }
+    }
+}

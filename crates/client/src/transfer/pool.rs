@@ -1,0 +1,42 @@
+//! A few tasks at a time.
+
+use std::future::Future;
+
+use tokio::task::{JoinError, JoinSet};
+
+/// Tasks that end with the pool.
+pub(crate) struct Pool<T> {
+    tasks: JoinSet<T>,
+    limit: usize,
+}
+
+impl<T: Send + 'static> Pool<T> {
+    pub(crate) fn new(limit: usize) -> Pool<T> {
+        Pool { tasks: JoinSet::new(), limit }
+    }
+
+    /// The result of a task that has ended: waits for one while the pool is full. To be called until it
+    /// returns nothing, before a task is added.
+    pub(crate) async fn room(&mut self) -> Option<T> {
+        if self.tasks.len() >= self.limit {
+            return self.next().await;
+        }
+        self.tasks.try_join_next().map(value)
+    }
+
+    pub(crate) fn add(&mut self, task: impl Future<Output = T> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// The result of the next task that ends; nothing when there is none left.
+    pub(crate) async fn next(&mut self) -> Option<T> {
+        self.tasks.join_next().await.map(value)
+    }
+}
+
+fn value<T>(result: Result<T, JoinError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Bytes that are uploaded, in pieces of any size.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use bytes::{Bytes, BytesMut};
+use tokio::task::block_in_place;
+
+use crate::error::Error;
+use crate::s3::Download;
+
+/// A source of bytes.
+pub(crate) enum Reader {
+    File(FileReader),
+    /// Standard input, until it is closed.
+    Input(std::io::Stdin),
+    Object {
+        download: Box<Download>,
+        rest: Bytes,
+    },
+}
+
+/// A file that must stay as it is while it is read.
+pub(crate) struct FileReader {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    modified: Option<SystemTime>,
+    read: u64,
+}
+
+impl Reader {
+    /// # Errors
+    /// It is no file, or cannot be read.
+    pub(crate) fn file(path: &Path) -> Result<Reader, Error> {
+        let file = File::open(path).map_err(Error::file(path))?;
+        let metadata = file.metadata().map_err(Error::file(path))?;
+        if !metadata.is_file() {
+            return Err(Error::refused(format!(
+                "{} is no regular file; use `pipe` for what comes from another program",
+                path.display()
+            )));
+        }
+        let (size, modified) = (metadata.len(), metadata.modified().ok());
+        Ok(Reader::File(FileReader { path: path.to_path_buf(), file, size, modified, read: 0 }))
+    }
+
+    pub(crate) fn object(download: Download) -> Reader {
+        Reader::Object { download: Box::new(download), rest: Bytes::new() }
+    }
+
+    /// The number of bytes, where it is known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match self {
+            Reader::File(file) => Some(file.size),
+            Reader::Input(_) => None,
+            Reader::Object { download, .. } => Some(download.head.size),
+        }
+    }
+
+    /// As many bytes as were asked for; fewer, or none, at the end.
+    pub(crate) async fn next(&mut self, bytes: usize) -> Result<Bytes, Error> {
+        match self {
+            Reader::File(reader) => {
+                let left = usize::try_from(reader.size - reader.read).unwrap_or(usize::MAX);
+                let wanted = bytes.min(left);
+                let piece = block_in_place(|| fill(&mut reader.file, wanted))
+                    .map_err(Error::file(&reader.path))?;
+                reader.read += piece.len() as u64;
+                if piece.len() < wanted || reader.has_changed()? {
+                    return Err(Error::refused(format!(
+                        "{} changed while it was read; nothing was stored, try again",
+                        reader.path.display()
+                    )));
+                }
+                Ok(piece)
+            }
+            Reader::Input(input) => block_in_place(|| fill(&mut input.lock(), bytes))
+                .map_err(|error| Error::refused(format!("cannot read standard input: {error}"))),
+            Reader::Object { download, rest } => {
+                let mut piece = BytesMut::new();
+                while piece.len() < bytes {
+                    if rest.is_empty() {
+                        match download.chunk().await? {
+                            Some(chunk) => *rest = chunk,
+                            None => break,
+                        }
+                    }
+                    let taken = rest.len().min(bytes - piece.len());
+                    piece.extend_from_slice(&rest.split_to(taken));
+                }
+                Ok(piece.freeze())
+            }
+        }
+    }
+
+    /// Proves that the end was reached, and that what was read belongs together.
+    pub(crate) async fn finish(&mut self) -> Result<(), Error> {
+        match self {
+            Reader::File(reader) => {
+                if reader.read == reader.size && !reader.has_changed()? {
+                    return Ok(());
+                }
+                let path = reader.path.display();
+                Err(Error::refused(format!("{path} changed while it was read; try again")))
+            }
+            Reader::Input(_) => Ok(()),
+            // The digest is compared at the end.
+            Reader::Object { download, rest } => match download.chunk().await? {
+                None if rest.is_empty() => Ok(()),
+                _ => Err(Error::transport("more came than the service promised")),
+            },
+        }
+    }
+}
+
+impl FileReader {
+    fn has_changed(&self) -> Result<bool, Error> {
+        let metadata = self.file.metadata().map_err(Error::file(&self.path))?;
+        Ok(metadata.len() != self.size || metadata.modified().ok() != self.modified)
+    }
+}
+
+fn fill(from: &mut impl Read, bytes: usize) -> std::io::Result<Bytes> {
+    let mut piece = Vec::new();
+    from.take(bytes as u64).read_to_end(&mut piece)?;
+    Ok(piece.into())
+}

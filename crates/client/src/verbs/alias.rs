@@ -1,0 +1,178 @@
+//! `alias`: names of services.
+
+use std::fmt;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::SUCCESS;
+use crate::cli::{AliasSetArgs, AliasVerb};
+use crate::error::Error;
+use crate::s3::{Endpoint, Style};
+use crate::session::{Alias, Session, Source, is_name, masked};
+
+#[derive(Serialize)]
+struct AliasMessage {
+    #[serde(skip)]
+    text: String,
+    status: &'static str,
+    alias: String,
+    #[serde(rename = "URL", skip_serializing_if = "String::is_empty")]
+    url: String,
+    #[serde(rename = "accessKey", skip_serializing_if = "String::is_empty")]
+    access_key: String,
+    #[serde(rename = "secretKey", skip_serializing_if = "str::is_empty")]
+    secret_key: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    api: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    path: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    src: String,
+}
+
+impl fmt::Display for AliasMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+pub(super) async fn run(session: &Arc<Session>, verb: AliasVerb) -> Result<(), Error> {
+    match verb {
+        AliasVerb::Set(arguments) => set(session, arguments).await,
+        AliasVerb::List { alias } => list(session, alias.as_deref()),
+        AliasVerb::Remove { alias } => {
+            let name = alias.trim_end_matches('/');
+            if !session.aliases.remove(name)? {
+                return Err(Error::refused(format!(
+                    "there is no alias '{name}' in the configuration; `alias list` shows those \
+                     there are"
+                )));
+            }
+            session.output.print(&message(name, &Alias::default(), "", "Removed"))
+        }
+    }
+}
+
+async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Error> {
+    let name = arguments.alias.trim_end_matches('/');
+    if !is_name(name) {
+        return Err(Error::refused(format!(
+            "'{name}' is no name for an alias: use a letter, and then letters, digits, '-' and '_'"
+        )));
+    }
+    if let Some(api) = &arguments.api
+        && !api.eq_ignore_ascii_case("S3v4")
+    {
+        return Err(Error::refused(format!("--api {api} is not supported; use S3v4")));
+    }
+    // Before anything is asked.
+    let endpoint = Endpoint::parse(&arguments.url, Style::Auto).map_err(Error::Refused)?;
+    let access_key = match arguments.access_key {
+        Some(key) => key,
+        None => ask("Enter Access Key: ")?,
+    };
+    let secret_key = match arguments.secret_key {
+        Some(key) => key,
+        None => ask("Enter Secret Key: ")?,
+    };
+    // None at all is for what anyone may read.
+    if access_key.is_empty() != secret_key.is_empty() {
+        return Err(Error::refused("give both keys, or none"));
+    }
+    if access_key.chars().any(|it| it.is_control() || it == '/') {
+        return Err(Error::refused("the access key has characters that no key has"));
+    }
+    let alias = Alias::new(&endpoint.url(), &access_key, &secret_key, arguments.path);
+    if arguments.api.is_none() {
+        probe(session, name, &alias).await?;
+    }
+    session.aliases.set(name, alias.clone())?;
+    session.output.print(&message(name, &alias, "", "Added"))
+}
+
+/// Asks for a bucket that does not exist: whoever is told so has valid keys.
+async fn probe(session: &Session, name: &str, alias: &Alias) -> Result<(), Error> {
+    let client = session.probe(name, alias)?;
+    let chance = getrandom::u64().unwrap_or_default();
+    match client.head_bucket(&format!("probe-bsign-{chance:016x}")).await {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_missing() => Ok(()),
+        // The keys may be valid, and the user not allowed to ask. The answer to HEAD does not tell; a
+        // listing does.
+        Err(error) if error.status() == Some(403) => match client.buckets().await {
+            Err(error)
+                if matches!(error.code(), "InvalidAccessKeyId" | "SignatureDoesNotMatch") =>
+            {
+                Err(error)
+            }
+            _ => Ok(()),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+fn list(session: &Session, wanted: Option<&str>) -> Result<(), Error> {
+    let wanted = wanted.map(|it| it.trim_end_matches('/'));
+    let mut found = false;
+    for (name, alias, source) in session.aliases.all()? {
+        if wanted.is_some_and(|it| it != name) {
+            continue;
+        }
+        found = true;
+        let source = match source {
+            Source::File(path) => path.display().to_string(),
+            Source::Variable => "env".to_owned(),
+            Source::BuiltIn => "built in".to_owned(),
+        };
+        session.output.print(&message(&name, &alias, &source, ""))?;
+    }
+    match (found, wanted) {
+        (false, Some(name)) => Err(Error::refused(format!("there is no alias '{name}'"))),
+        _ => Ok(()),
+    }
+}
+
+fn message(name: &str, alias: &Alias, source: &str, done: &str) -> AliasMessage {
+    let secret_key = masked(&alias.secret_key);
+    let text = if done.is_empty() {
+        let rows = [
+            ("URL", alias.url.as_str()),
+            ("AccessKey", &alias.access_key),
+            ("SecretKey", secret_key),
+            ("API", &alias.api),
+            ("Path", &alias.path),
+            ("Src", source),
+        ];
+        let rows: String =
+            rows.iter().map(|(name, value)| format!("  {name:<10}: {value}\n")).collect();
+        format!("{name}\n{rows}")
+    } else {
+        format!("{done} `{name}` successfully.")
+    };
+    AliasMessage {
+        text,
+        status: SUCCESS,
+        alias: name.to_owned(),
+        url: alias.url.clone(),
+        access_key: alias.access_key.clone(),
+        secret_key,
+        api: alias.api.clone(),
+        path: alias.path.clone(),
+        src: source.to_owned(),
+    }
+}
+
+/// A line of standard input.
+fn ask(question: &str) -> Result<String, Error> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        // Without it the user sees a cursor that waits.
+        let _ = write!(std::io::stderr(), "{question}");
+    }
+    let mut line = String::new();
+    let read = stdin.lock().read_line(&mut line);
+    read.map_err(|error| Error::refused(format!("cannot read a key: {error}")))?;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}

@@ -1,0 +1,312 @@
+//! `cp` and `mv`: copy files and objects, one or all below a folder.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::SUCCESS;
+use super::age::Age;
+use super::properties::properties;
+use crate::cli::CpArgs;
+use crate::error::Error;
+use crate::local::below;
+use crate::s3::{Listed, Removal, Sent};
+use crate::session::{Progress, Session};
+use crate::target::{Local, Remote, Target};
+use crate::transfer::{Job, Listing, Named, Pool, Properties, copy, folder_or_object, modified};
+
+/// The fate of a source after its copy is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Keep,
+    Remove,
+}
+
+#[derive(Serialize)]
+struct CopyMessage {
+    status: &'static str,
+    source: String,
+    target: String,
+    size: u64,
+    #[serde(rename = "totalCount")]
+    total_count: u64,
+    #[serde(rename = "totalSize")]
+    total_size: u64,
+}
+
+impl fmt::Display for CopyMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}` -> `{}`", self.source, self.target)
+    }
+}
+
+pub(super) async fn run(
+    session: &Arc<Session>,
+    arguments: &CpArgs,
+    after: After,
+) -> Result<(), Error> {
+    let (target, sources) = arguments.paths.split_last().expect("clap demands two paths");
+    if arguments.version_id.is_some() && (sources.len() > 1 || arguments.recursive) {
+        return Err(Error::refused("--version-id needs one source, and no --recursive"));
+    }
+    let target = Target::to_write(session, target)?;
+    let mut copier = Copier {
+        session,
+        after,
+        age: Age::of(&arguments.age)?,
+        properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
+        pool: Pool::new(usize::from(arguments.max_workers)),
+        progress: Progress::new(&session.output),
+        count: 0,
+        size: 0,
+    };
+    let several = sources.len() > 1;
+    for text in sources {
+        let source = Target::parse(session, text)?;
+        let result = match arguments.recursive {
+            true => copier.folder(text, source, &target).await,
+            false => copier.one(source, &target, several, arguments.version_id.clone()).await,
+        };
+        match result {
+            Err(error @ Error::Output(_)) => return Err(error),
+            Err(error) => session.output.failure(&format!("Unable to copy `{text}`."), &error),
+            Ok(()) => {}
+        }
+    }
+    copier.finish().await
+}
+
+/// Copies that are under way.
+struct Copier<'a> {
+    session: &'a Arc<Session>,
+    after: After,
+    age: Age,
+    properties: Arc<Properties>,
+    pool: Pool<(Job, Result<(), Error>)>,
+    progress: Progress<'a>,
+    count: u64,
+    size: u64,
+}
+
+impl Copier<'_> {
+    /// A file or an object, to a name or into a folder.
+    async fn one(
+        &mut self,
+        source: Target,
+        target: &Target,
+        several: bool,
+        version: Option<String>,
+    ) -> Result<(), Error> {
+        let (size, modified, etag) = self.look(&source, version.as_deref()).await?;
+        if !self.age.matches(modified) {
+            return Ok(());
+        }
+        let into = several || is_folder(self.session, target).await?;
+        let target = match into {
+            false => target.clone(),
+            true => {
+                let name = source.name();
+                let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                place(target, name)?
+            }
+        };
+        self.add(Job { source, version, size, etag, target }).await
+    }
+
+    /// All below a folder. Without a slash at its end, the last part of its name comes along.
+    async fn folder(&mut self, text: &str, source: Target, target: &Target) -> Result<(), Error> {
+        if let Target::Local(local) = &source
+            && !local.path().is_dir()
+        {
+            return self.one(source, &target.folder(), true, None).await;
+        }
+        if let Target::Remote(remote) = &source
+            && remote.bucket.is_empty()
+        {
+            for bucket in remote.s3.buckets().await? {
+                let below = source.join(&format!("{}/", bucket.key));
+                self.all(&below, &bucket.key, target).await?;
+            }
+            return Ok(());
+        }
+        let folder = match folder_or_object(self.session, &source, Listed::Objects).await? {
+            Named::Folder(folder) => folder,
+            Named::Object(_) => return self.one(source, &target.folder(), true, None).await,
+        };
+        refuse_itself(&folder, target)?;
+        // The name itself, where no slash ends it: `.` and `..` are none.
+        let last = text.rsplit('/').next().unwrap_or_default();
+        let last = if matches!(last, "." | "..") { "" } else { last };
+        self.all(&folder, last, target).await
+    }
+
+    async fn all(&mut self, folder: &Target, prefix: &str, target: &Target) -> Result<(), Error> {
+        let slash = if prefix.is_empty() { "" } else { "/" };
+        let mut listing = Listing::below(folder, true).await?;
+        while let Some(item) = listing.next(self.session).await? {
+            if !self.age.matches(item.entry.modified) || item.relative.is_empty() {
+                continue;
+            }
+            let job =
+                place(target, &format!("{prefix}{slash}{}", item.relative)).map(|target| Job {
+                    source: item.target.clone(),
+                    version: None,
+                    size: item.entry.size,
+                    etag: item.entry.etag,
+                    target,
+                });
+            match job {
+                Ok(job) => self.add(job).await?,
+                Err(error) => {
+                    let message = format!("Unable to copy `{}`.", item.target.name());
+                    self.session.output.failure(&message, &error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Size, time and ETag of a source.
+    async fn look(
+        &self,
+        source: &Target,
+        version: Option<&str>,
+    ) -> Result<(u64, Option<jiff::Timestamp>, String), Error> {
+        match source {
+            Target::Local(local) => {
+                let path = local.path();
+                let metadata = std::fs::metadata(path).map_err(Error::file(path))?;
+                if metadata.is_dir() {
+                    return Err(is_a_folder(&source.name()));
+                }
+                Ok((metadata.len(), modified(&metadata), String::new()))
+            }
+            Target::Remote(remote) if remote.key.is_empty() => Err(is_a_folder(&source.name())),
+            Target::Remote(remote) => {
+                match remote.s3.head(&remote.bucket, &remote.key, version).await {
+                    Ok(head) => Ok((head.size, head.modified, head.etag)),
+                    Err(error) if error.is_missing() && version.is_none() => {
+                        remote.s3.head_bucket(&remote.bucket).await?;
+                        match is_folder(self.session, source).await? {
+                            true => Err(is_a_folder(&source.name())),
+                            false => Err(error),
+                        }
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    async fn add(&mut self, job: Job) -> Result<(), Error> {
+        while let Some((job, result)) = self.pool.room().await {
+            self.done(job, result).await?;
+        }
+        self.progress.expect(job.size);
+        let (session, properties) = (self.session.clone(), self.properties.clone());
+        let sent: Sent = self.progress.counter();
+        self.pool.add(async move {
+            let result = copy(&session, &job, &properties, Some(sent)).await;
+            (job, result)
+        });
+        Ok(())
+    }
+
+    async fn done(&mut self, job: Job, result: Result<(), Error>) -> Result<(), Error> {
+        let result = match (result, self.after) {
+            (Ok(()), After::Remove) => remove(&job).await,
+            (result, _) => result,
+        };
+        if let Err(error) = result {
+            let message = format!("Unable to copy `{}`.", job.source.name());
+            self.session.output.failure(&message, &error);
+            return Ok(());
+        }
+        self.count += 1;
+        self.size += job.size;
+        self.session.output.print_transfer(&CopyMessage {
+            status: SUCCESS,
+            source: job.source.name(),
+            target: job.target.name(),
+            size: job.size,
+            total_count: self.count,
+            total_size: self.size,
+        })
+    }
+
+    async fn finish(mut self) -> Result<(), Error> {
+        while let Some((job, result)) = self.pool.next().await {
+            self.done(job, result).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The place of a name in a folder; for files, only one that stays in it.
+pub(super) fn place(folder: &Target, name: &str) -> Result<Target, Error> {
+    match folder {
+        Target::Remote(_) => Ok(folder.join(name)),
+        Target::Local(local) => {
+            let path = below(local.path(), name).map_err(Error::Refused)?;
+            Ok(Target::Local(Local::of(&path)))
+        }
+    }
+}
+
+/// Something to put things into: a bucket, a name with a slash at the end, or one below which there is
+/// something.
+async fn is_folder(session: &Session, target: &Target) -> Result<bool, Error> {
+    match target {
+        Target::Local(local) => Ok(target.ends_with_slash() || local.path().is_dir()),
+        Target::Remote(_) if target.ends_with_slash() => Ok(true),
+        Target::Remote(_) => {
+            let named = folder_or_object(session, target, Listed::Objects).await?;
+            Ok(matches!(named, Named::Folder(_)))
+        }
+    }
+}
+
+fn is_a_folder(name: &str) -> Error {
+    Error::refused(format!("'{name}' is a folder; use --recursive to copy what is in it"))
+}
+
+/// A copy would be listed, and copied again, without end.
+fn refuse_itself(source: &Target, target: &Target) -> Result<(), Error> {
+    let is_within = match (source, target) {
+        (Target::Remote(source), Target::Remote(target)) => is_below(source, target),
+        (Target::Local(source), Target::Local(target)) => {
+            let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+            match (absolute(source.path()), absolute(target.path())) {
+                (Ok(source), Ok(target)) => target.starts_with(source),
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    if is_within {
+        let (source, target) = (source.name(), target.name());
+        return Err(Error::refused(format!("'{target}' is within '{source}', which is copied")));
+    }
+    Ok(())
+}
+
+fn is_below(source: &Remote, target: &Remote) -> bool {
+    source.s3.endpoint() == target.s3.endpoint()
+        && source.bucket == target.bucket
+        && target.folder().key.starts_with(&source.key)
+}
+
+/// Removes the source of a copy.
+async fn remove(job: &Job) -> Result<(), Error> {
+    match &job.source {
+        Target::Local(local) => {
+            std::fs::remove_file(local.path()).map_err(Error::file(local.path()))
+        }
+        Target::Remote(remote) => {
+            let removal = Removal { key: remote.key.clone(), version: job.version.clone() };
+            remote.s3.delete(&remote.bucket, &removal, false).await.map(drop)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Two folders side by side: both listings in the order of keys, one page of each in memory.
+
+use std::cmp::Ordering;
+
+use crate::error::Error;
+use crate::session::Session;
+use crate::transfer::{Item, Listing};
+
+/// A name, and where it is.
+pub(super) enum Pair {
+    First(Item),
+    Second(Item),
+    Both(Box<(Item, Item)>),
+}
+
+/// The difference of two objects of the same name, as `mc` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Difference {
+    None,
+    Size,
+    /// The first was written after the second.
+    Newer,
+}
+
+pub(super) struct Merge {
+    first: Listing,
+    second: Option<Listing>,
+    /// The next item of each, once it is read.
+    ahead: (Option<Item>, Option<Item>),
+    started: bool,
+}
+
+impl Merge {
+    /// Without a second listing everything is in the first only.
+    pub(super) fn new(first: Listing, second: Option<Listing>) -> Merge {
+        Merge { first, second, ahead: (None, None), started: false }
+    }
+
+    pub(super) async fn next(&mut self, session: &Session) -> Result<Option<Pair>, Error> {
+        if !self.started {
+            self.started = true;
+            self.ahead = (self.first.next(session).await?, self.second(session).await?);
+        }
+        let order = match &self.ahead {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(first), Some(second)) => first.relative.cmp(&second.relative),
+        };
+        let first = match order {
+            Ordering::Greater => None,
+            _ => std::mem::replace(&mut self.ahead.0, self.first.next(session).await?),
+        };
+        let second = match order {
+            Ordering::Less => None,
+            _ => {
+                let next = self.second(session).await?;
+                std::mem::replace(&mut self.ahead.1, next)
+            }
+        };
+        Ok(match (first, second) {
+            (Some(first), None) => Some(Pair::First(first)),
+            (None, Some(second)) => Some(Pair::Second(second)),
+            (Some(first), Some(second)) => Some(Pair::Both(Box::new((first, second)))),
+            (None, None) => None,
+        })
+    }
+
+    async fn second(&mut self, session: &Session) -> Result<Option<Item>, Error> {
+        match &mut self.second {
+            Some(listing) => listing.next(session).await,
+            None => Ok(None),
+        }
+    }
+}
+
+/// Compares size and time. Contents are not compared.
+pub(super) fn difference(first: &Item, second: &Item) -> Difference {
+    if first.entry.size != second.entry.size {
+        return Difference::Size;
+    }
+    // S3 cuts times to seconds: a file seems newer than the copy that was just made of it.
+    match (first.entry.modified, second.entry.modified) {
+        (Some(first), Some(second)) if first.as_second() > second.as_second() => Difference::Newer,
+        _ => Difference::None,
+    }
+}

@@ -1,0 +1,273 @@
+//! `mirror`: make a target hold what a source holds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::SUCCESS;
+use super::age::Age;
+use super::cp::place;
+use super::merge::{Difference, Merge, Pair, difference};
+use super::properties::properties;
+use super::removal::{How, Remover};
+use crate::cli::MirrorArgs;
+use crate::error::Error;
+use crate::s3::{Bucket, Removal};
+use crate::session::{Progress, Session};
+use crate::target::{Remote, Target};
+use crate::text::Flat;
+use crate::transfer::{Item, Job, Listing, Pool, Properties, copy};
+
+#[derive(Serialize)]
+struct MirrorMessage {
+    status: &'static str,
+    source: String,
+    target: String,
+    size: u64,
+    #[serde(rename = "totalCount")]
+    total_count: u64,
+    #[serde(rename = "totalSize")]
+    total_size: u64,
+    #[serde(rename = "eventTime")]
+    event_time: &'static str,
+    #[serde(rename = "eventType")]
+    event_type: &'static str,
+}
+
+const REMOVED: &str = "s3:ObjectRemoved:Delete";
+
+impl fmt::Display for MirrorMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.event_type {
+            REMOVED => write!(formatter, "Removed `{}`", self.target),
+            _ => write!(formatter, "`{}` -> `{}`", self.source, self.target),
+        }
+    }
+}
+
+pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
+    let source = Target::parse(session, &arguments.source)?;
+    // All buckets of a service go into those of another.
+    let target = Target::parse(session, &arguments.target)?;
+    let mut mirror = Mirror {
+        session,
+        arguments,
+        age: Age::of(&arguments.age)?,
+        exclude: arguments.exclude.iter().map(|it| Flat::new(it)).collect(),
+        properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
+        pool: Pool::new(usize::from(arguments.max_workers)),
+        progress: Progress::new(&session.output),
+        count: 0,
+        size: 0,
+    };
+    match (&source, &target) {
+        (Target::Remote(from), _) if from.bucket.is_empty() => {
+            let excluded: Vec<Flat> =
+                arguments.exclude_bucket.iter().map(|it| Flat::new(it)).collect();
+            for bucket in from.s3.buckets().await? {
+                if excluded.iter().any(|it| it.matches(&bucket.key)) {
+                    continue;
+                }
+                let name = format!("{}/", bucket.key);
+                mirror.folder(&source.join(&name), &target.join(&name)).await?;
+            }
+        }
+        (_, Target::Remote(to)) if to.bucket.is_empty() => {
+            let reason = format!("'{}' names no bucket; write {0}/BUCKET", to.alias);
+            return Err(Error::refused(reason));
+        }
+        _ => {
+            if let Target::Local(local) = &source
+                && !local.path().is_dir()
+            {
+                let reason = format!("'{}' is no directory; `cp` copies files", local.text);
+                return Err(Error::refused(reason));
+            }
+            mirror.folder(&source.folder(), &target.folder()).await?;
+        }
+    }
+    mirror.finish().await
+}
+
+struct Mirror<'a> {
+    session: &'a Arc<Session>,
+    arguments: &'a MirrorArgs,
+    age: Age,
+    exclude: Vec<Flat>,
+    properties: Arc<Properties>,
+    pool: Pool<(Job, Result<(), Error>)>,
+    progress: Progress<'a>,
+    count: u64,
+    size: u64,
+}
+
+impl Mirror<'_> {
+    async fn folder(&mut self, source: &Target, target: &Target) -> Result<(), Error> {
+        // First, so that a source that is not there changes nothing.
+        let first = Listing::below(source, true).await?;
+        let second = self.prepare(target).await?;
+        let mut merge = Merge::new(first, second);
+        let mut remover = match target {
+            Target::Remote(remote) => {
+                let how = How { silent: true, ..How::default() };
+                Some(Remover::new(self.session, remote, how))
+            }
+            Target::Local(_) => None,
+        };
+        // Nothing is removed before all of the source was listed: a listing that fails half way proves
+        // nothing about the rest.
+        let mut extra = Vec::new();
+        while let Some(pair) = merge.next(self.session).await? {
+            match pair {
+                Pair::First(item) if self.wants(&item, target) => {
+                    self.add(item, target).await?;
+                }
+                Pair::Both(both) if self.wants(&both.0, target) => {
+                    let (first, second) = *both;
+                    match difference(&first, &second) {
+                        Difference::None => {}
+                        _ if self.arguments.overwrite => self.add(first, target).await?,
+                        _ => {
+                            let reason = "it differs there; use --overwrite to replace it";
+                            let message =
+                                format!("Overwrite not allowed for `{}`:", second.target.name());
+                            self.session.output.failure(&message, &Error::refused(reason));
+                        }
+                    }
+                }
+                Pair::Second(item)
+                    if self.arguments.remove && !self.is_excluded(&item.relative) =>
+                {
+                    extra.push(item.target);
+                }
+                _ => {}
+            }
+        }
+        for target in extra {
+            match (&target, &mut remover) {
+                (Target::Remote(_), _) if self.arguments.dry_run => self.tell_removed(&target)?,
+                (Target::Remote(remote), Some(remover)) => {
+                    self.tell_removed(&target)?;
+                    remover.add(Removal { key: remote.key.clone(), version: None }).await?;
+                }
+                (Target::Local(local), _) => {
+                    self.tell_removed(&target)?;
+                    if !self.arguments.dry_run {
+                        std::fs::remove_file(local.path()).map_err(Error::file(local.path()))?;
+                    }
+                }
+                (Target::Remote(_), None) => {}
+            }
+        }
+        match remover {
+            Some(mut remover) => remover.flush().await,
+            None => Ok(()),
+        }
+    }
+
+    /// The listing of a target; none where there is nothing yet. A bucket is made.
+    async fn prepare(&self, target: &Target) -> Result<Option<Listing>, Error> {
+        match target {
+            Target::Remote(Remote { s3, bucket, .. }) => match s3.head_bucket(bucket).await {
+                Ok(()) => {}
+                Err(error) if error.is_missing() && self.arguments.dry_run => return Ok(None),
+                Err(error) if error.is_missing() => {
+                    let region = &self.arguments.region;
+                    let bucket = Bucket { name: bucket, region, with_lock: false };
+                    s3.create_bucket(bucket).await?;
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            },
+            Target::Local(local) if !local.path().exists() => return Ok(None),
+            Target::Local(_) => {}
+        }
+        Listing::below(target, true).await.map(Some)
+    }
+
+    fn wants(&self, item: &Item, target: &Target) -> bool {
+        let name = &item.relative;
+        // A directory here needs no marker.
+        let is_marker = name.ends_with('/') && matches!(target, Target::Local(_));
+        if is_marker || name.is_empty() || self.is_excluded(name) {
+            return false;
+        }
+        self.age.matches(item.entry.modified)
+    }
+
+    fn is_excluded(&self, name: &str) -> bool {
+        self.exclude.iter().any(|it| it.matches(name))
+    }
+
+    async fn add(&mut self, item: Item, target: &Target) -> Result<(), Error> {
+        let target = match place(target, &item.relative) {
+            Ok(target) => target,
+            Err(error) => {
+                let message = format!("Unable to copy `{}`.", item.target.name());
+                self.session.output.failure(&message, &error);
+                return Ok(());
+            }
+        };
+        let (size, etag) = (item.entry.size, item.entry.etag);
+        let job = Job { source: item.target, version: None, size, etag, target };
+        if self.arguments.dry_run {
+            return self.done(job, Ok(()));
+        }
+        while let Some((job, result)) = self.pool.room().await {
+            self.done(job, result)?;
+        }
+        self.progress.expect(job.size);
+        let (session, properties) = (self.session.clone(), self.properties.clone());
+        let sent = self.progress.counter();
+        self.pool.add(async move {
+            let result = copy(&session, &job, &properties, Some(sent)).await;
+            (job, result)
+        });
+        Ok(())
+    }
+
+    fn done(&mut self, job: Job, result: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = result {
+            let message = format!("Unable to copy `{}`.", job.source.name());
+            self.session.output.failure(&message, &error);
+            return Ok(());
+        }
+        self.count += 1;
+        self.size += job.size;
+        let message = MirrorMessage {
+            status: SUCCESS,
+            source: job.source.name(),
+            target: job.target.name(),
+            size: job.size,
+            total_count: self.count,
+            total_size: self.size,
+            event_time: "",
+            event_type: "",
+        };
+        match self.arguments.dry_run {
+            true => self.session.output.print(&message),
+            false => self.session.output.print_transfer(&message),
+        }
+    }
+
+    fn tell_removed(&self, target: &Target) -> Result<(), Error> {
+        self.session.output.print(&MirrorMessage {
+            status: SUCCESS,
+            source: String::new(),
+            target: target.name(),
+            size: 0,
+            total_count: 0,
+            total_size: 0,
+            event_time: "",
+            event_type: REMOVED,
+        })
+    }
+
+    async fn finish(mut self) -> Result<(), Error> {
+        while let Some((job, result)) = self.pool.next().await {
+            self.done(job, result)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! The verbs, one file each.
+
+mod age;
+mod alias;
+mod anonymous;
+mod canned;
+mod cat;
+mod cp;
+mod diff;
+mod du;
+mod find;
+mod ls;
+mod mb;
+mod merge;
+mod mirror;
+mod ping;
+mod pipe;
+mod properties;
+mod rb;
+mod ready;
+mod removal;
+mod rm;
+mod share;
+mod stat;
+mod tag;
+mod version;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use crate::cli::{Cli, ConfigVerb, Verb};
+use crate::error::Error;
+use crate::session::{Options, Session};
+use crate::text::parse_duration;
+
+/// As for `mc`, whatever the failure is.
+const FAILED: u8 = 1;
+const INTERRUPTED: u8 = 130;
+
+/// Runs the verb that the arguments name.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter().peekable();
+    let called = arguments.peek().map(|it| Path::new(it).file_stem().unwrap_or_default());
+    let program = if called.is_some_and(|it| it == "mc") { "mc" } else { "liteio client" };
+    let command = Cli::command().name(program).bin_name(program);
+    let parsed = command.try_get_matches_from(arguments).and_then(|it| Cli::from_arg_matches(&it));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return explain(program, &error),
+    };
+    let options = match options(&cli, program) {
+        Ok(options) => options,
+        Err(reason) => return fail(program, &reason),
+    };
+    let session = match Session::new(options) {
+        Ok(session) => Arc::new(session),
+        Err(error) => return fail(program, &error.to_string()),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(program, &format!("cannot start threads: {error}")),
+    };
+    let code = runtime.block_on(until_interrupted(&session, cli.verb));
+    // A thread may wait for standard input, which nothing ends.
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    code
+}
+
+async fn until_interrupted(session: &Arc<Session>, verb: Verb) -> ExitCode {
+    let done = tokio::select! {
+        result = act(session, verb) => Some(result),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    match done {
+        None => {
+            session.abort_uploads().await;
+            ExitCode::from(INTERRUPTED)
+        }
+        Some(Ok(())) if !session.output.has_failures() => ExitCode::SUCCESS,
+        Some(Ok(())) => ExitCode::from(FAILED),
+        Some(Err(error)) => {
+            session.output.end(&error);
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
+    match verb {
+        Verb::Alias(verb) | Verb::Config(ConfigVerb::Host(verb)) => alias::run(session, verb).await,
+        Verb::Mb(arguments) => mb::run(session, &arguments).await,
+        Verb::Rb(arguments) => rb::run(session, &arguments).await,
+        Verb::Ls(arguments) => ls::run(session, &arguments).await,
+        Verb::Cp(arguments) => cp::run(session, &arguments, cp::After::Keep).await,
+        Verb::Mv(arguments) => cp::run(session, &arguments, cp::After::Remove).await,
+        Verb::Mirror(arguments) => mirror::run(session, &arguments).await,
+        Verb::Rm(arguments) => rm::run(session, &arguments).await,
+        Verb::Stat(arguments) => stat::run(session, &arguments).await,
+        Verb::Share(verb) => share::run(session, verb).await,
+        Verb::Version(verb) => version::run(session, verb).await,
+        Verb::Anonymous(verb) => anonymous::run(session, verb).await,
+        Verb::Ready(arguments) => ready::run(session, &arguments).await,
+        Verb::Du(arguments) => du::run(session, &arguments).await,
+        Verb::Find(arguments) => find::run(session, &arguments).await,
+        Verb::Cat(arguments) => cat::run(session, &arguments).await,
+        Verb::Head(arguments) => cat::head(session, &arguments).await,
+        Verb::Pipe(arguments) => pipe::run(session, &arguments).await,
+        Verb::Diff(arguments) => diff::run(session, &arguments).await,
+        Verb::Tag(verb) => tag::run(session, verb).await,
+        Verb::Ping(arguments) => ping::run(session, &arguments).await,
+    }
+}
+
+fn options(cli: &Cli, program: &'static str) -> Result<Options, String> {
+    let global = &cli.global;
+    let deadline = global.conn_write_deadline.as_ref().unwrap_or(&global.conn_read_deadline);
+    let idle = parse_duration(&global.conn_read_deadline)?.max(parse_duration(deadline)?);
+    Ok(Options {
+        directory: global.config_dir.clone(),
+        json: global.json,
+        quiet: global.quiet,
+        insecure: global.insecure,
+        idle: idle.max(Duration::from_millis(1)),
+        program,
+    })
+}
+
+/// Help and the version go to standard output, errors in one line to standard error.
+fn explain(program: &str, error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed standard output is no failure of the command.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            ExitCode::from(FAILED)
+        }
+        _ => {
+            let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+            let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+            let line = lines.join("; ");
+            fail(program, line.strip_prefix("error: ").unwrap_or(&line))
+        }
+    }
+}
+
+fn fail(program: &str, reason: &str) -> ExitCode {
+    // If standard error is closed, the exit code remains.
+    let _ = writeln!(std::io::stderr(), "{program}: <ERROR> {}", reason.replace(['\n', '\r'], " "));
+    ExitCode::from(FAILED)
+}
+
+/// The status of every message that is no failure.
+pub(crate) const SUCCESS: &str = "success";

@@ -1,0 +1,85 @@
+//! `ready`: wait until a service answers.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::SUCCESS;
+use crate::cli::ReadyArgs;
+use crate::error::Error;
+use crate::s3::S3;
+use crate::session::Session;
+use crate::target::Target;
+
+/// Between two questions.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Serialize)]
+struct ReadyMessage<'a> {
+    status: &'static str,
+    alias: &'a str,
+    healthy: bool,
+    #[serde(rename = "maintenanceMode")]
+    maintenance_mode: bool,
+    #[serde(rename = "writeQuorum")]
+    write_quorum: u32,
+    #[serde(rename = "healingDrives")]
+    healing_drives: u32,
+    error: Option<String>,
+}
+
+impl fmt::Display for ReadyMessage<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.error, self.healthy) {
+            (_, true) => write!(formatter, "The cluster '{}' is ready", self.alias),
+            (Some(error), _) => {
+                write!(formatter, "The cluster '{}' is unreachable: {error}", self.alias)
+            }
+            (None, false) => write!(formatter, "The cluster '{}' is not ready", self.alias),
+        }
+    }
+}
+
+pub(super) async fn run(session: &Arc<Session>, arguments: &ReadyArgs) -> Result<(), Error> {
+    let alias = arguments.alias.trim_end_matches('/');
+    let remote = Target::remote(session, alias)?;
+    let mut told = None;
+    loop {
+        let (healthy, error) = match is_ready(&remote.s3).await {
+            Ok(healthy) => (healthy, None),
+            Err(error) => (false, Some(error.to_string())),
+        };
+        // The same line every second says no more than one.
+        let state = (healthy, error.clone());
+        if told.as_ref() != Some(&state) {
+            session.output.print(&ReadyMessage {
+                status: SUCCESS,
+                alias,
+                healthy,
+                maintenance_mode: false,
+                write_quorum: u32::from(healthy),
+                healing_drives: 0,
+                error,
+            })?;
+            told = Some(state);
+        }
+        if healthy {
+            return Ok(());
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// The health paths of MinIO and of LiteIO; where there is neither, an answer of S3 is enough.
+async fn is_ready(s3: &S3) -> Result<bool, Error> {
+    for path in ["/minio/health/cluster", "/_liteio/health/ready"] {
+        match s3.ask(path).await?.as_u16() {
+            200 => return Ok(true),
+            503 => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(s3.ask("/").await?.as_u16() < 500)
+}

@@ -1,0 +1,257 @@
+//! `stat`: what is known about objects, buckets and files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::SUCCESS;
+use crate::cli::StatArgs;
+use crate::error::Error;
+use crate::s3::{Head, Listed};
+use crate::session::Session;
+use crate::target::{Remote, Target};
+use crate::text::{for_people, human};
+use crate::transfer::{Listing, Named, folder_or_object, modified};
+
+#[derive(Serialize)]
+struct StatMessage {
+    status: &'static str,
+    name: String,
+    #[serde(rename = "lastModified", skip_serializing_if = "String::is_empty")]
+    last_modified: String,
+    size: u64,
+    etag: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
+    #[serde(rename = "versionID", skip_serializing_if = "Option::is_none")]
+    version_id: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    checksum: BTreeMap<String, String>,
+    #[serde(skip)]
+    time: String,
+}
+
+impl fmt::Display for StatMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{:<10}: {}", "Name", self.name)?;
+        if !self.time.is_empty() {
+            writeln!(formatter, "{:<10}: {} ", "Date", self.time)?;
+        }
+        if self.kind != "folder" {
+            writeln!(formatter, "{:<10}: {:<6} ", "Size", human(self.size))?;
+        }
+        if !self.etag.is_empty() {
+            writeln!(formatter, "{:<10}: {} ", "ETag", self.etag)?;
+        }
+        if let Some(version) = &self.version_id {
+            writeln!(formatter, "{:<10}: {version} ", "VersionID")?;
+        }
+        writeln!(formatter, "{:<10}: {} ", "Type", self.kind)?;
+        if !self.checksum.is_empty() {
+            let pairs: Vec<String> =
+                self.checksum.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+            writeln!(formatter, "{:<10}: {}", "Checksum", pairs.join(" "))?;
+        }
+        if !self.metadata.is_empty() {
+            writeln!(formatter, "{:<10}:", "Metadata")?;
+            let width = self.metadata.keys().map(String::len).max().unwrap_or(0);
+            for (name, value) in &self.metadata {
+                writeln!(formatter, "  {name:<width$}: {value} ")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct BucketMessage {
+    status: &'static str,
+    name: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    versioning: String,
+    location: String,
+    policy: Option<bool>,
+}
+
+impl fmt::Display for BucketMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versioning = match self.versioning.as_str() {
+            "" => "Un-versioned",
+            status => status,
+        };
+        let anonymous = match self.policy {
+            Some(true) => "Enabled",
+            Some(false) => "Disabled",
+            None => "Unknown",
+        };
+        writeln!(formatter, "{:<10}: {}", "Name", self.name)?;
+        writeln!(formatter, "{:<10}: N/A    ", "Size")?;
+        writeln!(formatter, "{:<10}: folder \n", "Type")?;
+        writeln!(formatter, "Properties:\n  Versioning: {versioning}")?;
+        writeln!(formatter, "  Location: {}\n  Anonymous: {anonymous}", self.location)
+    }
+}
+
+pub(super) async fn run(session: &Arc<Session>, arguments: &StatArgs) -> Result<(), Error> {
+    for text in &arguments.targets {
+        match one(session, arguments, text).await {
+            Err(error @ Error::Output(_)) => return Err(error),
+            Err(error) => session.output.failure(&format!("Unable to stat `{text}`."), &error),
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
+async fn one(session: &Session, arguments: &StatArgs, text: &str) -> Result<(), Error> {
+    let version = arguments.version_id.as_deref();
+    match Target::parse(session, text)? {
+        Target::Local(local) => {
+            let path = local.path();
+            let metadata = std::fs::metadata(path).map_err(Error::file(path))?;
+            let modified = modified(&metadata);
+            session.output.print(&StatMessage {
+                status: SUCCESS,
+                name: local.text.clone(),
+                last_modified: modified.map(|it| it.to_string()).unwrap_or_default(),
+                size: metadata.len(),
+                etag: String::new(),
+                kind: if metadata.is_dir() { "folder" } else { "file" },
+                metadata: BTreeMap::new(),
+                version_id: None,
+                checksum: BTreeMap::new(),
+                time: modified.map(for_people).unwrap_or_default(),
+            })
+        }
+        Target::Remote(remote) if arguments.recursive => all(session, &remote).await,
+        Target::Remote(remote) if remote.bucket.is_empty() => {
+            for entry in remote.s3.buckets().await? {
+                let remote = Remote { bucket: entry.key, ..remote.clone() };
+                session.output.print(&bucket(&remote).await?)?;
+            }
+            Ok(())
+        }
+        Target::Remote(remote) if remote.key.is_empty() => {
+            session.output.print(&bucket(&remote).await?)
+        }
+        Target::Remote(remote) => {
+            match remote.s3.head(&remote.bucket, &remote.key, version).await {
+                Ok(head) => session.output.print(&object(&remote, &head)),
+                Err(error) if error.is_missing() && version.is_none() => {
+                    remote.s3.head_bucket(&remote.bucket).await?;
+                    let target = Target::Remote(remote.clone());
+                    let has_some = match folder_or_object(session, &target, Listed::Objects).await?
+                    {
+                        Named::Folder(folder) => {
+                            let mut listing = Listing::below(&folder, true).await?;
+                            listing.next(session).await?.is_some()
+                        }
+                        Named::Object(_) => false,
+                    };
+                    if !has_some {
+                        return Err(error);
+                    }
+                    session.output.print(&folder(&remote))
+                }
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+async fn all(session: &Session, remote: &Remote) -> Result<(), Error> {
+    if remote.bucket.is_empty() {
+        return Err(Error::refused("name a bucket"));
+    }
+    let start =
+        match folder_or_object(session, &Target::Remote(remote.clone()), Listed::Objects).await? {
+            Named::Folder(folder) => folder,
+            Named::Object(remote) => {
+                let head = remote.s3.head(&remote.bucket, &remote.key, None).await?;
+                return session.output.print(&object(&remote, &head));
+            }
+        };
+    let mut listing = Listing::below(&start, true).await?;
+    while let Some(item) = listing.next(session).await? {
+        let remote = remote.with_key(&item.entry.key);
+        let head = remote.s3.head(&remote.bucket, &remote.key, None).await?;
+        session.output.print(&object(&remote, &head))?;
+    }
+    Ok(())
+}
+
+async fn bucket(remote: &Remote) -> Result<BucketMessage, Error> {
+    let Remote { s3, bucket, .. } = remote;
+    s3.head_bucket(bucket).await?;
+    // Who may see the bucket may not be allowed to see all of its settings.
+    let unknown = |_| "unknown".to_owned();
+    Ok(BucketMessage {
+        status: SUCCESS,
+        name: bucket.clone(),
+        kind: "folder",
+        versioning: s3.versioning(bucket).await.unwrap_or_else(unknown),
+        location: s3.location(bucket).await.unwrap_or_else(unknown),
+        policy: s3.policy(bucket).await.ok().map(|it| it.is_some()),
+    })
+}
+
+fn folder(remote: &Remote) -> StatMessage {
+    StatMessage {
+        status: SUCCESS,
+        name: remote.folder().key,
+        last_modified: String::new(),
+        size: 0,
+        etag: String::new(),
+        kind: "folder",
+        metadata: BTreeMap::new(),
+        version_id: None,
+        checksum: BTreeMap::new(),
+        time: String::new(),
+    }
+}
+
+fn object(remote: &Remote, head: &Head) -> StatMessage {
+    let mut metadata: BTreeMap<String, String> =
+        head.metadata().into_iter().map(|(name, value)| (title(&name), value)).collect();
+    let mut checksum = BTreeMap::new();
+    for (name, value) in &head.headers {
+        let (name, value) = (name.as_str(), value.to_str().unwrap_or_default().to_owned());
+        if let Some(algorithm) = name.strip_prefix("x-amz-checksum-") {
+            if algorithm != "type" {
+                checksum.insert(algorithm.to_ascii_uppercase(), value);
+            }
+        } else if name.starts_with("x-amz-server-side-encryption")
+            || name.starts_with("x-amz-object-lock")
+            || matches!(name, "x-amz-storage-class" | "x-amz-expiration" | "x-amz-restore")
+        {
+            metadata.insert(title(name), value);
+        }
+    }
+    StatMessage {
+        status: SUCCESS,
+        name: remote.key.clone(),
+        last_modified: head.modified.map(|it| it.to_string()).unwrap_or_default(),
+        size: head.size,
+        etag: head.etag.clone(),
+        kind: if remote.key.ends_with('/') { "folder" } else { "file" },
+        metadata,
+        version_id: head.version.clone(),
+        checksum,
+        time: head.modified.map(for_people).unwrap_or_default(),
+    }
+}
+
+/// A header's name as `mc` shows it: `X-Amz-Meta-Key`.
+fn title(name: &str) -> String {
+    let part = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().map(|it| it.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    name.split('-').map(part).collect::<Vec<_>>().join("-")
+}
