@@ -52,6 +52,11 @@ fn parse(filter: &str) -> Result<Targets, String> {
     if filter.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
+    // An empty level would be the most verbose one, and an empty target every one.
+    let is_half = |part: &str| part.starts_with('=') || part.ends_with('=');
+    if let Some(half) = filter.split(',').map(str::trim).find(|part| is_half(part)) {
+        return Err(format!("{half:?} is not TARGET=LEVEL"));
+    }
     filter.parse().map_err(|error: filter::ParseError| error.to_string())
 }
 
