@@ -7,12 +7,12 @@
 //! ```
 //! A source is only read. What cannot be read is left out, by name and with the reason, and the exit code is 1.
 
-mod content_type;
+pub(crate) mod content_type;
 mod fs;
 mod stage;
 mod tally;
 mod target;
-mod walk;
+pub(crate) mod walk;
 
 use crate::cli::ImportCommand;
 

@@ -31,6 +31,13 @@ pub(super) fn make_of_directories(site: &Site) -> Result<(), String> {
     make_missing(site, names.iter())
 }
 
+/// The bucket of that name, which is made if it is missing.
+pub(super) fn find_or_make(site: &Site, name: &str) -> Result<Arc<Bucket>, String> {
+    let name = BucketName::new(name).map_err(|error| error.to_string())?;
+    make_missing(site, std::iter::once(&name))?;
+    site.store.bucket(&name).map_err(|error| cannot_make(&name, &error))
+}
+
 /// Makes those that are missing, all in one or a few commits.
 fn make_missing<'n>(
     site: &Site,

@@ -1,15 +1,17 @@
-//! Buckets that are there before the first request is answered.
+//! Buckets and objects that are there before the first request is answered.
 //!
 //! A [`Plan`] is read and checked before the data is opened, so that a wrong one leaves no new data directory
 //! behind. It makes what is missing and changes nothing else: a start with the same plan finds everything there.
 
 mod buckets;
 mod policy;
+mod seed;
 
 use std::path::Path;
 
 use liteio_store::{Owner, Store};
 
+use self::seed::Seed;
 use crate::acl::Ownership;
 use crate::config::{InitialBucket, Preparation};
 
@@ -29,6 +31,7 @@ pub(crate) struct Site {
 #[derive(Debug)]
 pub(crate) struct Plan {
     buckets: Vec<InitialBucket>,
+    seed: Option<Seed>,
     directories_are_buckets: bool,
 }
 
@@ -42,12 +45,14 @@ impl Plan {
         if let Some(path) = &settings.bucket_file {
             buckets.extend(read_bucket_file(path)?);
         }
-        Ok(Plan { buckets, directories_are_buckets: settings.directories_are_buckets })
+        let seed = settings.seed.as_deref().map(Seed::find).transpose()?;
+        let directories_are_buckets = settings.directories_are_buckets;
+        Ok(Plan { buckets, seed, directories_are_buckets })
     }
 
     /// True when there is nothing to make.
     pub(crate) fn is_empty(&self) -> bool {
-        self.buckets.is_empty() && !self.directories_are_buckets
+        self.buckets.is_empty() && self.seed.is_none() && !self.directories_are_buckets
     }
 
     /// Makes what is missing. Waits for the disk.
@@ -59,7 +64,7 @@ impl Plan {
         if self.directories_are_buckets {
             buckets::make_of_directories(site)?;
         }
-        Ok(())
+        self.seed.as_ref().map_or(Ok(()), |seed| seed.sow(site))
     }
 }
 

@@ -16,14 +16,8 @@ pub(super) fn default_of(app: &App, bucket: &Bucket) -> S3Result<Option<Encrypti
 }
 
 fn encryption_of(app: &App, default: &DefaultEncryption) -> S3Result<Encryption> {
-    Ok(match &default.method {
-        DefaultMethod::Master => Encryption::Master,
-        DefaultMethod::Named { key } => Encryption::Named {
-            key: key.as_deref().map(|key| encryption::kms_key(app, key)).transpose()?,
-            context: None,
-            bucket_key: default.bucket_key,
-        },
-    })
+    let encryption = app.look(|store| default.encryption(store.keys()));
+    encryption.map_err(|key| error::no_such_named_key(Some(key)))
 }
 
 /// The setting that a document stands for.

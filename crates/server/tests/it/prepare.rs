@@ -1,8 +1,11 @@
 //! Buckets and objects that are there when a server starts.
 
+use std::io::Write as _;
 use std::path::Path;
 
-use liteio::{InitialBucket, ServerBuilder, ServerHandle};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use liteio::{InitialBucket, KeySources, MasterKeySource, ServerBuilder, ServerHandle};
 
 use crate::command::{Running, liteio, stderr};
 use crate::harness::{self, ALICE, BOB, RawRequest, TestServer};
@@ -153,4 +156,174 @@ fn buckets_are_given_by_flag_and_variable() {
     assert_eq!(code, Some(0), "{log}");
     let made = |name: &str| log.lines().any(|line| line.contains("made") && line.contains(name));
     assert!(made("first") && made("second"), "{log}");
+}
+
+/// A header of a tar archive with its body. `kind`: `0` a file, `5` a directory, `2` a link.
+fn tar_entry(name: &str, kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut entry = vec![0; 512];
+    entry[..name.len()].copy_from_slice(name.as_bytes());
+    entry[124..136].copy_from_slice(format!("{:011o}\0", body.len()).as_bytes());
+    entry[148..156].copy_from_slice(b"        ");
+    entry[156] = kind;
+    entry[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = entry.iter().map(|byte| u32::from(*byte)).sum();
+    entry[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    entry.extend_from_slice(body);
+    entry.resize(entry.len().next_multiple_of(512), 0);
+    entry
+}
+
+fn tar(entries: &[Vec<u8>]) -> Vec<u8> {
+    [&entries.concat()[..], &[0; 1024]].concat()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("compressed")
+}
+
+/// The seed of these tests as files: `photos/a.txt`, `photos/deep/big.bin`, and the empty bucket `logs`.
+fn big() -> Vec<u8> {
+    (0..700_000_u32).map(|number| (number % 251) as u8).collect()
+}
+
+fn photos() -> Vec<u8> {
+    tar(&[
+        tar_entry("./", b'5', b""),
+        tar_entry("./photos/", b'5', b""),
+        tar_entry("./photos/a.txt", b'0', b"from the seed"),
+        tar_entry("./photos/deep/big.bin", b'0', &big()),
+        tar_entry("./logs/", b'5', b""),
+    ])
+}
+
+#[tokio::test]
+async fn seed_data_is_there_before_the_first_request_and_what_was_there_stays() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir_all(at("seed/photos/deep")).expect("a directory");
+    std::fs::create_dir_all(at("seed/logs")).expect("a directory");
+    std::fs::write(at("seed/photos/a.txt"), "from the seed").expect("written");
+    std::fs::write(at("seed/photos/deep/big.bin"), big()).expect("written");
+    std::fs::write(at("seed.tar"), photos()).expect("written");
+    std::fs::write(at("seed.tar.gz"), gzip(&photos())).expect("written");
+    std::fs::write(at("seed.TGZ"), gzip(&photos())).expect("written");
+    for seed in ["seed", "seed.tar", "seed.tar.gz", "seed.TGZ"] {
+        let data = at(&format!("data-of-{seed}"));
+        let server = start(&data, |builder| builder.bucket(bucket("other")).seed(at(seed))).await;
+        assert_eq!(send(&server, "GET", "/").await.elements("Name"), ["logs", "other", "photos"]);
+        let listed = send(&server, "GET", "/photos").await.elements("Key");
+        assert_eq!(listed, ["a.txt", "deep/big.bin"], "{seed}");
+        let text = send(&server, "GET", "/photos/a.txt").await.expect_status(200);
+        assert_eq!(
+            (text.text(), text.header("content-type")),
+            ("from the seed".into(), Some("text/plain"))
+        );
+        let body = send(&server, "GET", "/photos/deep/big.bin").await.expect_status(200);
+        assert_eq!(body.header("etag"), Some(&*harness::etag(&big())));
+        let sums = RawRequest::of_s3(server.address(), "us-east-1", "HEAD", "/photos/a.txt")
+            .header("x-amz-checksum-mode", "ENABLED");
+        assert!(sums.send().await.header("x-amz-checksum-crc64nvme").is_some());
+        let put = RawRequest::of_s3(server.address(), "us-east-1", "PUT", "/photos/a.txt");
+        put.body("changed").send().await.expect_status(200);
+        send(&server, "DELETE", "/photos/deep/big.bin").await.expect_status(204);
+        server.stop().await;
+        let server = start(&data, |builder| builder.seed(at(seed))).await;
+        assert_eq!(send(&server, "GET", "/photos/a.txt").await.text(), "changed");
+        send(&server, "GET", "/photos/deep/big.bin").await.expect_status(200);
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn seed_data_is_encrypted_as_its_bucket_says() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = directory.path().join("data");
+    let (key, seed) = (directory.path().join("master.key"), directory.path().join("seed.tar"));
+    std::fs::write(&key, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n").expect("written");
+    std::fs::write(&seed, photos()).expect("written");
+    let keys = KeySources { master: Some(MasterKeySource::File(key)), kms_file: None };
+    let server = start(&data, |builder| builder.keys(keys.clone()).bucket(bucket("photos"))).await;
+    let rule = "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+        <SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>\
+        </ServerSideEncryptionConfiguration>";
+    let put = RawRequest::of_s3(server.address(), "us-east-1", "PUT", "/photos?encryption");
+    put.body(rule).send().await.expect_status(200);
+    server.stop().await;
+    let server = start(&data, |builder| builder.keys(keys).seed(seed)).await;
+    let text = send(&server, "GET", "/photos/a.txt").await.expect_status(200);
+    assert_eq!(text.header("x-amz-server-side-encryption"), Some("AES256"));
+    assert_eq!(text.text(), "from the seed");
+}
+
+#[test]
+fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    let good = tar_entry("photos/a.txt", b'0', b"first");
+    let with = |entry: Vec<u8>| tar(&[good.clone(), entry]);
+    let file = |name: &str| with(tar_entry(name, b'0', b"x"));
+    let whole = photos();
+    let compressed = gzip(&whole);
+    let mut bad_sum = compressed.clone();
+    let end = bad_sum.len() - 8;
+    bad_sum[end] ^= 1;
+    // A compressed file of zeros, which is no archive however far it is read.
+    let bomb = gzip(&vec![0; 64 << 20]);
+    let archives: [(&str, Vec<u8>, &[&str]); 16] = [
+        ("up.tar", file("photos/../../etc/passwd"), &["photos/../../etc/passwd", "leads out"]),
+        ("root.tar", file("/etc/passwd"), &["/etc/passwd", "root of the file system"]),
+        ("loose.tar", file("loose.txt"), &["loose.txt", "no bucket"]),
+        ("name.tar", file("Photos/a"), &["Photos/a", "bucket name"]),
+        ("link.tar", with(tar_entry("photos/link", b'2', b"")), &["photos/link", "a link"]),
+        ("hard.tar", with(tar_entry("photos/hard", b'1', b"")), &["photos/hard", "a link"]),
+        ("device.tar", with(tar_entry("photos/null", b'3', b"")), &["photos/null", "a device"]),
+        ("pipe.tar", with(tar_entry("photos/pipe", b'6', b"")), &["photos/pipe", "a named pipe"]),
+        ("sparse.tar", with(tar_entry("photos/holes", b'S', b"")), &["photos/holes", "sparse"]),
+        ("cut.tar", whole[..5_000].to_vec(), &["cut off"]),
+        ("none.tar", vec![b'x'; 4_096], &["damaged, or no tar archive"]),
+        ("empty.tar", Vec::new(), &["cut off"]),
+        ("cut.tgz", compressed[..compressed.len() / 2].to_vec(), &["cut off"]),
+        ("sum.tgz", bad_sum, &["damaged"]),
+        ("plain.tgz", whole.clone(), &["damaged"]),
+        ("bomb.tgz", bomb, &["behind the end"]),
+    ];
+    let mut rows = Vec::new();
+    for (name, bytes, told) in archives {
+        std::fs::write(at(name), bytes).expect("written");
+        rows.push((name, told));
+    }
+    std::fs::create_dir_all(at("links/photos")).expect("a directory");
+    std::os::unix::fs::symlink("/etc/passwd", at("links/photos/passwd")).expect("a link");
+    std::fs::create_dir_all(at("names/NO")).expect("a directory");
+    std::fs::create_dir_all(at("files")).expect("a directory");
+    std::fs::write(at("files/loose.txt"), "x").expect("written");
+    std::fs::write(at("seed.rar"), "x").expect("written");
+    rows.extend([
+        ("links", &["photos/passwd", "leads out"][..]),
+        ("names", &["\"NO\"", "bucket name"]),
+        ("files", &["loose.txt", "no bucket"]),
+        ("seed.rar", &[".tar, .tar.gz or .tgz"]),
+        ("nothing", &["cannot read the seed"]),
+    ]);
+    for (seed, told) in rows {
+        let data = format!("data-{seed}");
+        let mut command = liteio(&directory);
+        command.args(["--address", "127.0.0.1:0", "--data-dir", &data, "--seed", seed]);
+        let output = command.env("LITEIO_LOG", "warn").output().expect("it runs");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{seed}: {message}");
+        assert_eq!(message.lines().count(), 1, "{seed}: {message}");
+        for text in told.iter().chain([&seed]) {
+            assert!(message.contains(text), "{seed} {text}: {message}");
+        }
+        assert!(output.stdout.is_empty(), "{seed}");
+        let is_read_before = matches!(seed, "seed.rar" | "nothing");
+        assert_eq!(at(&data).exists(), !is_read_before, "{seed}");
+    }
+    // Which objects stay is told.
+    let mut command = liteio(&directory);
+    command.args(["--address", "127.0.0.1:0", "--seed", "up.tar"]);
+    let message = stderr(&command.output().expect("it runs"));
+    assert!(message.contains("1 objects before it were put, and stay"), "{message}");
 }

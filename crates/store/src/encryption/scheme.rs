@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EncryptionKey;
+use super::{EncryptionKey, KeyRing};
 
 /// The encryption that a client, or the default of a bucket, asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,23 @@ pub struct DefaultEncryption {
     pub method: DefaultMethod,
     /// Bucket keys are asked for.
     pub bucket_key: bool,
+}
+
+impl DefaultEncryption {
+    /// The encryption that it stands for, with the keys of `ring`.
+    ///
+    /// # Errors
+    /// The name or identifier of the key that the ring does not have.
+    pub fn encryption(&self, ring: &KeyRing) -> Result<Encryption, &str> {
+        Ok(match &self.method {
+            DefaultMethod::Master => Encryption::Master,
+            DefaultMethod::Named { key } => {
+                let find = |key: &'_ String| ring.find_name(key).map(str::to_owned);
+                let key = key.as_ref().map(|key| find(key).ok_or(key.as_str())).transpose()?;
+                Encryption::Named { key, context: None, bucket_key: self.bucket_key }
+            }
+        })
+    }
 }
 
 /// The method of a [`DefaultEncryption`].

@@ -1,0 +1,118 @@
+//! Seed data: the directories of a directory or an archive as buckets, and the files in them as objects.
+//!
+//! ```text
+//! directory ──► import::walk ─┐
+//!                             ├──► Sower ──► store: put_object
+//! .tar, .tgz ──► gzip ──► tar ┘
+//! ```
+//! An object that is there is left as it is. What is no file or directory below the seed ends the start: whoever
+//! wrote the seed has to know. Memory is bounded by [`PIECE_BYTES`], the writes in flight and the names of one
+//! entry, whatever the archive says; bytes are bounded by the disk.
+
+mod archive;
+mod sower;
+mod tar;
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::sower::Sower;
+use super::Site;
+use crate::import::walk::{Found, walk};
+
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The place of seed data, which was there when the configuration was read.
+#[derive(Debug)]
+pub(super) enum Seed {
+    Directory(PathBuf),
+    Archive { path: PathBuf, is_compressed: bool },
+}
+
+impl Seed {
+    /// Looks for it, and tells its kind.
+    ///
+    /// # Errors
+    /// One line that names it.
+    pub(super) fn find(path: &Path) -> Result<Seed, String> {
+        let failed = |error: io::Error| format!("cannot read the seed {}: {error}", path.display());
+        if fs::metadata(path).map_err(failed)?.is_dir() {
+            return Ok(Seed::Directory(path.to_owned()));
+        }
+        File::open(path).map_err(failed)?;
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let name = name.to_ascii_lowercase();
+        let is_compressed = name.ends_with(".tar.gz") || name.ends_with(".tgz");
+        if !is_compressed && !name.ends_with(".tar") {
+            return Err(format!(
+                "the seed {} is no directory, and its name does not end with .tar, .tar.gz or .tgz",
+                path.display()
+            ));
+        }
+        Ok(Seed::Archive { path: path.to_owned(), is_compressed })
+    }
+
+    /// Puts what is missing.
+    ///
+    /// # Errors
+    /// One line that names the seed and the entry, and says how many objects were put before.
+    pub(super) fn sow(&self, site: &Site) -> Result<(), String> {
+        let mut sower = Sower::new(site);
+        let (path, sown) = match self {
+            Seed::Directory(path) => (path, sow_directory(path, &mut sower)),
+            Seed::Archive { path, is_compressed } => {
+                (path, archive::sow(path, *is_compressed, &mut sower))
+            }
+        };
+        // Those that are on their way are put, or fail, in any case.
+        let ended = sower.finish();
+        let counts = sower.counts();
+        match sown.and(ended) {
+            Ok(()) => {
+                let (objects, present) = (counts.put, counts.present);
+                tracing::info!(seed = %path.display(), objects, present, "the seed was put");
+                Ok(())
+            }
+            Err(reason) => {
+                let put = counts.put;
+                Err(format!(
+                    "cannot seed from {}: {reason} ({put} objects before it were put, and stay)",
+                    path.display()
+                ))
+            }
+        }
+    }
+}
+
+/// The end of a walk.
+struct Refused(String);
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Refused {
+        Refused(error.to_string())
+    }
+}
+
+fn sow_directory(root: &Path, sower: &mut Sower<'_>) -> Result<(), String> {
+    for entry in fs::read_dir(root).map_err(|error| error.to_string())? {
+        let entry = entry.map_err(|error| error.to_string())?;
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return Err(format!("{:?} is no directory, and so no bucket", entry.path()));
+        }
+    }
+    let mut sow = |found: Found<'_>| match found {
+        Found::Bucket(name) => sower.bucket(name).map(drop).map_err(Refused),
+        Found::LeftOut(path, reason) => Err(Refused(format!("{path:?}: {reason}"))),
+        Found::File(found) => {
+            let failed = |error: io::Error| Refused(format!("{:?}: {error}", found.path));
+            let mut file = File::open(&found.path).map_err(failed)?;
+            let bucket = sower.bucket(found.bucket).map_err(Refused)?;
+            let put = sower.object(&bucket, found.key, found.bytes, &mut file);
+            put.map_err(|reason| Refused(format!("{:?}: {reason}", found.path)))
+        }
+    };
+    walk(root, None, &mut sow).map_err(|Refused(reason)| reason)
+}
