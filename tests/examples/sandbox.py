@@ -81,6 +81,8 @@ class Sandbox:
             case "sh":
                 after = self.state / "environment"
                 self.run_command(["bash", "-eo", "pipefail", "-c", f"{text}\nenv -0 >{after}"])
+                if "--webhook" in text:
+                    assert self.receiver.told.wait(10), f"{block.name}: no event was told"
                 pairs = after.read_bytes().decode().split("\0")
                 self.environment = dict(pair.split("=", 1) for pair in pairs if pair)
             case "python" if re.search(r"^def test_", text, re.MULTILINE):
@@ -127,11 +129,14 @@ class Receiver:
     """What takes the messages of webhooks."""
 
     def __init__(self, port):
+        self.told = told = threading.Event()
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers["content-length"]))
                 self.send_response(200)
                 self.end_headers()
+                told.set()
 
             def log_message(self, *_):
                 pass
