@@ -51,6 +51,7 @@ class Sandbox:
             ".aws/config": "[default]\nregion = us-east-1\n",
             "picture.jpg": "a picture",
             "album/1.jpg": "the first", "album/2.jpg": "the second",
+            "buckets.txt": "letters\ndrafts:versioned\n",
             # A directory with a directory for each bucket.
             "files/photos/1.jpg": "the first", "seed/photos/1.jpg": "the first",
             # Named by users.toml.
