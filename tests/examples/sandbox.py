@@ -15,6 +15,7 @@ import tomllib
 import yaml
 
 import servers
+from blocks import ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK_SECONDS_MAX = 120
@@ -54,6 +55,7 @@ class Sandbox:
             "buckets.txt": "letters\ndrafts:versioned\n",
             # A directory with a directory for each bucket.
             "files/photos/1.jpg": "the first", "seed/photos/1.jpg": "the first",
+            "holiday/beach.jpg": "the sea",
             # Named by users.toml.
             "backup.json": policy("s3:PutObject"), "reader.json": policy("s3:GetObject"),
             "reader.trust.json": json.dumps({"Version": "2012-10-17", "Statement": [{
@@ -110,7 +112,8 @@ class Sandbox:
             self.run_command(["liteio"])
 
     def in_this_sandbox(self, text):
-        text = text.replace("0.0.0.0:", "127.0.0.1:").replace(" /data", f" {self.directory}/volume")
+        text = text.replace("0.0.0.0:", "127.0.0.1:")
+        text = re.sub(r"(?<= )/(mnt/|(?=data))", f"{self.directory}/", text)
         return re.sub(rf"(?<=[a-z0-9\"]):({'|'.join(PORTS)})\b",
                       lambda found: f":{self.ports[found[1]]}", text)
 
