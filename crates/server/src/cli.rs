@@ -417,6 +417,9 @@ pub(crate) enum ImportCommand {
     /// The files of a directory: every directory in it becomes a bucket, the files below it its objects. Times are
     /// kept, and content types follow from the extensions.
     Fs(ImportFsArgs),
+    /// The drive of a MinIO that has only this one, and does not run: buckets with their settings, all versions and
+    /// delete markers, metadata, tags and locks.
+    Minio(ImportMinioArgs),
 }
 
 /// The place that everything is imported into.
@@ -431,6 +434,16 @@ pub(crate) struct ImportTargetArgs {
     /// Put objects in place of those that are there with another content; without it, these are left and named.
     #[arg(long)]
     pub(crate) overwrite: bool,
+}
+
+/// The arguments of `liteio import minio`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ImportMinioArgs {
+    /// The directory that MinIO was started with.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) target: ImportTargetArgs,
 }
 
 /// The arguments of `liteio import fs`.

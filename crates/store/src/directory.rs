@@ -32,6 +32,9 @@ const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
 /// Directories of a store, which have names that buckets may have, too.
 const OWN_DIRECTORIES: [&str; 3] = ["blobs", "tmp", "vectors"];
 
+/// The directory that MinIO keeps its own files in.
+const DRIVE_OF_MINIO: &str = ".minio.sys";
+
 /// Refuses a directory that holds something else, before anything in it is touched. With `takes_empty`, empty
 /// directories with names of buckets are nothing else.
 pub(crate) fn refuse_foreign(
@@ -47,9 +50,13 @@ pub(crate) fn refuse_foreign(
     let is_known = |name: &str| {
         HARMLESS.contains(&name) || empty.iter().any(|directory| directory.as_str() == name)
     };
+    let path = path.to_owned();
     match entries.iter().all(|entry| is_known(&entry.name)) {
         true => Ok(()),
-        false => Err(StoreError::NotADataDirectory { path: path.to_owned() }),
+        false if entries.iter().any(|entry| entry.name == DRIVE_OF_MINIO) => {
+            Err(StoreError::DriveOfMinio { path })
+        }
+        false => Err(StoreError::NotADataDirectory { path }),
     }
 }
 

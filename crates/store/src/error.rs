@@ -304,6 +304,15 @@ pub enum StoreError {
         /// The directory.
         path: String,
     },
+    /// The directory is that of a MinIO.
+    #[error(
+        "{path} holds the data of a MinIO: bring it over with `liteio import minio {path} --data-dir DIR`, \
+         where DIR is another directory"
+    )]
+    DriveOfMinio {
+        /// The directory.
+        path: String,
+    },
     /// Another process uses the directory.
     #[error("{message}")]
     InUse {

@@ -110,8 +110,8 @@ impl SourceKey for SourceFile {
         let content_type = self.content_type.map(str::to_owned);
         let headers = ContentHeaders { content_type, ..ContentHeaders::default() };
         Ok(ImportedObject {
-            content: ImportedContent::Whole(bodies),
-            etag: Some(md5),
+            content: ImportedContent::Whole { bodies, md5 },
+            etag: None,
             metadata: ObjectMetadata { headers, ..ObjectMetadata::default() },
             checksum: None,
             lock: ObjectLock::default(),

@@ -9,6 +9,8 @@
 
 pub(crate) mod content_type;
 mod fs;
+mod metadata;
+mod minio;
 mod stage;
 mod tally;
 mod target;
@@ -23,5 +25,6 @@ use crate::cli::ImportCommand;
 pub(crate) fn run(command: &ImportCommand) -> Result<bool, String> {
     match command {
         ImportCommand::Fs(arguments) => fs::run(arguments),
+        ImportCommand::Minio(arguments) => minio::run(arguments),
     }
 }

@@ -2,7 +2,7 @@
 
 use liteio_store::StoreError;
 use liteio_store::limits::PART_BYTES_MAX;
-use liteio_store::{BodyHasher, BodyOptions, BodyWriter, ETag, StagedBody, Store};
+use liteio_store::{BodyHasher, BodyOptions, BodyWriter, StagedBody, Store};
 
 /// Takes the bytes of an object whose length is known. One that is too long for one body becomes several.
 #[derive(Debug)]
@@ -74,14 +74,14 @@ impl<'s> Stager<'s> {
     ///
     /// # Errors
     /// Those of [`BodyWriter::finish`].
-    pub(crate) fn finish(mut self) -> Result<(Vec<StagedBody>, ETag), StoreError> {
+    pub(crate) fn finish(mut self) -> Result<(Vec<StagedBody>, [u8; 16]), StoreError> {
         let last = self.body.finish()?;
         let md5 = match self.whole {
             Some(whole) => whole.finish().md5,
             None => last.digests().md5,
         };
         self.done.push(last);
-        Ok((self.done, ETag::Md5(md5)))
+        Ok((self.done, md5))
     }
 }
 
@@ -106,11 +106,11 @@ mod tests {
                 assert!(stager.write(piece).expect("written"));
             }
             assert!(!stager.write(b"more").expect("not written"), "more than announced");
-            let (bodies, etag) = stager.finish().expect("staged");
-            (bodies.iter().map(|body| body.digests().bytes).collect::<Vec<u64>>(), etag)
+            let (bodies, md5) = stager.finish().expect("staged");
+            (bodies.iter().map(|body| body.digests().bytes).collect::<Vec<u64>>(), md5)
         };
-        let (one, etag) = staged(PART_BYTES_MAX);
+        let (one, md5) = staged(PART_BYTES_MAX);
         assert_eq!(one, [100_000]);
-        assert_eq!(staged(40_000), (vec![33_334, 33_334, 33_332], etag));
+        assert_eq!(staged(40_000), (vec![33_334, 33_334, 33_332], md5));
     }
 }

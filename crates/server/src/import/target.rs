@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
 use liteio_store::{
-    Bucket, BucketName, ETag, ImportedObject, ImportedVersion, KnownVersion, NewBucket, ObjectKey,
-    Owner, Pending, Store, StoreConfig, StoreError, VersionId,
+    Bucket, BucketName, DefaultRetention, DocumentKind, ETag, ImportedObject, ImportedVersion,
+    KnownVersion, Lifecycle, NewBucket, ObjectKey, Owner, Pending, Store, StoreConfig, StoreError,
+    VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
@@ -50,6 +52,16 @@ pub(crate) struct SourceObject {
     pub(crate) bytes: u64,
     /// Unknown before the bytes are read, in some sources.
     pub(crate) etag: Option<ETag>,
+}
+
+/// Settings of a bucket of the source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BucketSettings {
+    pub(crate) versioning: Versioning,
+    /// Versions may be locked; its default.
+    pub(crate) object_lock: Option<Option<DefaultRetention>>,
+    pub(crate) lifecycle: Option<Lifecycle>,
+    pub(crate) documents: Vec<(DocumentKind, Vec<u8>)>,
 }
 
 /// A failure of an import.
@@ -107,7 +119,12 @@ impl Target {
                 source.display()
             ));
         }
-        let config = StoreConfig { scrub_interval: None, ..StoreConfig::directory(path) };
+        let config = StoreConfig {
+            scrub_interval: None,
+            // What is imported is old. Lifecycle rules come into effect with the next start of the server.
+            lifecycle_day: Duration::from_secs(10 * 365 * 24 * 60 * 60),
+            ..StoreConfig::directory(path)
+        };
         let store = Store::open(config).map_err(|error| format!("{}: {error}", path.display()))?;
         let access_key = arguments.owner.as_deref().unwrap_or(DEFAULT_ACCESS_KEY);
         let owner =
@@ -176,6 +193,51 @@ impl Target {
                 "the bucket {name} of the data directory encrypts new objects, and imported ones are not encrypted"
             ))),
         }
+    }
+
+    /// Sets what `bucket` has no setting of.
+    ///
+    /// # Errors
+    /// [`Failure::Target`].
+    pub(crate) fn set(
+        &self,
+        bucket: &Arc<Bucket>,
+        settings: BucketSettings,
+    ) -> Result<Arc<Bucket>, Failure> {
+        let BucketSettings { versioning, object_lock, lifecycle, documents } = settings;
+        let kept = |what: &str| {
+            let name = &bucket.name;
+            self.tally
+                .note(&format!("the bucket {name} keeps its own {what}, which is another one"));
+        };
+        match (bucket.versioning, versioning) {
+            (Versioning::Never, Versioning::Enabled | Versioning::Suspended) => {
+                self.store.set_versioning(bucket, versioning).wait()?;
+            }
+            (own, wanted) if own != wanted && wanted != Versioning::Never => kept("versioning"),
+            _ => {}
+        }
+        if let Some(default) = object_lock {
+            match (bucket.object_lock, bucket.settings.default_retention) {
+                (false, _) if bucket.versioning == Versioning::Suspended => kept("versioning"),
+                (false, _) => self.store.set_object_lock(bucket, default).wait()?,
+                (true, own) if own != default => kept("default retention"),
+                (true, _) => {}
+            }
+        }
+        match (&bucket.settings.lifecycle, lifecycle) {
+            (None, Some(lifecycle)) => self.store.set_lifecycle(bucket, Some(lifecycle)).wait()?,
+            (Some(own), Some(lifecycle)) if **own != lifecycle => kept("lifecycle"),
+            _ => {}
+        }
+        for (kind, document) in documents {
+            match bucket.settings.document(kind) {
+                None => self.store.put_document(bucket, kind, document).wait()?,
+                Some(own) if own != document => kept(&format!("document {kind:?}")),
+                Some(_) => {}
+            }
+        }
+        Ok(self.store.bucket(&bucket.name)?)
     }
 
     fn work(&self, jobs: &Mutex<Receiver<Job>>, has_failed: &AtomicBool) -> Result<(), Failure> {

@@ -116,7 +116,7 @@ fn forbidden(message: &'static str) -> ApiError {
 }
 
 /// The rules in a document, checked.
-fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
+pub(super) fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
     if sent.cors_rules.is_empty() {
         return Err(error::malformed_xml());
     }

@@ -122,7 +122,7 @@ pub(super) fn insert_abort(
 }
 
 /// The rules in a document, checked, and the document with an id in every rule.
-fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
+pub(super) fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
     if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
         return Err(error::malformed_xml());
     }

@@ -178,6 +178,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::Corrupt { .. }
         | StoreError::FormatTooNew { .. }
         | StoreError::NotADataDirectory { .. }
+        | StoreError::DriveOfMinio { .. }
         | StoreError::InUse { .. }
         | StoreError::Io(_)
         | StoreError::Internal { .. } => internal(&error),

@@ -35,6 +35,7 @@ mod document_rules;
 mod encryption;
 mod error;
 mod event_cause;
+pub(crate) mod foreign;
 mod lane;
 mod lenient;
 mod limits;

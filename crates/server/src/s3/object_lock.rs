@@ -117,7 +117,7 @@ pub(super) async fn put_object_lock_configuration(
     Ok(S3Response::new(PutObjectLockConfigurationOutput::default()))
 }
 
-fn default_retention(sent: &DefaultRetentionDto) -> S3Result<DefaultRetention> {
+pub(super) fn default_retention(sent: &DefaultRetentionDto) -> S3Result<DefaultRetention> {
     let mode = sent.mode.as_ref().and_then(|mode| parse_mode(mode.as_str()));
     let mode = mode.ok_or_else(error::malformed_xml)?;
     let length = |length: i32, maximum: u32| {

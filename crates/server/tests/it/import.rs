@@ -136,7 +136,7 @@ fn an_import_that_was_killed_goes_on_and_doubles_no_version() {
     let directory = directory();
     let root = directory.path().join("files");
     for number in 0..FILES {
-        let bytes = if number % 20 == 0 { 40_000 } else { 100 };
+        let bytes = if number.is_multiple_of(20) { 40_000 } else { 100 };
         file(&root, &format!("bucket/{number}"), &vec![number as u8; bytes], 1_000 + number as u64);
     }
     let server = serve(&directory);
@@ -170,8 +170,152 @@ fn an_import_that_was_killed_goes_on_and_doubles_no_version() {
     let versions = ask(&server, "GET", "/bucket?versions", b"").text();
     assert_eq!(versions.matches("<Version>").count(), FILES);
     for number in [0, 1, 20, FILES - 1] {
-        let bytes = if number % 20 == 0 { 40_000 } else { 100 };
+        let bytes = if number.is_multiple_of(20) { 40_000 } else { 100 };
         let body = ask(&server, "GET", &format!("/bucket/{number}"), b"").body;
         assert_eq!(body, vec![number as u8; bytes], "{number}");
     }
+}
+
+/// The fixture, copied to `drive`.
+fn drive(directory: &TempDir) {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).expect("made");
+        for entry in fs::read_dir(from).expect("readable") {
+            let entry = entry.expect("an entry");
+            let to = to.join(entry.file_name());
+            match entry.path().is_dir() {
+                true => copy(&entry.path(), &to),
+                false => fs::copy(entry.path(), to).map(drop).expect("copied"),
+            }
+        }
+    }
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/minio");
+    copy(Path::new(fixture), &directory.path().join("drive"));
+}
+
+#[test]
+fn a_drive_of_minio_comes_over_with_versions_metadata_locks_and_settings() {
+    let directory = directory();
+    drive(&directory);
+    let told = imported(&directory, &["minio", "drive"], 1);
+    assert!(told.contains("left out: plain/sealed: it is encrypted"), "{told}");
+    assert!(told.contains("left out: plain/pressed.cmp: it is compressed"), "{told}");
+    assert!(told.contains("data: 14 imported") && told.contains("2 left out"), "{told}");
+    assert!(told.contains("the default encryption of versions is not brought over"), "{told}");
+    let again = imported(&directory, &["minio", "drive"], 1);
+    assert!(again.contains("0 imported") && again.contains("14 there already"), "{again}");
+
+    let server = serve(&directory);
+    let hello = ask(&server, "GET", "/plain/hello.txt", b"");
+    assert_eq!(hello.body, b"hello");
+    for (name, value) in [
+        ("content-type", "text/plain"),
+        ("cache-control", "max-age=60"),
+        ("content-disposition", "inline"),
+        ("content-language", "en"),
+        ("x-amz-meta-colour", "green"),
+        ("x-amz-meta-note", "two words"),
+        ("x-amz-tagging-count", "2"),
+        ("etag", "\"5d41402abc4b2a76b9719d911017c592\""),
+        ("last-modified", "Mon, 23 Nov 2026 02:10:14 GMT"),
+    ] {
+        assert_eq!(hello.header(name), Some(value), "{name}");
+    }
+    assert_eq!(ask(&server, "GET", "/plain/folder/", b"").status, 200);
+    assert_eq!(ask(&server, "GET", "/plain/dir/nested/empty", b"").body, b"");
+    assert_eq!(ask(&server, "GET", "/plain/file", b"").body.len(), 1500);
+    let upload = ask(&server, "HEAD", "/plain/upload?partNumber=1", b"");
+    assert_eq!(
+        (upload.header("x-amz-mp-parts-count"), upload.header("content-length")),
+        (Some("1"), Some("1200"))
+    );
+    assert!(upload.header("etag").is_some_and(|etag| etag.ends_with("-1\"")));
+
+    let versions = ask(&server, "GET", "/versions?versions&prefix=k", b"").text();
+    let order: Vec<&str> = versions.split("<Key>k</Key>").skip(1).collect();
+    assert_eq!(order.len(), 5, "{versions}");
+    assert!(order[0].contains("<IsLatest>true"), "{versions}");
+    assert!(order[1].contains("</DeleteMarker>"), "{versions}");
+    assert!(order[4].contains("<VersionId>null</VersionId>"), "{versions}");
+    assert_eq!(ask(&server, "GET", "/versions/k", b"").body, b"three");
+    assert_eq!(ask(&server, "GET", "/versions/k?versionId=null", b"").body, b"null before");
+    assert_eq!(ask(&server, "GET", "/versions/gone", b"").status, 404);
+
+    let kept = ask(&server, "HEAD", "/locked/kept", b"");
+    assert_eq!(kept.header("x-amz-object-lock-mode"), Some("GOVERNANCE"));
+    assert_eq!(
+        kept.header("x-amz-object-lock-retain-until-date"),
+        Some("2040-01-02T03:04:05.000Z")
+    );
+    let held = ask(&server, "HEAD", "/locked/held", b"");
+    assert_eq!(held.header("x-amz-object-lock-legal-hold"), Some("ON"));
+    assert_eq!(held.header("x-amz-object-lock-mode"), None, "it was written before the default");
+    for (target, expected) in [
+        ("/plain?policy", "arn:aws:s3:::plain/*"),
+        ("/plain?tagging", "<Value>blue</Value>"),
+        ("/versions?versioning", "Enabled"),
+        ("/versions?lifecycle", "<Prefix>tmp/</Prefix>"),
+        ("/locked?object-lock", "<Days>3</Days>"),
+    ] {
+        let text = ask(&server, "GET", target, b"").text();
+        assert!(text.contains(expected), "{target} {text}");
+    }
+    server.signal("TERM");
+    let verified =
+        liteio(&directory).args(["verify", "--data-dir", "data"]).output().expect("it runs");
+    assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+#[test]
+fn what_is_damaged_on_a_drive_is_named_and_the_rest_comes_over() {
+    let directory = directory();
+    drive(&directory);
+    let root = directory.path().join("drive");
+    let flip = |path: &Path| {
+        let mut bytes = fs::read(path).expect("readable");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).expect("written");
+    };
+    let file = fs::read_dir(root.join("plain/file")).expect("readable");
+    let data = file.map(|entry| entry.expect("an entry").path()).find(|path| path.is_dir());
+    flip(&data.expect("a data directory").join("part.1"));
+    flip(&root.join("locked/kept/xl.meta"));
+    fs::remove_file(root.join("plain/upload/xl.meta")).expect("removed");
+    fs::write(root.join("stray"), b"x").expect("written");
+    let told = imported(&directory, &["minio", "drive"], 1);
+    for expected in [
+        "plain/file: the checksum of the block at byte 0 does not match",
+        "locked/kept: its xl.meta: it is damaged",
+        "part.3: it belongs to no xl.meta",
+        "stray: it is no bucket",
+        "6 left out",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let server = serve(&directory);
+    assert_eq!(ask(&server, "GET", "/plain/hello.txt", b"").body, b"hello");
+    assert_eq!(ask(&server, "GET", "/plain/file", b"").status, 404);
+}
+
+#[test]
+fn drives_that_are_not_alone_are_refused() {
+    for (format, expected) in [
+        (r#"{"format":"xl","xl":{"sets":[["a","b","c","d"]]}}"#, "one of 4 drives"),
+        (r#"{"format":"fs","fs":{"version":"2"}}"#, "FS mode"),
+        ("{", "cannot be read"),
+        ("", "cannot be read"),
+    ] {
+        let directory = directory();
+        let system = directory.path().join("drive/.minio.sys");
+        fs::create_dir_all(&system).expect("made");
+        fs::write(system.join("format.json"), format).expect("written");
+        let output = import(&directory, &["minio", "drive"]);
+        assert_eq!(output.status.code(), Some(1), "{format}");
+        let told = stderr(&output);
+        assert!(told.contains(expected) && told.lines().count() == 1, "{format} {told}");
+        assert!(!directory.path().join("data").exists(), "nothing was made");
+    }
+    let output = import(&directory(), &["minio", "."]);
+    assert!(stderr(&output).contains("is no drive of MinIO"), "{}", stderr(&output));
 }

@@ -99,7 +99,7 @@ fn appended(
     if bytes > OBJECT_BYTES_MAX {
         return Err(StoreError::ObjectTooLarge { bytes });
     }
-    let extensions = current.extensions.clone();
+    let extensions = current.extensions.clone().with_content_tag(None);
     let (etag, checksum, extensions, content) = match current.bytes {
         // What follows nothing is all there is.
         0 => {
@@ -206,7 +206,7 @@ fn parts_before(from: &impl Read, current: &ObjectRecord) -> Result<u16, StoreEr
 /// from their records.
 fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md5, StoreError> {
     let mut md5s = Md5::new();
-    match (&current.content, current.etag) {
+    match (&current.content, current.content_tag()?) {
         (Content::Inline(_) | Content::Extents(_), ETag::Md5(md5)) => md5s.update(&md5),
         (Content::Parts { list, count, .. }, ETag::Multipart { parts, .. }) if parts == *count => {
             if let Some(kept) = current.extensions.part_md5s()?
@@ -258,7 +258,7 @@ fn grown(
         content => {
             let list = shared.ids.upload(&shared.config)?;
             reference::retain(content, write)?;
-            first_part(current).write(write, &list, 1)?;
+            first_part(current)?.write(write, &list, 1)?;
             list
         }
     };
@@ -267,11 +267,11 @@ fn grown(
 }
 
 /// The object as the first part of a list.
-fn first_part(object: &ObjectRecord) -> PartRecord {
-    let (ETag::Md5(md5) | ETag::Multipart { md5, .. }) = object.etag;
+fn first_part(object: &ObjectRecord) -> Result<PartRecord, StoreError> {
+    let (ETag::Md5(md5) | ETag::Multipart { md5, .. }) = object.content_tag()?;
     let checksum: Option<ChecksumValue> = object.checksum.map(|checksum| checksum.value);
     let facts =
         PartFacts { start: 0, bytes: object.bytes, md5, modified_ms: object.modified_ms, checksum };
     let content = object.content.clone();
-    PartRecord { facts, extensions: Extensions::default(), content }
+    Ok(PartRecord { facts, extensions: Extensions::default(), content })
 }

@@ -297,7 +297,8 @@ impl Made {
             _ => None,
         };
         Ok(Self {
-            etag: from.etag,
+            // The copy was made here: it has no tag of another store.
+            etag: from.content_tag()?,
             checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
             sealing,
             content: share(from.content.clone()),

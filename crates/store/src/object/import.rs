@@ -37,7 +37,7 @@ pub struct ImportedVersion {
 pub struct ImportedObject {
     /// Its bytes, which are not encrypted.
     pub content: ImportedContent,
-    /// Its entity tag; without one it is made of the content.
+    /// Its entity tag, whatever it was made of; without one it is made of the content.
     pub etag: Option<ETag>,
     /// Its metadata.
     pub metadata: ObjectMetadata,
@@ -50,9 +50,14 @@ pub struct ImportedObject {
 /// The bytes of an object to import.
 #[derive(Debug)]
 pub enum ImportedContent {
-    /// One body after the other. More than one, each of which is longer than an inline body, only because one body
-    /// cannot be as long as an object; then the entity tag must be given.
-    Whole(Vec<StagedBody>),
+    /// One body after the other.
+    Whole {
+        /// More than one, each of which is longer than an inline body, only because one body cannot be as long as an
+        /// object.
+        bodies: Vec<StagedBody>,
+        /// The MD5 of all bytes.
+        md5: [u8; 16],
+    },
     /// The parts of an upload, at least one.
     Parts(Vec<StagedBody>),
 }
@@ -85,9 +90,9 @@ impl Store {
         let bucket = Arc::clone(bucket);
         let mut blobs = Vec::new();
         let object = object.map(|object| {
-            let (bodies, is_parts) = match object.content {
-                ImportedContent::Whole(bodies) => (bodies, false),
-                ImportedContent::Parts(bodies) => (bodies, true),
+            let (bodies, md5) = match object.content {
+                ImportedContent::Whole { bodies, md5 } => (bodies, Some(md5)),
+                ImportedContent::Parts(bodies) => (bodies, None),
             };
             let mut new_bodies = Vec::with_capacity(bodies.len());
             for body in bodies {
@@ -96,27 +101,28 @@ impl Store {
                 blobs.extend(blob);
             }
             let rest = (object.etag, object.metadata, object.checksum, object.lock);
-            (new_bodies, is_parts, rest)
+            (new_bodies, md5, rest)
         });
         self.update_with_blobs(blobs, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let new = match &object {
                 None => None,
-                Some((bodies, is_parts, (etag, metadata, checksum, lock))) => {
-                    let (made, content) = match is_parts {
-                        true => parts(write, shared, bodies, modified_ms)?,
-                        false => whole(bodies)?,
+                Some((bodies, md5, (etag, metadata, checksum, lock))) => {
+                    let (made, content) = match md5 {
+                        None => parts(write, shared, bodies, modified_ms)?,
+                        Some(md5) => (ETag::Md5(*md5), whole(bodies)?),
                     };
-                    let no_tag = || internal("an imported object has no entity tag");
+                    let etag = etag.unwrap_or(made);
+                    let content_tag = (etag != made).then_some(&made);
                     Some(NewVersion {
                         bytes: total(bodies)?,
-                        etag: etag.or(made).ok_or_else(no_tag)?,
+                        etag,
                         modified_ms: Some(modified_ms),
                         owner: bucket.owner.clone(),
                         checksum: *checksum,
                         metadata: metadata.clone(),
                         lock: *lock,
-                        extensions: Extensions::default(),
+                        extensions: Extensions::default().with_content_tag(content_tag),
                         sealing: None,
                         content,
                         // Not told.
@@ -173,13 +179,9 @@ fn total(bodies: &[NewBody]) -> Result<u64, StoreError> {
     }
 }
 
-/// The entity tag of an object of one body, and the content of one of any number.
-fn whole(bodies: &[NewBody]) -> Result<(Option<ETag>, Content), StoreError> {
-    if let [body] = bodies {
-        return match body.sealing {
-            None => Ok((Some(ETag::Md5(body.tag)), body.content.clone())),
-            Some(_) => Err(internal("an imported body is encrypted")),
-        };
+fn whole(bodies: &[NewBody]) -> Result<Content, StoreError> {
+    if let [NewBody { sealing: None, content, .. }] = bodies {
+        return Ok(content.clone());
     }
     let mut extents = Vec::new();
     for body in bodies {
@@ -188,7 +190,7 @@ fn whole(bodies: &[NewBody]) -> Result<(Option<ETag>, Content), StoreError> {
             _ => return Err(internal("a body of several to import is no blob")),
         }
     }
-    Ok((None, Content::Extents(extents)))
+    Ok(Content::Extents(extents))
 }
 
 /// Writes the records of parts.
@@ -197,7 +199,7 @@ fn parts(
     shared: &Arc<Shared>,
     bodies: &[NewBody],
     modified_ms: u64,
-) -> Result<(Option<ETag>, Content), StoreError> {
+) -> Result<(ETag, Content), StoreError> {
     // Readers expect bytes in every part but an only one.
     let is_empty = bodies.iter().all(|body| body.digests.bytes == 0);
     let with_bytes = bodies.iter().filter(|body| body.digests.bytes > 0);
@@ -218,8 +220,8 @@ fn parts(
             .write(write, &list, number)?;
         start += bytes;
     }
-    let etag = ETag::multipart(bodies.iter().map(|body| &body.tag));
-    Ok((Some(etag), Content::Parts { list, count: u32::from(count), is_original: true }))
+    let etag = ETag::multipart(kept.iter().map(|body| &body.tag));
+    Ok((etag, Content::Parts { list, count: u32::from(count), is_original: true }))
 }
 
 fn internal(what: &str) -> StoreError {

@@ -54,7 +54,7 @@ impl Verifier<'_> {
         if !key.is_known() {
             return Ok(());
         }
-        if record.etag != ETag::Md5(body.tag(digests.md5)) {
+        if record.content_tag()? != ETag::Md5(body.tag(digests.md5)) {
             return Err(StoreError::corrupt("the bytes do not have the MD5 of the object").into());
         }
         match full {
@@ -87,7 +87,7 @@ impl Verifier<'_> {
             start += part.facts.bytes;
             md5s.push(part.facts.md5);
         }
-        if start != record.bytes || ETag::multipart(&md5s) != record.etag {
+        if start != record.bytes || ETag::multipart(&md5s) != record.content_tag()? {
             return Err(StoreError::corrupt("the parts do not make up the object").into());
         }
         Ok(())

@@ -41,6 +41,18 @@ fn a_directory_in_use_is_refused_until_it_is_closed() {
 }
 
 #[test]
+fn the_drive_of_a_minio_is_refused_with_the_way_to_bring_it_over() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir_all(directory.path().join(".minio.sys/buckets")).expect("made");
+    fs::create_dir_all(directory.path().join("photos")).expect("made");
+    let refused = Store::open(on_directory(directory.path())).map(drop);
+    let told = refused.as_ref().expect_err("refused").to_string();
+    assert!(matches!(refused, Err(StoreError::DriveOfMinio { .. })), "{told}");
+    assert!(told.contains("liteio import minio") && told.contains("--data-dir"), "{told}");
+    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 2);
+}
+
+#[test]
 fn foreign_and_newer_directories_are_left_as_they_are() {
     for photo in [OsStr::new("photo.jpg"), OsStr::from_bytes(b"\xff\xfe")] {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -13,6 +13,7 @@ mod events;
 mod fixtures;
 mod harness;
 mod identities;
+mod import;
 mod lifecycle;
 mod list;
 mod lock;

@@ -77,6 +77,9 @@ const ENCRYPTION: u8 = 129;
 /// The access control list, opaque bytes, unless it is the default. It decides who may read, so a program that
 /// does not know it must not answer.
 const ACL: u8 = 130;
+/// The entity tag that follows from the content, where that of the object is another store's. A program that does
+/// not know it would take the object for damaged.
+const CONTENT_TAG: u8 = 131;
 
 /// The rename that an object got its key by, so that repeating it is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +131,16 @@ impl Extensions {
         self.with(ACL, acl)
     }
 
+    /// The entity tag that follows from the content, unless the object has it.
+    pub(crate) fn content_tag(&self) -> Result<Option<ETag>, StoreError> {
+        self.get(CONTENT_TAG)
+    }
+
+    /// The same with another such tag.
+    pub(crate) fn with_content_tag(self, tag: Option<&ETag>) -> Self {
+        self.with(CONTENT_TAG, tag)
+    }
+
     fn get<T: DeserializeOwned>(&self, number: u8) -> Result<Option<T>, StoreError> {
         let found = self.0.iter().find(|(other, _)| *other == number);
         found.map(|(_, bytes)| record::take_all(bytes, WHAT)).transpose()
@@ -141,7 +154,9 @@ impl Extensions {
 
     /// Refuses extensions that must be known and are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        let is_known = |number: u8| number < REQUIRED || matches!(number, LOCK | ENCRYPTION | ACL);
+        let is_known = |number: u8| {
+            number < REQUIRED || matches!(number, LOCK | ENCRYPTION | ACL | CONTENT_TAG)
+        };
         match self.0.iter().any(|(number, _)| !is_known(*number)) {
             true => {
                 let known = u32::from(VERSION);
@@ -252,6 +267,11 @@ impl ObjectRecord {
             true => Ok((record, stored, sealed.body)),
             false => Err(StoreError::corrupt("an object's record is too long")),
         }
+    }
+
+    /// The entity tag that follows from the content. It is that of the object, unless that came from another store.
+    pub(crate) fn content_tag(&self) -> Result<ETag, StoreError> {
+        Ok(self.extensions.content_tag()?.unwrap_or(self.etag))
     }
 
     pub(crate) fn version_id(&self) -> VersionId {

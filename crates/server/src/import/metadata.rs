@@ -1,0 +1,61 @@
+//! Metadata of an object from headers, as other stores keep and send them.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use liteio_store::{ContentHeaders, ObjectLock, ObjectMetadata, Retention, RetentionMode};
+
+/// The metadata and the lock in headers, whose names are in lower case. Storage classes are left out: everything is
+/// stored in one way here.
+///
+/// # Errors
+/// A lock that cannot be read: without it, the object could be deleted.
+pub(crate) fn of_headers(
+    headers: &BTreeMap<String, String>,
+) -> Result<(ObjectMetadata, ObjectLock), String> {
+    let text = |name: &str| headers.get(name).filter(|text| !text.is_empty()).cloned();
+    let content = ContentHeaders {
+        content_type: text("content-type"),
+        cache_control: text("cache-control"),
+        content_disposition: text("content-disposition"),
+        content_encoding: text("content-encoding"),
+        content_language: text("content-language"),
+        expires: text("expires"),
+        website_redirect_location: text("x-amz-website-redirect-location"),
+    };
+    let user = headers.iter().filter_map(|(name, value)| {
+        Some((name.strip_prefix("x-amz-meta-")?.to_owned(), value.clone()))
+    });
+    let tags = headers.get("x-amz-tagging").map(|tags| tags.as_bytes()).unwrap_or_default();
+    let mut tags: Vec<(String, String)> = form_urlencoded::parse(tags)
+        .map(|(key, value)| (key.into_owned(), value.into_owned()))
+        .collect();
+    tags.sort_unstable();
+    let metadata =
+        ObjectMetadata { storage_class: None, headers: content, user: user.collect(), tags };
+    Ok((metadata, lock(headers)?))
+}
+
+fn lock(headers: &BTreeMap<String, String>) -> Result<ObjectLock, String> {
+    let text =
+        |name: &str| headers.get(name).map(Borrow::<str>::borrow).filter(|it| !it.is_empty());
+    let mode = text("x-amz-object-lock-mode");
+    let until = text("x-amz-object-lock-retain-until-date");
+    let retention = match (mode, until) {
+        (None, None) => None,
+        (Some(mode), Some(until)) => {
+            let mode = match mode {
+                "GOVERNANCE" => RetentionMode::Governance,
+                "COMPLIANCE" => RetentionMode::Compliance,
+                other => return Err(format!("the mode of its retention is {other:?}")),
+            };
+            let until: Timestamp =
+                until.parse().map_err(|_| format!("the end of its retention is {until:?}"))?;
+            let until_ms = u64::try_from(until.as_millisecond()).unwrap_or(0);
+            Some(Retention { mode, until_ms })
+        }
+        _ => return Err("its retention has no mode or no end".to_owned()),
+    };
+    Ok(ObjectLock { retention, legal_hold: text("x-amz-object-lock-legal-hold") == Some("ON") })
+}

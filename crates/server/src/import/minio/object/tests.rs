@@ -1,0 +1,120 @@
+//! Damage of every byte of a drive.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use liteio_store::{ImportedContent, ObjectLock, ObjectMetadata, Store, StoreConfig};
+use twox_hash::XxHash64;
+
+use super::*;
+
+/// A drive of MinIO: see the page beside it.
+const DRIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/minio");
+
+/// A version with what an import would make of it, or the reason why it is left out.
+type Read =
+    (SourceVersion, Result<(Vec<[u8; 16]>, Option<ETag>, ObjectMetadata, ObjectLock), String>);
+
+/// Everything that an import reads of a key.
+fn read(store: &Store, directory: &Path) -> Result<Vec<Read>, String> {
+    let mut key = StoredKey::new(directory);
+    let versions = key.versions().map_err(|failure| failure.to_string())?;
+    let read = versions.into_iter().enumerate().map(|(index, version)| {
+        if version.object.is_none() {
+            return (version, Err("a delete marker".to_owned()));
+        }
+        let object = key.read(store, index).map_err(|failure| failure.to_string());
+        let facts = object.map(|object| {
+            let (ImportedContent::Whole { bodies, .. } | ImportedContent::Parts(bodies)) =
+                object.content;
+            let md5s = bodies.iter().map(|body| body.digests().md5).collect();
+            (md5s, object.etag, object.metadata, object.lock)
+        });
+        (version, facts)
+    });
+    Ok(read.collect())
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => fs::copy(entry.path(), to).map(drop).expect("copied"),
+        }
+    }
+}
+
+fn files(below: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(below).expect("readable").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn damage_of_any_byte_is_found_or_has_no_effect() {
+    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for key in ["plain/hello.txt", "plain/file", "plain/upload", "versions/k", "locked/kept"] {
+        let copied = directory.path().join(key);
+        copy(&Path::new(DRIVE).join(key), &copied);
+        let whole = read(&store, &copied).expect("readable");
+        let is_read = |(version, read): &Read| version.object.is_none() || read.is_ok();
+        assert!(whole.iter().all(is_read), "{key} {whole:?}");
+        for path in files(&copied) {
+            let bytes = fs::read(&path).expect("readable");
+            for at in 0..bytes.len() {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << (at % 8);
+                fs::write(&path, &damaged).expect("written");
+                let Ok(read) = read(&store, &copied) else { continue };
+                assert_eq!(read.len(), whole.len(), "{key} {at}");
+                for (read, whole) in read.iter().zip(&whole) {
+                    assert_eq!(read.0, whole.0, "{key} {at}");
+                    assert!(read.1.is_err() || read.1 == whole.1, "{key} {at}: {read:?}");
+                }
+            }
+            for length in (0..bytes.len()).step_by(3) {
+                fs::write(&path, &bytes[..length]).expect("written");
+                let read = read(&store, &copied);
+                let is_whole = |read: Vec<Read>| {
+                    read.iter().any(|(version, read)| version.object.is_some() && read.is_err())
+                };
+                assert!(read.is_err() || read.is_ok_and(is_whole), "{key} {length}");
+            }
+            fs::write(&path, &bytes).expect("written");
+        }
+    }
+}
+
+/// Versions whose checksum matches may still be anything: MinIO may have had an error, or somebody means harm.
+#[test]
+fn versions_of_any_bytes_are_read_without_harm() {
+    for key in ["plain/hello.txt", "plain/upload", "versions/k", "versions/gone"] {
+        let bytes = fs::read(Path::new(DRIVE).join(key).join("xl.meta")).expect("readable");
+        let mut reader = super::super::msgpack::Reader::new(&bytes[8..]);
+        let versions = reader.bytes().expect("versions").to_vec();
+        reader.unsigned().expect("a checksum");
+        let inline = reader.rest();
+        for at in 0..versions.len() {
+            for byte in
+                [0x00, 0x7f, 0x80, 0x8f, 0x90, 0xc0, 0xc1, 0xc6, 0xcf, 0xdb, 0xdd, 0xdf, 0xff]
+            {
+                let mut changed = versions.clone();
+                changed[at] = byte;
+                let length = u32::try_from(changed.len()).expect("short").to_be_bytes();
+                let sum = XxHash64::oneshot(0, &changed) as u32;
+                let head =
+                    [b"XL2 \x01\x00\x03\x00\xc6", &length[..], &changed[..], b"\xce"].concat();
+                let whole = [&head[..], &sum.to_be_bytes(), inline].concat();
+                let Ok(meta) = XlMeta::parse(&whole) else { continue };
+                for version in &meta.versions {
+                    let _ = meta.inline(version);
+                    let _ = readable(version);
+                }
+            }
+        }
+    }
+}
