@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -192,7 +192,8 @@ fn seconds(name: &str, text: &str) -> Result<Duration, Failure> {
 }
 
 fn fetch(options: &Options) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| Failure(USAGE, error.to_string()))?;
     let result = runtime.block_on(async {
         match options.time_max {
@@ -294,20 +295,22 @@ async fn ask(target: &Target, options: &Options) -> Result<Response<Incoming>, F
         }
         _ => connecting.await?,
     };
+    // The stream and the body of the server's own client: its code is there already.
+    let stream = TokioIo::new(stream);
     if !target.is_encrypted {
-        return exchange(stream, target, options).await;
+        return exchange(MaybeHttpsStream::Http(stream), target, options).await;
     }
     let trust = if options.trusts_all { Trust::Any } else { Trust::Authorities(None) };
     let config = client_config(trust).map_err(|reason| Failure(TLS, reason))?;
     let name = ServerName::try_from(target.host.clone());
     let name = name.map_err(|error| Failure(BAD_URL, error.to_string()))?;
-    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, TokioIo::new(stream)).await;
     let stream = stream.map_err(|error| {
         // The code of a certificate that is not trusted is its own.
         let code = if error.to_string().contains("certificate") { 60 } else { TLS };
         Failure(code, in_one_line(&error))
     })?;
-    exchange(stream, target, options).await
+    exchange(MaybeHttpsStream::from(stream), target, options).await
 }
 
 async fn connect(target: &Target) -> Result<TcpStream, Failure> {
@@ -326,15 +329,15 @@ async fn connect(target: &Target) -> Result<TcpStream, Failure> {
 }
 
 async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    stream: MaybeHttpsStream<TokioIo<TcpStream>>,
     target: &Target,
     options: &Options,
 ) -> Result<Response<Incoming>, Failure> {
     let broken = |error: hyper::Error| Failure(RECEIVE, in_one_line(&error));
     let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        hyper::client::conn::http1::handshake(stream).await.map_err(broken)?;
     tokio::spawn(connection);
-    let mut request = Request::new(Empty::<Bytes>::new());
+    let mut request = Request::new(Full::new(Bytes::new()));
     *request.method_mut() = options.method.clone().unwrap_or(Method::GET);
     *request.uri_mut() =
         target.path.parse().map_err(|_| Failure(BAD_URL, "bad path".to_owned()))?;

@@ -144,9 +144,8 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 /// Waits for a signal to stop, passes it on, and ends the process after the last program.
 fn stop_with(running: &Mutex<Vec<Pid>>) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        return;
-    };
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let Ok(runtime) = runtime.worker_threads(1).enable_all().build() else { return };
     let name = runtime.block_on(async { Some(stop_signal().ok()?.await) });
     let (signal, code) = match name {
         Some("SIGINT") => (Signal::INT, 130),
