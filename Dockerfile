@@ -1,24 +1,49 @@
-# Two stages: build one static binary, then run it alone in an empty image.
-FROM rust:1.95-bookworm AS build
+# The image holds one static binary and links to it, under which it answers as other programs
+# (docs/container.md). Flavours: --target minio, localstack, s3mock, mc.
+# .ci/image builds the same stages of a binary that is there already.
+FROM rust:1.95-bookworm AS tree
 WORKDIR /src
 COPY . .
-# glibc linked in: nothing of the build image is needed at run time.
-ARG TARGET=x86_64-unknown-linux-gnu
-# The system call for random bytes: an empty image has no /dev/urandom to fall back to.
-RUN RUSTFLAGS="-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"" \
-    cargo build --release --locked --package liteio --target "$TARGET" \
-    && cp "target/$TARGET/release/liteio" /liteio \
-    && mkdir -p /empty/data
+RUN .ci/image-tree "$(.ci/static-build)" /tree
 
-FROM scratch
-COPY --from=build /liteio /liteio
-# The volume's first content: a directory that the non-root user may write.
-COPY --from=build --chown=65532:65532 /empty/data /data
-USER 65532:65532
-ENV LITEIO_ADDRESS=0.0.0.0:9000 LITEIO_DATA_DIR=/data
+FROM scratch AS base
+COPY --from=tree /tree/ /
+ENV PATH=/usr/local/bin:/usr/bin:/bin LITEIO_IN_CONTAINER=true
 VOLUME ["/data"]
+STOPSIGNAL SIGTERM
+LABEL org.opencontainers.image.title="LiteIO" \
+    org.opencontainers.image.description="An object store that speaks Amazon S3: durable by default, one static binary" \
+    org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+    org.opencontainers.image.documentation="https://docs.rs/liteio"
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s CMD ["/liteio", "health"]
+
+# In the place of minio/minio.
+FROM base AS minio
+ENV LITEIO_PROFILE=minio
 EXPOSE 9000
-# Off loopback the default credentials are refused: pass LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/liteio", "health", "http://127.0.0.1:9000"]
+ENTRYPOINT ["/usr/bin/docker-entrypoint.sh"]
+CMD ["minio", "server", "/data"]
+
+# In the place of localstack/localstack, for S3 alone.
+FROM base AS localstack
+ENV LITEIO_PROFILE=localstack
+EXPOSE 4566
+ENTRYPOINT ["/usr/local/bin/docker-entrypoint.sh"]
+
+# In the place of adobe/s3mock.
+FROM base AS s3mock
+ENV LITEIO_PROFILE=s3mock
+EXPOSE 9090 9191
+ENTRYPOINT ["/liteio"]
+CMD ["server"]
+
+# In the place of minio/mc.
+FROM base AS mc
+HEALTHCHECK NONE
+ENTRYPOINT ["/usr/bin/mc"]
+
+# The last one is what is built without a target.
+FROM base AS liteio
+EXPOSE 9000
 ENTRYPOINT ["/liteio"]
 CMD ["server"]

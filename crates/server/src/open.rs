@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_store::{Owner, Store, StoreConfig};
+use liteio_store::{Owner, Store, StoreConfig, StoreError};
 
 use crate::acl::Ownership;
 use crate::config::{Config, CredentialsSource, EventSettings, ObjectOwnership, Storage};
@@ -13,6 +13,7 @@ use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::offload::Offload;
+use crate::platform::refusal_to_write;
 use crate::prepare::{Plan, Site};
 use crate::state::{App, EventTarget, Settings};
 
@@ -52,7 +53,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
             let store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
             let opened = offload.run(move || Store::open(store_config)).await;
             let opened = opened.map_err(|error| OpenError(error.to_string()))?;
-            opened.map_err(|error| OpenError(error.to_string()))?
+            opened.map_err(|error| refused(config, &error))?
         }
     };
     if let Some(end) = store.log_end() {
@@ -108,6 +109,17 @@ async fn prepare(plan: Plan, app: &App, offload: &Offload) -> Result<(), OpenErr
     };
     let made = offload.run(move || plan.make(&site)).await;
     made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
+}
+
+/// The refusal to open, with what to do where this process may not write.
+fn refused(config: &Config, error: &StoreError) -> OpenError {
+    match &config.storage {
+        Storage::Directory { path, .. } => match refusal_to_write(path) {
+            Some(advice) => OpenError(format!("{error}; {advice}")),
+            None => OpenError(error.to_string()),
+        },
+        Storage::Memory => OpenError(error.to_string()),
+    }
 }
 
 /// Deletes the events for targets that there are no more.

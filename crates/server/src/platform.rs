@@ -1,8 +1,12 @@
 //! System calls of the command, and the ways in which systems differ in them.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::{fs, io};
 
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::{Resource, geteuid, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Disables transparent huge pages for the process. Buffers of connections are small and short-lived: with
@@ -25,6 +29,30 @@ pub(crate) fn raise_file_limit() {
     }
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit on open files stays as it is");
+    }
+}
+
+/// The reason why this process may not write to a directory, or make it, and what to do; none if it may.
+pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
+    // The first that is there.
+    let ancestors = directory.ancestors();
+    let mut named = ancestors.map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+    let (there, metadata) = named.find_map(|it| Some((it, fs::metadata(it).ok()?)))?;
+    let shown = there.display();
+    match access(there, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(Errno::ACCESS | Errno::PERM) => {
+            let (user, owner) = (geteuid().as_raw(), metadata.uid());
+            let mode = metadata.mode() & 0o7777;
+            Some(format!(
+                "user {user} may not write to {shown}, which is of user {owner} with mode {mode:04o}: run \
+                 \"chown -R {user} {shown}\" (of a container: on what is mounted there), or start as user {owner}"
+            ))
+        }
+        Err(Errno::ROFS) => Some(format!(
+            "{shown} is on a read-only file system: mount it so that it can be written, or keep everything in \
+             memory (--memory)"
+        )),
+        _ => None,
     }
 }
 
