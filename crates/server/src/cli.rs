@@ -192,7 +192,7 @@ pub(crate) struct ServerArgs {
     /// File with more such buckets, one a line.
     #[arg(long, value_name = "FILE", env = "LITEIO_BUCKET_FILE")]
     pub(crate) bucket_file: Option<PathBuf>,
-    /// Directory, or archive (.tar, .tar.gz, .tgz), whose directories are made buckets at the start, and the files
+    /// Directory, or archive (.tar, .tar.gz, .tgz, .zip), whose directories are made buckets at the start, and the files
     /// in them objects, unless they are there.
     #[arg(long, value_name = "DIR|ARCHIVE", env = "LITEIO_SEED")]
     pub(crate) seed: Option<PathBuf>,

@@ -270,7 +270,7 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
     bad_sum[end] ^= 1;
     // A compressed file of zeros, which is no archive however far it is read.
     let bomb = gzip(&vec![0; 64 << 20]);
-    let archives: [(&str, Vec<u8>, &[&str]); 16] = [
+    let archives: [(&str, Vec<u8>, &[&str]); 17] = [
         ("up.tar", file("photos/../../etc/passwd"), &["photos/../../etc/passwd", "leads out"]),
         ("root.tar", file("/etc/passwd"), &["/etc/passwd", "root of the file system"]),
         ("loose.tar", file("loose.txt"), &["loose.txt", "no bucket"]),
@@ -287,6 +287,7 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
         ("sum.tgz", bad_sum, &["damaged"]),
         ("plain.tgz", whole.clone(), &["damaged"]),
         ("bomb.tgz", bomb, &["behind the end"]),
+        ("none.zip", whole.clone(), &["no zip archive"]),
     ];
     let mut rows = Vec::new();
     for (name, bytes, told) in archives {
@@ -303,7 +304,7 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
         ("links", &["photos/passwd", "leads out"][..]),
         ("names", &["\"NO\"", "bucket name"]),
         ("files", &["loose.txt", "no bucket"]),
-        ("seed.rar", &[".tar, .tar.gz or .tgz"]),
+        ("seed.rar", &[".tar, .tar.gz, .tgz or .zip"]),
         ("nothing", &["cannot read the seed"]),
     ]);
     for (seed, told) in rows {
@@ -325,5 +326,5 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
     let mut command = liteio(&directory);
     command.args(["--address", "127.0.0.1:0", "--seed", "up.tar"]);
     let message = stderr(&command.output().expect("it runs"));
-    assert!(message.contains("1 objects before it were put, and stay"), "{message}");
+    assert!(message.contains("(objects put before it, which stay: 1)"), "{message}");
 }

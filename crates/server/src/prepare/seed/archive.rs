@@ -1,4 +1,4 @@
-//! Archives: the entries of a tar archive, which may be compressed with gzip.
+//! Archives: the entries of a tar archive, which may be compressed with gzip, and of a zip archive.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -8,43 +8,81 @@ use flate2::bufread::MultiGzDecoder;
 use liteio_store::ObjectKey;
 
 use super::PIECE_BYTES;
+use super::entry::{Entry, Kind};
 use super::sower::Sower;
-use super::tar::{Kind, Tar};
+use super::tar::Tar;
+use super::zip::Zip;
+
+/// The format of an archive.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::prepare) enum Format {
+    Tar,
+    TarGzip,
+    Zip,
+}
+
+impl Format {
+    /// The format of an archive of that name.
+    pub(super) fn of_name(name: &str) -> Option<Format> {
+        let name = name.to_ascii_lowercase();
+        let formats = [
+            (".tar", Format::Tar),
+            (".tar.gz", Format::TarGzip),
+            (".tgz", Format::TarGzip),
+            (".zip", Format::Zip),
+        ];
+        formats.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
+    }
+}
 
 /// Puts the objects of an archive.
 ///
 /// # Errors
 /// One line that names the entry.
-pub(super) fn sow(path: &Path, is_compressed: bool, sower: &mut Sower<'_>) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let file = BufReader::with_capacity(PIECE_BYTES, file);
-    match is_compressed {
-        true => sow_entries(Tar::new(MultiGzDecoder::new(file)), sower),
-        false => sow_entries(Tar::new(file), sower),
+pub(super) fn sow(path: &Path, format: Format, sower: &mut Sower<'_>) -> Result<(), String> {
+    let open = || {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        Ok::<_, String>(BufReader::with_capacity(PIECE_BYTES, file))
+    };
+    match format {
+        Format::Tar => sow_tar(Tar::new(open()?), sower),
+        Format::TarGzip => sow_tar(Tar::new(MultiGzDecoder::new(open()?)), sower),
+        Format::Zip => sow_zip(Zip::open(path)?, sower),
     }
 }
 
-fn sow_entries(mut archive: Tar<impl Read>, sower: &mut Sower<'_>) -> Result<(), String> {
+fn sow_tar(mut archive: Tar<impl Read>, sower: &mut Sower<'_>) -> Result<(), String> {
     while let Some(entry) = archive.next_entry()? {
-        let failed = |reason: String| format!("{:?}: {reason}", entry.name);
-        let place = Place::of(&entry.name).map_err(failed)?;
-        match (entry.kind, place) {
-            (_, Place::Root) => {}
-            (Kind::Directory, Place::Bucket(bucket) | Place::Inside(bucket, _)) => {
-                sower.bucket(bucket).map_err(failed)?;
-            }
-            (Kind::File, Place::Bucket(_)) => {
-                return Err(failed("it is in no directory, and so in no bucket".to_owned()));
-            }
-            (Kind::File, Place::Inside(bucket, key)) => {
-                let key = ObjectKey::new(key).map_err(|error| failed(error.to_string()))?;
-                let bucket = sower.bucket(bucket).map_err(failed)?;
-                let put = sower.object(&bucket, key, entry.bytes, &mut archive.body());
-                put.map_err(failed)?;
-            }
-        }
+        let sown = sow_entry(&entry, &mut archive.body(), sower);
+        sown.map_err(|reason| format!("{:?}: {reason}", entry.name))?;
     }
     Ok(())
+}
+
+fn sow_zip(mut archive: Zip, sower: &mut Sower<'_>) -> Result<(), String> {
+    while let Some((entry, packed)) = archive.next_entry()? {
+        let body = archive.body(&packed);
+        let sown = body.and_then(|mut body| sow_entry(&entry, &mut body, sower));
+        sown.map_err(|reason| format!("{:?}: {reason}", entry.name))?;
+    }
+    Ok(())
+}
+
+fn sow_entry(entry: &Entry, body: &mut dyn Read, sower: &mut Sower<'_>) -> Result<(), String> {
+    match (entry.kind, Place::of(&entry.name)?) {
+        (_, Place::Root) => Ok(()),
+        (Kind::Directory, Place::Bucket(bucket) | Place::Inside(bucket, _)) => {
+            sower.bucket(bucket).map(drop)
+        }
+        (Kind::File, Place::Bucket(_)) => {
+            Err("it is in no directory, and so in no bucket".to_owned())
+        }
+        (Kind::File, Place::Inside(bucket, key)) => {
+            let key = ObjectKey::new(key).map_err(|error| error.to_string())?;
+            let bucket = sower.bucket(bucket)?;
+            sower.object(&bucket, key, entry.bytes, body)
+        }
+    }
 }
 
 /// The place that the name of an entry stands for.

@@ -3,21 +3,24 @@
 //! ```text
 //! directory ──► import::walk ─┐
 //!                             ├──► Sower ──► store: put_object
-//! .tar, .tgz ──► gzip ──► tar ┘
+//! archive ──► tar, zip ───────┘
 //! ```
 //! An object that is there is left as it is. What is no file or directory below the seed ends the start: whoever
 //! wrote the seed has to know. Memory is bounded by [`PIECE_BYTES`], the writes in flight and the names of one
 //! entry, whatever the archive says; bytes are bounded by the disk.
 
 mod archive;
+mod entry;
 mod sower;
 mod tar;
+mod zip;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use self::archive::Format;
 use self::sower::Sower;
 use super::Site;
 use crate::import::walk::{Found, walk};
@@ -29,7 +32,7 @@ const PIECE_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) enum Seed {
     Directory(PathBuf),
-    Archive { path: PathBuf, is_compressed: bool },
+    Archive { path: PathBuf, format: Format },
 }
 
 impl Seed {
@@ -39,20 +42,19 @@ impl Seed {
     /// One line that names it.
     pub(super) fn find(path: &Path) -> Result<Seed, String> {
         let failed = |error: io::Error| format!("cannot read the seed {}: {error}", path.display());
-        if fs::metadata(path).map_err(failed)?.is_dir() {
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if metadata.is_dir() {
             return Ok(Seed::Directory(path.to_owned()));
         }
-        File::open(path).map_err(failed)?;
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let name = name.to_ascii_lowercase();
-        let is_compressed = name.ends_with(".tar.gz") || name.ends_with(".tgz");
-        if !is_compressed && !name.ends_with(".tar") {
+        let Some(format) = Format::of_name(name).filter(|_| metadata.is_file()) else {
             return Err(format!(
-                "the seed {} is no directory, and its name does not end with .tar, .tar.gz or .tgz",
+                "the seed {} is neither a directory nor a file whose name ends with .tar, .tar.gz, .tgz or .zip",
                 path.display()
             ));
-        }
-        Ok(Seed::Archive { path: path.to_owned(), is_compressed })
+        };
+        File::open(path).map_err(failed)?;
+        Ok(Seed::Archive { path: path.to_owned(), format })
     }
 
     /// Puts what is missing.
@@ -63,9 +65,7 @@ impl Seed {
         let mut sower = Sower::new(site);
         let (path, sown) = match self {
             Seed::Directory(path) => (path, sow_directory(path, &mut sower)),
-            Seed::Archive { path, is_compressed } => {
-                (path, archive::sow(path, *is_compressed, &mut sower))
-            }
+            Seed::Archive { path, format } => (path, archive::sow(path, *format, &mut sower)),
         };
         // Those that are on their way are put, or fail, in any case.
         let ended = sower.finish();
@@ -77,11 +77,11 @@ impl Seed {
                 Ok(())
             }
             Err(reason) => {
-                let put = counts.put;
-                Err(format!(
-                    "cannot seed from {}: {reason} ({put} objects before it were put, and stay)",
-                    path.display()
-                ))
+                let stay = match counts.put {
+                    0 => String::new(),
+                    put => format!(" (objects put before it, which stay: {put})"),
+                };
+                Err(format!("cannot seed from {}: {reason}{stay}", path.display()))
             }
         }
     }

@@ -6,6 +6,8 @@
 
 use std::io::{self, Read};
 
+use super::entry::{Entry, Kind};
+
 const BLOCK: usize = 512;
 /// Longest name, and longest extended header, of an entry. They are held in memory.
 const EXTENSION_BYTES_MAX: u64 = 64 << 10;
@@ -19,20 +21,6 @@ pub(super) struct Tar<R> {
     body_left: u64,
     /// Bytes behind them, up to the next header.
     filling: u64,
-}
-
-/// An entry.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) kind: Kind,
-    pub(super) bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Directory,
 }
 
 /// The fields that headers before that of an entry replace.

@@ -1,0 +1,175 @@
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use proptest::prelude::*;
+
+use super::*;
+
+/// An entry to write.
+struct Written {
+    name: &'static str,
+    body: Vec<u8>,
+    method: u16,
+    flags: u16,
+    mode: u32,
+    is_64: bool,
+}
+
+fn file(name: &'static str, body: &[u8], method: u16) -> Written {
+    Written { name, body: body.to_vec(), method, flags: 0, mode: 0o100_644, is_64: false }
+}
+
+fn archive(entries: &[Written], is_64: bool) -> Vec<u8> {
+    let (mut archive, mut central) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let packed = match entry.method {
+            DEFLATED => {
+                let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+                encoder.write_all(&entry.body).and_then(|()| encoder.finish()).expect("deflated")
+            }
+            _ => entry.body.clone(),
+        };
+        let mut sum = Crc::new();
+        sum.update(&entry.body);
+        let (at, name) = (archive.len() as u32, entry.name.as_bytes());
+        let sizes = [packed.len() as u32, entry.body.len() as u32];
+        let extra = match entry.is_64 {
+            true => [
+                &[1, 0, 16, 0][..],
+                &u64::from(sizes[1]).to_le_bytes(),
+                &u64::from(sizes[0]).to_le_bytes(),
+            ]
+            .concat(),
+            false => Vec::new(),
+        };
+        let told = if entry.is_64 { [u32::MAX; 2] } else { sizes };
+        archive.extend_from_slice(LOCAL);
+        archive.extend_from_slice(&[0; 22]);
+        archive.extend_from_slice(&[name.len() as u8, 0, 3, 0]);
+        archive.extend_from_slice(name);
+        archive.extend_from_slice(b"abc");
+        archive.extend_from_slice(&packed);
+        central.extend_from_slice(CENTRAL);
+        central.extend_from_slice(&[20, UNIX, 20, 0]);
+        central.extend_from_slice(&entry.flags.to_le_bytes());
+        central.extend_from_slice(&entry.method.to_le_bytes());
+        central.extend_from_slice(&[0; 4]);
+        central.extend_from_slice(&sum.sum().to_le_bytes());
+        told.iter().for_each(|size| central.extend_from_slice(&size.to_le_bytes()));
+        central.extend_from_slice(&[name.len() as u8, 0, extra.len() as u8, 0, 0, 0, 0, 0, 0, 0]);
+        central.extend_from_slice(&(entry.mode << 16).to_le_bytes());
+        central.extend_from_slice(&at.to_le_bytes());
+        central.extend_from_slice(name);
+        central.extend_from_slice(&extra);
+    }
+    let (at, bytes, count) = (archive.len() as u64, central.len() as u64, entries.len() as u64);
+    archive.extend_from_slice(&central);
+    if is_64 {
+        let end_at = archive.len() as u64;
+        archive.extend_from_slice(END64);
+        archive.extend_from_slice(&[0; 20]);
+        [count, count, bytes, at]
+            .iter()
+            .for_each(|it| archive.extend_from_slice(&it.to_le_bytes()));
+        archive.extend_from_slice(LOCATOR);
+        archive.extend_from_slice(&[0; 4]);
+        archive.extend_from_slice(&end_at.to_le_bytes());
+        archive.extend_from_slice(&[1, 0, 0, 0]);
+    }
+    let (at, count) = if is_64 { (u32::MAX, u16::MAX) } else { (at as u32, count as u16) };
+    archive.extend_from_slice(END);
+    archive.extend_from_slice(&[0; 4]);
+    archive.extend_from_slice(&count.to_le_bytes());
+    archive.extend_from_slice(&count.to_le_bytes());
+    archive.extend_from_slice(&(bytes as u32).to_le_bytes());
+    archive.extend_from_slice(&at.to_le_bytes());
+    archive.extend_from_slice(&[7, 0]);
+    archive.extend_from_slice(b"comment");
+    archive
+}
+
+fn list(bytes: &[u8]) -> Result<Vec<(String, Kind, Vec<u8>)>, String> {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(path.path(), bytes).expect("written");
+    let mut zip = Zip::open(path.path())?;
+    let mut listed = Vec::new();
+    while let Some((entry, packed)) = zip.next_entry()? {
+        let mut body = Vec::new();
+        let mut packed = zip.body(&packed)?.take(1 << 20);
+        packed.read_to_end(&mut body).map_err(|error| error.to_string())?;
+        listed.push((entry.name, entry.kind, body));
+    }
+    Ok(listed)
+}
+
+fn photos() -> [Written; 4] {
+    let folder = Written { mode: 0o040_755, ..file("photos/", b"", STORED) };
+    let long = Written { is_64: true, ..file("photos/long", &[7; 90_000], DEFLATED) };
+    [folder, file("photos/a", b"stored", STORED), long, file("photos/ü", b"", DEFLATED)]
+}
+
+#[test]
+fn entries_are_read_in_both_formats() {
+    let expected = [
+        ("photos/".to_owned(), Kind::Directory, Vec::new()),
+        ("photos/a".to_owned(), Kind::File, b"stored".to_vec()),
+        ("photos/long".to_owned(), Kind::File, vec![7; 90_000]),
+        ("photos/ü".to_owned(), Kind::File, Vec::new()),
+    ];
+    for is_64 in [false, true] {
+        assert_eq!(list(&archive(&photos(), is_64)).expect("read"), expected);
+    }
+    assert_eq!(list(&archive(&[], false)), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_no_file_or_directory_is_refused_by_name() {
+    let odd = || file("photos/odd", b"x", STORED);
+    for (entry, told) in [
+        (Written { mode: 0o120_777, ..odd() }, "a link"),
+        (Written { mode: 0o020_600, ..odd() }, "neither"),
+        (Written { flags: ENCRYPTED, ..odd() }, "encrypted"),
+        (Written { method: 93, ..odd() }, "another method"),
+    ] {
+        let refused = list(&archive(&[entry], false)).expect_err(told);
+        assert!(refused.contains(told) && refused.contains("photos/odd"), "{refused}");
+    }
+}
+
+#[test]
+fn archives_that_are_cut_off_or_damaged_are_refused() {
+    let whole = archive(&photos(), false);
+    for length in [0, 21, 100, whole.len() - 1] {
+        let refused = list(&whole[..length]).expect_err("cut off");
+        assert!(refused.contains("cut off"), "{refused}");
+    }
+    let at = whole.windows(6).position(|bytes| bytes == b"stored").expect("a body");
+    let mut changed = whole.clone();
+    changed[at] ^= 1;
+    assert!(list(&changed).expect_err("changed").contains("checksum"));
+    // A body that is longer than the directory says: a bomb.
+    let mut bomb = archive(&[file("photos/a", &[0; 90_000], DEFLATED)], false);
+    let central = bomb.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
+    bomb[central + 24..central + 28].copy_from_slice(&9_u32.to_le_bytes());
+    assert!(list(&bomb).expect_err("a bomb").contains("longer"));
+}
+
+proptest! {
+    /// Any bytes give entries or one line, and never a panic.
+    #[test]
+    fn any_bytes_are_read(
+        at in 0_usize..1200,
+        with in prop::collection::vec(any::<u8>(), 1..20),
+        is_64 in any::<bool>(),
+    ) {
+        let mut archive = archive(&photos(), is_64);
+        let end = (at + with.len()).min(archive.len());
+        if at < end {
+            archive[at..end].copy_from_slice(&with[..end - at]);
+        }
+        if let Err(reason) = list(&archive) {
+            prop_assert!(!reason.contains('\n'), "{}", reason);
+        }
+    }
+}
