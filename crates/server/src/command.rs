@@ -146,12 +146,18 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
     let stop_signal = stop_signal().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
-    let server = Server::spawn(config.clone()).await?;
+    tokio::pin!(stop_signal);
+    let server = tokio::select! {
+        server = Server::spawn(config.clone()) => server?,
+        name = &mut stop_signal => {
+            tracing::info!(signal = name, "stopped before the start was done");
+            return Ok(());
+        }
+    };
     if !is_quiet {
         print(&server.banner(&config));
     }
     tell_that_it_is_ready(config.profile, &server);
-    tokio::pin!(stop_signal);
     let name = loop {
         tokio::select! {
             name = &mut stop_signal => break name,

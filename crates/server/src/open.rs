@@ -1,6 +1,7 @@
 //! Opening the users, the targets of events and the data of a configuration.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_store::{Owner, Store, StoreConfig, StoreError};
@@ -106,7 +107,9 @@ async fn prepare(plan: Plan, app: &App, offload: &Offload) -> Result<(), OpenErr
         owner: owner.ok_or_else(|| OpenError("nobody would own the buckets".to_owned()))?,
         region: app.region.clone(),
         object_ownership: app.object_ownership,
+        given_up: Arc::default(),
     };
+    let _given_up = GiveUp(Arc::clone(&site.given_up));
     let made = offload.run(move || plan.make(&site)).await;
     made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
 }
@@ -119,6 +122,15 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             None => OpenError(error.to_string()),
         },
         Storage::Memory => OpenError(error.to_string()),
+    }
+}
+
+/// Ends a preparation that is not waited for: the start was ended by a signal.
+struct GiveUp(Arc<AtomicBool>);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -8,6 +8,8 @@ mod policy;
 mod seed;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_store::{Owner, Store};
 
@@ -25,6 +27,14 @@ pub(crate) struct Site {
     pub(crate) owner: Owner,
     pub(crate) region: String,
     pub(crate) object_ownership: Ownership,
+    /// Nobody waits for the end any more.
+    pub(crate) given_up: Arc<AtomicBool>,
+}
+
+impl Site {
+    fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
 }
 
 /// The things to make.

@@ -1,7 +1,8 @@
 //! Buckets and objects that are there when a server starts.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -327,4 +328,30 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
     command.args(["--address", "127.0.0.1:0", "--seed", "up.tar"]);
     let message = stderr(&command.output().expect("it runs"));
     assert!(message.contains("(objects put before it, which stay: 1)"), "{message}");
+}
+
+#[test]
+fn a_signal_ends_a_start_that_takes_long() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let seed = directory.path().join("seed.tar");
+    // 4 GiB of a file that takes no space.
+    let mut head = tar_entry("photos/big", b'0', b"");
+    head[124..136].copy_from_slice(format!("{:011o}\0", 4_u64 << 30).as_bytes());
+    head[148..156].copy_from_slice(b"        ");
+    let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+    head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    std::fs::write(&seed, head).expect("written");
+    let file = std::fs::OpenOptions::new().write(true).open(&seed).expect("a file");
+    file.set_len((4 << 30) + 2048).expect("longer");
+    let mut command = liteio(&directory);
+    command.args(["--address", "127.0.0.1:0", "--seed", "seed.tar"]).env("LITEIO_LOG", "info");
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let made = log.by_ref().map_while(Result::ok).find(|line| line.contains("was made"));
+    assert!(made.is_some(), "the bucket comes first");
+    let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let rest: Vec<String> = log.map_while(Result::ok).collect();
+    assert!(rest.iter().any(|line| line.contains("stopped before")), "{rest:?}");
 }

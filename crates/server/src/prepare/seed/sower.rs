@@ -79,6 +79,9 @@ impl<'s> Sower<'s> {
         };
         let mut writer = store.begin_body(options).map_err(|error| error.to_string())?;
         loop {
+            if self.site.is_given_up() {
+                return Err("the start was given up".to_owned());
+            }
             match body.read(&mut self.piece) {
                 Ok(0) => break,
                 Ok(read) if writer.bytes() + read as u64 > bytes => return Err(changed()),
