@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::vec;
 
+use super::write::is_unfinished;
 use crate::error::Error;
 
 /// A file, or a directory where these are wanted.
@@ -17,7 +18,7 @@ pub(crate) struct Found {
 }
 
 /// A walk that is under way. Entries come in the order of the bytes of their keys, so that they can be merged
-/// with a listing. Links are followed to files, not to directories.
+/// with a listing. Links are followed to files, not to directories. Downloads that are not finished are left out.
 #[derive(Debug)]
 pub(crate) struct Walk {
     /// The rest of each directory on the way down.
@@ -78,6 +79,9 @@ fn names(directory: &Path, prefix: &str) -> Result<vec::IntoIter<Name>, Error> {
         let path = entry.path();
         let is_directory = entry.file_type().map_err(Error::file(&path))?.is_dir();
         let name = entry.file_name();
+        if name.to_str().is_some_and(is_unfinished) {
+            continue;
+        }
         let slash = if is_directory { "/" } else { "" };
         let sort_by = [name.as_encoded_bytes(), slash.as_bytes()].concat();
         let key = match name.to_str() {

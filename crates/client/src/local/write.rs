@@ -6,6 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
+const PREFIX: &str = ".liteio-";
+const SUFFIX: &str = ".part";
+
+/// The name of a file that is not finished, or that nobody could remove any more.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.strip_prefix(PREFIX)
+        .and_then(|it| it.strip_suffix(SUFFIX))
+        .is_some_and(|it| it.len() == 16 && it.bytes().all(|it| it.is_ascii_hexdigit()))
+}
+
 /// A file under a name of its own beside its target, until it is finished. Dropped before, it is removed.
 #[derive(Debug)]
 pub(crate) struct NewFile {
@@ -31,7 +41,7 @@ impl NewFile {
         let chance = getrandom::u64()
             .map_err(|error| Error::refused(format!("this system has no randomness: {error}")))?;
         // Short, however long the name of the target is.
-        let written = directory.join(format!(".liteio-{chance:016x}.part"));
+        let written = directory.join(format!("{PREFIX}{chance:016x}{SUFFIX}"));
         let file = File::create_new(&written).map_err(Error::file(&written))?;
         Ok(NewFile { file: Some(file), written, target: target.to_path_buf() })
     }
@@ -73,6 +83,8 @@ mod tests {
         let names = || std::fs::read_dir(target.parent().expect("a parent")).expect("read").count();
         let mut file = NewFile::create(&target).expect("made");
         file.write(b"half").expect("written");
+        let written = file.written.file_name().expect("a name").to_str().expect("text");
+        assert!(is_unfinished(written) && !is_unfinished("a.part"), "{written}");
         drop(file);
         assert_eq!(names(), 0);
         let mut file = NewFile::create(&target).expect("made");

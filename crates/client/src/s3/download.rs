@@ -98,7 +98,8 @@ impl Download {
 
     async fn resume(&mut self, reason: Error) -> Result<(), Error> {
         // Without its ETag nothing proves that the object is still the same.
-        if self.attempt >= self.s3.retries() || self.head.etag.is_empty() {
+        let is_same = !self.head.etag.is_empty() && self.offset < self.end;
+        if self.attempt >= self.s3.retries() || !is_same {
             return Err(reason);
         }
         pause(self.attempt).await;

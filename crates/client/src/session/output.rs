@@ -67,12 +67,14 @@ impl Output {
 
     /// One message on standard output.
     pub(crate) fn print(&self, message: &impl Message) -> Result<(), Error> {
-        let text = match self.json {
-            true => serde_json::to_string(message)
-                .map_err(|error| Error::refused(format!("no JSON can be made: {error}")))?,
-            false => message.to_string(),
-        };
-        self.line(&text)
+        match self.json {
+            true => {
+                let text = serde_json::to_string(message)
+                    .map_err(|error| Error::refused(format!("no JSON can be made: {error}")))?;
+                self.line(&text)
+            }
+            false => self.line(&message.to_string()),
+        }
     }
 
     /// A message about one transfer of many: a progress bar takes its place.
@@ -80,8 +82,13 @@ impl Output {
         if self.has_bar { Ok(()) } else { self.print(message) }
     }
 
-    /// Text as it is.
+    /// Text as it is; on a terminal without what would control it.
     pub(crate) fn line(&self, text: &str) -> Result<(), Error> {
+        let plain = match std::io::stdout().is_terminal() {
+            true => text.replace(|it: char| it.is_control() && !matches!(it, '\n' | '\t'), "^?"),
+            false => text.to_owned(),
+        };
+        let text = plain.as_str();
         self.without_bar(|| {
             let mut stdout = std::io::stdout().lock();
             writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(Error::Output)
@@ -131,7 +138,8 @@ impl Output {
         let space = if message.is_empty() { "" } else { " " };
         let text = format!("{}: <ERROR> {message}{space}{error}", self.program);
         self.without_bar(|| {
-            let _ = writeln!(std::io::stderr(), "{}", text.replace(['\n', '\r'], " "));
+            // Keys and answers may hold anything: one line, and no control of the terminal.
+            let _ = writeln!(std::io::stderr(), "{}", text.replace(char::is_control, " "));
         });
     }
 

@@ -128,3 +128,38 @@ fn fill(from: &mut impl Read, bytes: usize) -> std::io::Result<Bytes> {
     from.take(bytes as u64).read_to_end(&mut piece)?;
     Ok(piece.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = (&'static str, fn(&Path));
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_that_changes_is_not_read_as_one() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let changes: [Change; 3] = [
+            ("longer", |path| std::fs::write(path, "0123456789+").expect("written")),
+            ("shorter", |path| std::fs::write(path, "012").expect("written")),
+            ("newer", |path| {
+                let file = File::options().write(true).open(path).expect("opened");
+                file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
+            }),
+        ];
+        for (name, change) in changes {
+            std::fs::write(&path, "0123456789").expect("written");
+            let mut reader = Reader::file(&path).expect("a file");
+            assert_eq!(reader.next(4).await.expect("read"), "0123", "{name}");
+            change(&path);
+            let rest = reader.next(100).await;
+            assert!(rest.is_err() || reader.finish().await.is_err(), "{name}");
+        }
+        std::fs::write(&path, "0123456789").expect("written");
+        let mut reader = Reader::file(&path).expect("a file");
+        assert_eq!(reader.next(100).await.expect("read"), "0123456789");
+        assert_eq!(reader.next(100).await.expect("read"), "");
+        reader.finish().await.expect("the end");
+        assert!(Reader::file(directory.path()).is_err());
+    }
+}

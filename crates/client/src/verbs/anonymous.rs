@@ -117,13 +117,16 @@ async fn set_json(session: &Session, file: &Path, target: &str) -> Result<(), Er
 
 async fn get(session: &Session, target: &str) -> Result<(), Error> {
     let remote = Target::bucket(session, target)?;
-    let policy = read(&remote).await?;
+    let text = remote.s3.policy(&remote.bucket).await?;
+    let policy = parse(&remote, text.as_deref())?;
     let permission = match policy.prefixes.get(&remote.key) {
         Some(permission) => permission.name(),
         None if policy.others.is_empty() => "private",
         None => "custom",
     };
-    print(session, "get", target, permission, Value::Null)
+    // The text was read as JSON above.
+    let anonymous = text.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    print(session, "get", target, permission, anonymous)
 }
 
 async fn list(session: &Session, target: &str) -> Result<(), Error> {
@@ -155,8 +158,13 @@ async fn links(session: &Session, target: &str, recursive: bool) -> Result<(), E
 }
 
 async fn read(remote: &Remote) -> Result<Policy, Error> {
-    match remote.s3.policy(&remote.bucket).await? {
-        Some(text) => Policy::parse(&remote.bucket, &text).map_err(Error::transport),
+    let text = remote.s3.policy(&remote.bucket).await?;
+    parse(remote, text.as_deref())
+}
+
+fn parse(remote: &Remote, text: Option<&str>) -> Result<Policy, Error> {
+    match text {
+        Some(text) => Policy::parse(&remote.bucket, text).map_err(Error::transport),
         None => Ok(Policy::default()),
     }
 }

@@ -146,7 +146,9 @@ impl Copier<'_> {
         let slash = if prefix.is_empty() { "" } else { "/" };
         let mut listing = Listing::below(folder, true).await?;
         while let Some(item) = listing.next(self.session).await? {
-            if !self.age.matches(item.entry.modified) || item.relative.is_empty() {
+            // The marker of the folder itself has a name only where that comes along.
+            let has_name = !item.relative.is_empty() || !prefix.is_empty();
+            if !self.age.matches(item.entry.modified) || !has_name {
                 continue;
             }
             let job =

@@ -11,7 +11,7 @@ use crate::cli::LsArgs;
 use crate::error::Error;
 use crate::s3::{Entry, Listed};
 use crate::session::Session;
-use crate::target::Target;
+use crate::target::{Remote, Target};
 use crate::text::{for_people, human, human_narrow};
 use crate::transfer::{Item, Listing, Named, folder_or_object, modified};
 
@@ -114,7 +114,8 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
     };
     let target = Target::parse(session, text)?;
     let url = match &target {
-        Target::Remote(remote) => remote.s3.url(&remote.bucket, &remote.key),
+        Target::Remote(remote) if remote.bucket.is_empty() => remote.s3.url("", ""),
+        Target::Remote(remote) => remote.s3.url(&remote.bucket, &remote.key) + folder_slash(remote),
         Target::Local(local) => local.text.clone(),
     };
     let summary = Summary { objects: 0, size: 0 };
@@ -156,6 +157,11 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
         session.output.print(&lines.summary)?;
     }
     Ok(())
+}
+
+/// As `mc` shows the URL of a bucket.
+fn folder_slash(remote: &Remote) -> &'static str {
+    if remote.key.is_empty() { "/" } else { "" }
 }
 
 /// Prints items, the versions of a key together.

@@ -46,6 +46,8 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RbArgs) -> Result<()
     }
     for bucket in &buckets {
         match remove(session, arguments, bucket).await {
+            // As `rm -f`: it is not there any more.
+            Err(error) if arguments.force && error.code() == "NoSuchBucket" => {}
             Ok(()) => {
                 session.output.print(&RbMessage { status: SUCCESS, bucket: bucket.name() })?;
             }

@@ -336,6 +336,40 @@ fn a_service_is_awaited() {
 }
 
 #[test]
+fn certificates_are_trusted_by_authorities_of_the_user() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let arguments = ["--tls-self-signed", "--data-dir", "data", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let shell = Shell::with(server.endpoint());
+    let run = |arguments: &[&str]| {
+        let host = shell.url.replace("https://", "https://liteio:liteio123@");
+        shell.command(arguments).env("MC_HOST_a", host).output().expect("it runs")
+    };
+    let output = run(&["ls", "a"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("certs/CAs"), "{}", stderr(&output));
+    let output = run(&["--insecure", "mb", "a/bucket"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let made = fs::read(directory.path().join("data/tls/certificate.pem")).expect("it is kept");
+    shell.write(".mc/certs/CAs/server.crt", made);
+    let output = run(&["ls", "a"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    shell.write(".mc/certs/CAs/broken.crt", "-----BEGIN CERTIFICATE-----\nx");
+    assert!(stderr(&run(&["ls", "a"])).contains("broken.crt"));
+}
+
+#[test]
+fn former_names_of_verbs_still_work() {
+    let shell = Shell::start();
+    let url = shell.url.as_str();
+    let add = ["config", "host", "add", "old", url, "liteio", "liteio123", "--api", "s3v4"];
+    shell.ok(&add);
+    shell.ok(&["mb", "-p", "old/bucket"]);
+    shell.ok(&["policy", "set", "public", "old/bucket"]);
+    assert!(shell.ok(&["anonymous", "get", "old/bucket"]).contains("public"));
+}
+
+#[test]
 fn bad_arguments_are_one_line_and_exit_code_1() {
     let shell = Shell::with("http://127.0.0.1:1");
     let rows: [(&[&str], &str); 9] = [
@@ -370,6 +404,34 @@ fn busy_services_are_asked_again() {
     let shell = Shell::with(failing.url());
     assert_eq!(shell.keys("a/bucket/"), ["k"]);
     assert_eq!(failing.requests().len(), 3);
+}
+
+#[test]
+fn listings_go_on_from_page_to_page() {
+    let page = |keys: &[&str], next: &str| {
+        let keys: String =
+            keys.iter().map(|key| format!("<Contents><Key>{key}</Key></Contents>")).collect();
+        let more = "<IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>";
+        let body = format!("{keys}<NextContinuationToken>{next}</NextContinuationToken>");
+        format!("<ListBucketResult>{more}{body}</ListBucketResult>")
+    };
+    let failing = Failing::start(move |request, _| match request {
+        _ if request.contains("continuation-token=more%2F1") => {
+            listing("<Contents><Key>d</Key></Contents>")
+        }
+        _ if request.contains("/endless/") || request.contains("/endless?") => {
+            ok(&[], page(&["a"], "again").as_bytes())
+        }
+        _ if request.contains("prefix=out") => listing("<Contents><Key>in</Key></Contents>"),
+        _ => ok(&[], page(&["a%20b", "c%2B"], "more/1").as_bytes()),
+    });
+    let shell = Shell::with(failing.url());
+    assert_eq!(shell.keys("a/bucket/"), ["a b", "c+", "d"]);
+    let output = shell.run(&["ls", "a/endless/"]);
+    assert!(stderr(&output).contains("repeats itself"), "{}", stderr(&output));
+    // A server that names keys outside of what was asked for could make `rm` remove them.
+    assert!(shell.fails(&["rm", "-r", "--force", "a/bucket/out/"]).contains("outside"));
+    assert!(!failing.requests().iter().any(|it| it.starts_with("POST")));
 }
 
 #[test]
@@ -468,4 +530,26 @@ fn an_upload_that_fails_is_aborted() {
     let requests = failing.requests();
     assert!(requests.iter().any(|it| it.starts_with("DELETE") && it.contains("uploadId=u1")));
     assert!(!requests.iter().any(|it| it.starts_with("POST") && it.contains("uploadId=")));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_upload_that_is_interrupted_is_aborted() {
+    let failing = Failing::start(|request, _| match request {
+        _ if request.starts_with("POST") => {
+            let id = "<InitiateMultipartUploadResult><UploadId>u1</UploadId>\
+                      </InitiateMultipartUploadResult>";
+            ok(&[], id.as_bytes())
+        }
+        _ if request.starts_with("PUT") => Failing::hang(),
+        _ => b"HTTP/1.1 204 Gone\r\n\r\n".to_vec(),
+    });
+    let shell = Shell::with(failing.url());
+    shell.write("big", vec![0; 33 << 20]);
+    let mut child = shell.command(&["cp", "big", "a/bucket/"]).spawn().expect("it starts");
+    failing.await_request("PUT");
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    failing.await_request("DELETE");
 }

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 /// A server of HTTP that gives every request the bytes that a function makes of it, and closes.
 pub(crate) struct Failing {
     url: String,
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: Arc<(Mutex<Vec<String>>, Condvar)>,
     /// Connections that are never answered.
     held: Arc<Mutex<Vec<TcpStream>>>,
 }
@@ -22,7 +22,7 @@ impl Failing {
     ) -> Failing {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let requests: Arc<(Mutex<Vec<String>>, Condvar)> = Arc::default();
         let held: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let answer = Arc::new(answer);
         let (seen, kept) = (requests.clone(), held.clone());
@@ -33,8 +33,10 @@ impl Failing {
                 thread::spawn(move || {
                     let Some(head) = read_request(&stream) else { return };
                     let count = {
+                        let (seen, more) = &*seen;
                         let mut seen = seen.lock().expect("unpoisoned");
                         seen.push(head.clone());
+                        more.notify_all();
                         seen.len() - 1
                     };
                     let bytes = answer(&head, count);
@@ -61,7 +63,19 @@ impl Failing {
 
     /// The heads of all requests so far.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("unpoisoned").clone()
+        self.requests.0.lock().expect("unpoisoned").clone()
+    }
+
+    /// Waits for a request of this method.
+    pub(crate) fn await_request(&self, method: &str) {
+        let (requests, more) = &*self.requests;
+        let requests = requests.lock().expect("unpoisoned");
+        let is_missing =
+            |requests: &mut Vec<String>| !requests.iter().any(|it| it.starts_with(method));
+        let limit = std::time::Duration::from_secs(60);
+        let (_requests, waited) =
+            more.wait_timeout_while(requests, limit, is_missing).expect("unpoisoned");
+        assert!(!waited.timed_out(), "no {method} came");
     }
 }
 
