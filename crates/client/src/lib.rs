@@ -1,6 +1,6 @@
 //! The command line client of LiteIO: the everyday verbs of MinIO's `mc` over any S3.
 //!
-//! [`run`] is all of it. It reads arguments and environment, prints to standard output, and returns
+//! [`run`] is the command. It reads arguments and environment, prints to standard output, and returns
 //! the exit code. Nothing here knows the server.
 //!
 //! From the bottom to the top: `error`, `text` (sizes, durations, times, patterns), `s3` (the protocol),
@@ -12,10 +12,13 @@ mod error;
 mod local;
 mod s3;
 mod session;
+mod source;
 mod target;
 mod text;
 mod transfer;
 mod verbs;
+
+pub use source::{Source, SourceEntry, SourceError, SourceKeys, SourceListing, SourceObject};
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -420,6 +420,9 @@ pub(crate) enum ImportCommand {
     /// The drive of a MinIO that has only this one, and does not run: buckets with their settings, all versions and
     /// delete markers, metadata, tags and locks.
     Minio(ImportMinioArgs),
+    /// The buckets of any service that speaks S3, with their settings, all versions and delete markers, metadata, tags
+    /// and locks.
+    S3(ImportS3Args),
 }
 
 /// The place that everything is imported into.
@@ -444,6 +447,40 @@ pub(crate) struct ImportMinioArgs {
     pub(crate) directory: PathBuf,
     #[command(flatten)]
     pub(crate) target: ImportTargetArgs,
+}
+
+/// The arguments of `liteio import s3`.
+#[derive(Args, Clone)]
+pub(crate) struct ImportS3Args {
+    /// http(s)://HOST[:PORT], all buckets of the user; with /BUCKET or /BUCKET/PREFIX, that part alone.
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Access key of the service; without one, requests are anonymous.
+    #[arg(long, value_name = "KEY", env = "AWS_ACCESS_KEY_ID")]
+    pub(crate) access_key: Option<String>,
+    /// Secret key of the service. Better as a variable than in the list of processes.
+    #[arg(long, value_name = "SECRET", env = "AWS_SECRET_ACCESS_KEY", hide_env_values = true)]
+    pub(crate) secret_key: Option<String>,
+    /// Token of a session of the service.
+    #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
+    pub(crate) session_token: Option<String>,
+    /// Region of the service [default: us-east-1].
+    #[arg(long, value_name = "REGION", env = "AWS_REGION")]
+    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: ImportTargetArgs,
+}
+
+// Never shows a secret.
+impl fmt::Debug for ImportS3Args {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ImportS3Args")
+            .field("url", &self.url)
+            .field("access_key", &self.access_key)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The arguments of `liteio import fs`.

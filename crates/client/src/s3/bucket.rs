@@ -1,5 +1,6 @@
 //! Buckets and their settings.
 
+use bytes::Bytes;
 use http::Method;
 
 use super::document::{Element, escaped};
@@ -148,6 +149,12 @@ impl S3 {
         version: Option<&str>,
     ) -> Result<(), Error> {
         self.send(&tagging(Method::DELETE, bucket, key, version)).await.map(drop)
+    }
+
+    /// A setting as the service sends it.
+    pub(crate) async fn raw_setting(&self, bucket: &str, name: &str) -> Result<Bytes, Error> {
+        let request = Request::new(Method::GET, bucket, "").query(name, "");
+        self.send(&request).await?.bytes().await
     }
 
     async fn setting(&self, bucket: &str, name: &str) -> Result<Element, Error> {

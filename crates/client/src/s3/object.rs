@@ -86,6 +86,23 @@ impl Head {
 }
 
 impl S3 {
+    /// The head of a part of an object, by its number.
+    pub(crate) async fn head_part(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+        number: u32,
+    ) -> Result<Head, Error> {
+        let request = Request::new(Method::HEAD, bucket, key)
+            .query("partNumber", &number.to_string())
+            .query_if("versionId", version);
+        let response = self.send(&request).await?;
+        let size = response.header("content-length").and_then(|it| it.parse().ok());
+        let size = size.ok_or_else(|| Error::transport("the service told no size"))?;
+        Ok(Head::of(&response.headers, size))
+    }
+
     pub(crate) async fn head(
         &self,
         bucket: &str,

@@ -25,7 +25,7 @@ pub(super) fn run(arguments: &ImportFsArgs) -> Result<bool, String> {
     if !root.is_dir() {
         return Err(format!("{} is not a directory", root.display()));
     }
-    let target = Target::open(&arguments.target, root)?;
+    let target = Target::open(&arguments.target, Some(root))?;
     target.import(|target, jobs| files(target, jobs, root, arguments.bucket.as_deref()))
 }
 

@@ -8,9 +8,11 @@
 //! A source is only read. What cannot be read is left out, by name and with the reason, and the exit code is 1.
 
 pub(crate) mod content_type;
+mod documents;
 mod fs;
 mod metadata;
 mod minio;
+mod s3;
 mod stage;
 mod tally;
 mod target;
@@ -26,5 +28,6 @@ pub(crate) fn run(command: &ImportCommand) -> Result<bool, String> {
     match command {
         ImportCommand::Fs(arguments) => fs::run(arguments),
         ImportCommand::Minio(arguments) => minio::run(arguments),
+        ImportCommand::S3(arguments) => s3::run(arguments),
     }
 }

@@ -109,9 +109,13 @@ pub(crate) struct Job {
 impl Target {
     /// # Errors
     /// The reason why the directory cannot be opened, in one line.
-    pub(crate) fn open(arguments: &ImportTargetArgs, source: &Path) -> Result<Target, String> {
+    pub(crate) fn open(
+        arguments: &ImportTargetArgs,
+        source: Option<&Path>,
+    ) -> Result<Target, String> {
         let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
-        if let (Ok(source), Ok(path)) = (source.canonicalize(), path.canonicalize())
+        if let (Some(source), Ok(path)) =
+            (source.and_then(|it| it.canonicalize().ok()), path.canonicalize())
             && (source.starts_with(&path) || path.starts_with(&source))
         {
             return Err(format!(

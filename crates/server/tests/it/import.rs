@@ -319,3 +319,92 @@ fn drives_that_are_not_alone_are_refused() {
     let output = import(&directory(), &["minio", "."]);
     assert!(stderr(&output).contains("is no drive of MinIO"), "{}", stderr(&output));
 }
+
+/// A listing of versions without their ids.
+fn listed(server: &Running, bucket: &str) -> String {
+    let text = ask(server, "GET", &format!("/{bucket}?versions"), b"").text();
+    let mut parts = text.split("<VersionId>");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind = |part: &str| {
+        let (id, rest) = part.split_once("</VersionId>").expect("an id ends");
+        format!("{}{rest}", if id == "null" { "null" } else { "" })
+    };
+    parts.fold(first, |text, part| text + &behind(part))
+}
+
+#[test]
+fn everything_of_a_server_comes_over() {
+    let directory = directory();
+    drive(&directory);
+    imported(&directory, &["minio", "drive"], 1);
+    let server = serve(&directory);
+    let from = |url: &str, to: &str, secret: &str| {
+        let mut command = liteio(&directory);
+        command.args(["import", "s3", url, "--data-dir", to]);
+        command.args(["--access-key", "liteio", "--secret-key", secret]).output().expect("it runs")
+    };
+    let told = |output: &Output, code: i32| {
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{told}{}", stderr(output));
+        told
+    };
+    let url = server.endpoint().to_owned();
+    let refused = from(&url, "copy", "another secret");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("SignatureDoesNotMatch"), "{}", stderr(&refused));
+    let first = told(&from(&url, "copy", "liteio123"), 0);
+    assert!(first.contains("copy: 14 imported"), "{first}");
+    let again = told(&from(&url, "copy", "liteio123"), 0);
+    assert!(again.contains("0 imported") && again.contains("14 there already"), "{again}");
+    let below = told(&from(&format!("{url}/plain/dir/"), "part", "liteio123"), 0);
+    assert!(below.contains("part: 1 imported"), "{below}");
+
+    let arguments = ["--data-dir", "copy", "--address", "127.0.0.1:0"];
+    let copy = Running::start_with(&directory, &arguments, &[]);
+    for bucket in ["plain", "versions", "locked"] {
+        assert_eq!(listed(&copy, bucket), listed(&server, bucket), "{bucket}");
+        for setting in ["policy", "tagging", "versioning", "lifecycle", "object-lock"] {
+            let target = format!("/{bucket}?{setting}");
+            let (copied, original) =
+                (ask(&copy, "GET", &target, b""), ask(&server, "GET", &target, b""));
+            assert_eq!(copied.status, original.status, "{target}");
+            if original.status == 200 {
+                assert_eq!(copied.text(), original.text(), "{target}");
+            }
+        }
+    }
+    for target in [
+        "/plain/hello.txt",
+        "/plain/folder/",
+        "/plain/file",
+        "/plain/upload?partNumber=1",
+        "/versions/k",
+        "/versions/k?versionId=null",
+        "/locked/kept",
+        "/locked/held",
+    ] {
+        let (copied, original) = (ask(&copy, "GET", target, b""), ask(&server, "GET", target, b""));
+        assert_eq!((copied.status, copied.body), (original.status, original.body), "{target}");
+        for name in [
+            "content-type",
+            "cache-control",
+            "content-disposition",
+            "x-amz-meta-colour",
+            "x-amz-tagging-count",
+            "x-amz-mp-parts-count",
+            "x-amz-object-lock-mode",
+            "x-amz-object-lock-retain-until-date",
+            "x-amz-object-lock-legal-hold",
+            "etag",
+            "last-modified",
+        ] {
+            let header = |reply: &Reply| reply.header(name).map(str::to_owned);
+            let copied = header(&ask(&copy, "HEAD", target, b""));
+            assert_eq!(copied, header(&ask(&server, "HEAD", target, b"")), "{target} {name}");
+        }
+    }
+    copy.signal("TERM");
+    let verified =
+        liteio(&directory).args(["verify", "--data-dir", "copy"]).output().expect("it runs");
+    assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
+}

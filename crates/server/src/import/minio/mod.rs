@@ -55,6 +55,6 @@ impl From<Failed> for Failure {
 pub(super) fn run(arguments: &ImportMinioArgs) -> Result<bool, String> {
     let root = &arguments.directory;
     drive::check(root)?;
-    let target = Target::open(&arguments.target, root)?;
+    let target = Target::open(&arguments.target, Some(root))?;
     target.import(|target, jobs| walk::buckets(target, jobs, root))
 }

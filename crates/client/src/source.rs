@@ -1,0 +1,239 @@
+//! Reading all of a service, for imports: its buckets with their settings, every version of their objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use crate::error::Error;
+use crate::s3::{
+    Credentials, Download, Endpoint, Listed, Lister, S3, Scope, Settings, Style, connect,
+};
+
+/// A service, of which everything is read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    s3: Arc<S3>,
+}
+
+/// The keys of a user of a service.
+#[derive(Clone)]
+pub struct SourceKeys {
+    /// The access key.
+    pub access_key: String,
+    /// The secret key.
+    pub secret_key: String,
+    /// The token of a session.
+    pub session_token: Option<String>,
+}
+
+/// A failure to read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The service refuses this object or setting, or fails at it.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such object or setting.
+    #[error("{0}")]
+    Missing(String),
+    /// The service does not answer, also when it is asked again.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A version of an object, or a delete marker, in a listing.
+#[derive(Clone, Debug)]
+pub struct SourceEntry {
+    /// Its key.
+    pub key: String,
+    /// Its version, where the listing has versions.
+    pub version: Option<String>,
+    /// It is a delete marker.
+    pub is_delete_marker: bool,
+    /// Size.
+    pub bytes: u64,
+    /// Entity tag, without quotes.
+    pub etag: String,
+    /// Time of the write, in milliseconds since 1970, if it is told.
+    pub modified_ms: Option<u64>,
+}
+
+/// A listing that is under way: entries in the order of their keys, versions of a key with the newest first.
+#[derive(Debug)]
+pub struct SourceListing(Lister);
+
+/// The bytes of an object, on their way.
+pub struct SourceObject {
+    download: Download,
+    /// Headers of the answer; names in lower case. Values that are not text are left out.
+    pub headers: BTreeMap<String, String>,
+}
+
+impl Source {
+    /// A service by its URL. Without keys requests are anonymous.
+    ///
+    /// # Errors
+    /// One line that says what to change.
+    pub fn connect(url: &str, keys: Option<SourceKeys>, region: &str) -> Result<Source, String> {
+        let endpoint = Endpoint::parse(url, Style::Auto)?;
+        let credentials = keys.map(|keys| Credentials {
+            access_key: keys.access_key,
+            secret_key: keys.secret_key,
+            session_token: keys.session_token,
+        });
+        let settings = Settings { idle: Duration::from_secs(60), retries: 5 };
+        let http = connect(false, None)?;
+        let s3 = S3::new(endpoint, credentials, region.to_owned(), http, settings);
+        Ok(Source { s3: Arc::new(s3) })
+    }
+
+    /// The names of the buckets of the user.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn buckets(&self) -> Result<Vec<String>, SourceError> {
+        let buckets = self.s3.buckets().await.map_err(told)?;
+        Ok(buckets.into_iter().map(|bucket| bucket.key).collect())
+    }
+
+    /// `Enabled`, `Suspended`, or empty where versions were never kept.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn versioning(&self, bucket: &str) -> Result<String, SourceError> {
+        self.s3.versioning(bucket).await.map_err(told)
+    }
+
+    /// A setting of a bucket, as the service sends it: the name of its parameter, such as `lifecycle`.
+    ///
+    /// # Errors
+    /// [`SourceError::Missing`] where there is none.
+    pub async fn setting(&self, bucket: &str, parameter: &str) -> Result<Bytes, SourceError> {
+        self.s3.raw_setting(bucket, parameter).await.map_err(told)
+    }
+
+    /// The objects below a prefix, or all their versions.
+    #[must_use]
+    pub fn list(&self, bucket: &str, prefix: &str, versions: bool) -> SourceListing {
+        let listed = if versions { Listed::Versions } else { Listed::Objects };
+        let (bucket, prefix) = (bucket.to_owned(), prefix.to_owned());
+        SourceListing(Lister::new(&self.s3, Scope { bucket, prefix, recursive: true, listed }))
+    }
+
+    /// Begins to read an object.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn open(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+    ) -> Result<SourceObject, SourceError> {
+        let download = self.s3.download(bucket, key, version, 0).await.map_err(told)?;
+        let headers = texts(&download.head.headers);
+        Ok(SourceObject { download, headers })
+    }
+
+    /// The size of a part of an object that was uploaded in parts, and the number of its parts; none where the
+    /// service does not tell.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn part(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+        number: u32,
+    ) -> Result<Option<(u64, u32)>, SourceError> {
+        let head = self.s3.head_part(bucket, key, version, number).await.map_err(told)?;
+        let count = head.headers.get("x-amz-mp-parts-count").and_then(|it| it.to_str().ok());
+        Ok(count.and_then(|count| Some((head.size, count.parse().ok()?))))
+    }
+
+    /// The tags of an object.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn tags(
+        &self,
+        bucket: &str,
+        key: &str,
+        version: Option<&str>,
+    ) -> Result<Vec<(String, String)>, SourceError> {
+        self.s3.tags(bucket, key, version).await.map_err(told)
+    }
+}
+
+impl SourceListing {
+    /// The next entry; none at the end.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn next(&mut self) -> Result<Option<SourceEntry>, SourceError> {
+        let Some(entry) = self.0.next().await.map_err(told)? else { return Ok(None) };
+        let modified_ms = entry.modified.and_then(|time| u64::try_from(time.as_millisecond()).ok());
+        Ok(Some(SourceEntry {
+            key: entry.key,
+            version: entry.version,
+            is_delete_marker: entry.is_delete_marker,
+            bytes: entry.size,
+            etag: entry.etag,
+            modified_ms,
+        }))
+    }
+}
+
+impl SourceObject {
+    /// The size.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.download.head.size
+    }
+
+    /// The next bytes. The end is told only after the digest of all bytes was compared, where the service sends one.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, SourceError> {
+        self.download.chunk().await.map_err(told)
+    }
+}
+
+// Never shows a secret.
+impl std::fmt::Debug for SourceKeys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("SourceKeys")
+            .field("access_key", &self.access_key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for SourceObject {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("SourceObject")
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+fn texts(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let texts = headers.iter().filter_map(|(name, value)| {
+        let value = std::str::from_utf8(value.as_bytes()).ok()?;
+        Some((name.as_str().to_owned(), value.to_owned()))
+    });
+    texts.collect()
+}
+
+fn told(error: Error) -> SourceError {
+    match error.status() {
+        Some(404) => SourceError::Missing(error.to_string()),
+        Some(_) => SourceError::Refused(error.to_string()),
+        None => SourceError::Broken(error.to_string()),
+    }
+}

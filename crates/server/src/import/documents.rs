@@ -1,0 +1,61 @@
+//! Settings of buckets, in the documents that other stores keep or send.
+
+use liteio_store::{DocumentKind, Versioning};
+
+use super::tally::Tally;
+use super::target::BucketSettings;
+use crate::policy::{Kind, Policy};
+use crate::s3::foreign;
+
+/// The settings of a bucket; empty documents where it has none.
+#[derive(Debug, Default)]
+pub(crate) struct Documents<'b> {
+    pub(crate) policy: &'b [u8],
+    pub(crate) lifecycle: &'b [u8],
+    pub(crate) object_lock: &'b [u8],
+    pub(crate) versioning: Versioning,
+    pub(crate) tags: &'b [u8],
+    pub(crate) cors: &'b [u8],
+}
+
+/// The settings in the documents of the bucket `name`, checked. Those that cannot be taken are noted and left out.
+pub(crate) fn settings(tally: &Tally, name: &str, documents: &Documents<'_>) -> BucketSettings {
+    let note = |what: &str, reason: &str| {
+        tally.note(&format!("the {what} of {name} is not brought over: {reason}"));
+    };
+    let mut settings =
+        BucketSettings { versioning: documents.versioning, ..BucketSettings::default() };
+    if !documents.object_lock.is_empty() {
+        settings.versioning = Versioning::Enabled;
+        let default = foreign::default_retention(documents.object_lock).unwrap_or_else(|reason| {
+            note("default retention", &reason);
+            None
+        });
+        settings.object_lock = Some(default);
+    }
+    if !documents.lifecycle.is_empty() {
+        match foreign::lifecycle(documents.lifecycle) {
+            Ok(lifecycle) => settings.lifecycle = Some(lifecycle),
+            Err(reason) => note("lifecycle", &reason),
+        }
+    }
+    if !documents.policy.is_empty() {
+        match Policy::parse(documents.policy, Kind::Bucket(name)) {
+            Ok(_) => settings.documents.push((DocumentKind::Policy, documents.policy.to_vec())),
+            Err(error) => note("policy", &error.to_string()),
+        }
+    }
+    if !documents.tags.is_empty() {
+        match foreign::bucket_tags(documents.tags) {
+            Ok(document) => settings.documents.push((DocumentKind::Tagging, document)),
+            Err(reason) => note("tags", &reason),
+        }
+    }
+    if !documents.cors.is_empty() {
+        match foreign::cors(documents.cors) {
+            Ok(document) => settings.documents.push((DocumentKind::Cors, document)),
+            Err(reason) => note("CORS configuration", &reason),
+        }
+    }
+    settings
+}

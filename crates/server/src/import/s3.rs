@@ -1,0 +1,333 @@
+//! `liteio import s3`: the buckets of a service that speaks S3.
+
+use std::sync::Arc;
+
+use liteio_client::{Source, SourceEntry, SourceError, SourceKeys};
+use liteio_store::{
+    Bucket, ETag, ImportedContent, ImportedObject, ObjectKey, StagedBody, Store, Versioning,
+};
+use tokio::runtime::Handle;
+
+use super::documents::{Documents, settings};
+use super::metadata;
+use super::stage::Stager;
+use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
+use crate::cli::ImportS3Args;
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Failure {
+        match error {
+            SourceError::Refused(reason) | SourceError::Missing(reason) => Failure::LeftOut(reason),
+            SourceError::Broken(reason) => Failure::Source(reason),
+        }
+    }
+}
+
+pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
+    let place = Place::parse(&arguments.url)?;
+    let keys = match (&arguments.access_key, &arguments.secret_key) {
+        (Some(access_key), Some(secret_key)) => Some(SourceKeys {
+            access_key: access_key.clone(),
+            secret_key: secret_key.clone(),
+            session_token: arguments.session_token.clone(),
+        }),
+        (None, None) => None,
+        _ => return Err("--access-key and --secret-key belong together".to_owned()),
+    };
+    let region = arguments.region.as_deref().unwrap_or("us-east-1");
+    let source = Source::connect(&place.endpoint, keys, region)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    let target = Target::open(&arguments.target, None)?;
+    let reader = Reader { source, runtime: runtime.handle().clone() };
+    target.import(|target, jobs| reader.buckets(target, jobs, &place))
+}
+
+/// The part of a service that is imported.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    endpoint: String,
+    bucket: Option<String>,
+    prefix: String,
+}
+
+impl Place {
+    /// Reads `http(s)://host[/bucket[/prefix]]`.
+    fn parse(url: &str) -> Result<Place, String> {
+        let is_http = |scheme: &str| matches!(scheme, "http" | "https");
+        let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_http(scheme))
+        else {
+            return Err(format!(
+                "{url:?} is no URL: write http(s)://HOST[:PORT][/BUCKET[/PREFIX]]"
+            ));
+        };
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
+        Ok(Place {
+            endpoint: format!("{scheme}://{host}"),
+            bucket: (!bucket.is_empty()).then(|| bucket.to_owned()),
+            prefix: prefix.to_owned(),
+        })
+    }
+}
+
+/// Reads the service from threads that may wait.
+#[derive(Clone, Debug)]
+struct Reader {
+    source: Source,
+    runtime: Handle,
+}
+
+impl Reader {
+    fn buckets(&self, target: &Target, jobs: &Jobs<'_>, place: &Place) -> Result<(), Failure> {
+        let names = match &place.bucket {
+            Some(bucket) => vec![bucket.clone()],
+            None => self.runtime.block_on(self.source.buckets()).map_err(ended)?,
+        };
+        for name in names {
+            match self.bucket(target, jobs, &name, &place.prefix) {
+                Ok(()) => {}
+                Err(Failure::LeftOut(reason)) => target.tally.left_out(&name, &reason),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn bucket(
+        &self,
+        target: &Target,
+        jobs: &Jobs<'_>,
+        name: &str,
+        prefix: &str,
+    ) -> Result<(), Failure> {
+        let bucket = target.bucket(name)?;
+        let versioning = match self.runtime.block_on(self.source.versioning(name)) {
+            Ok(status) => status,
+            // Services without versions, and users who may not ask.
+            Err(SourceError::Refused(reason)) => {
+                target.tally.note(&format!("only newest versions of {name}: {reason}"));
+                String::new()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let bucket = self.settings(target, &bucket, name, &versioning)?;
+        let mut listing = self.source.list(name, prefix, !versioning.is_empty());
+        // The versions of one key, the newest first.
+        let mut entries: Vec<SourceEntry> = Vec::new();
+        loop {
+            // A listing that breaks off would be an import that seems whole.
+            let next = self.runtime.block_on(listing.next()).map_err(ended)?;
+            if entries.last().map(|it| &it.key) != next.as_ref().map(|it| &it.key) {
+                self.push(target, jobs, &bucket, std::mem::take(&mut entries))?;
+            }
+            match next {
+                Some(next) => entries.push(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn settings(
+        &self,
+        target: &Target,
+        bucket: &Arc<Bucket>,
+        name: &str,
+        versioning: &str,
+    ) -> Result<Arc<Bucket>, Failure> {
+        let ask =
+            |parameter: &str| match self.runtime.block_on(self.source.setting(name, parameter)) {
+                Ok(document) => Ok(document.to_vec()),
+                Err(SourceError::Missing(_)) => Ok(Vec::new()),
+                Err(SourceError::Refused(reason)) => {
+                    target
+                        .tally
+                        .note(&format!("the {parameter} of {name} is not brought over: {reason}"));
+                    Ok(Vec::new())
+                }
+                Err(error) => Err(Failure::from(error)),
+            };
+        let (policy, lifecycle) = (ask("policy")?, ask("lifecycle")?);
+        let (object_lock, tags, cors) = (ask("object-lock")?, ask("tagging")?, ask("cors")?);
+        let documents = Documents {
+            policy: &policy,
+            lifecycle: &lifecycle,
+            object_lock: &object_lock,
+            versioning: match versioning {
+                "Enabled" => Versioning::Enabled,
+                "" => Versioning::Never,
+                _ => Versioning::Suspended,
+            },
+            tags: &tags,
+            cors: &cors,
+        };
+        target.set(bucket, settings(&target.tally, name, &documents))
+    }
+
+    fn push(
+        &self,
+        target: &Target,
+        jobs: &Jobs<'_>,
+        bucket: &Arc<Bucket>,
+        mut entries: Vec<SourceEntry>,
+    ) -> Result<(), Failure> {
+        let Some(first) = entries.first() else { return Ok(()) };
+        let key = match ObjectKey::new(first.key.clone()) {
+            Ok(key) => key,
+            Err(error) => {
+                target.tally.left_out(&first.key, &error.to_string());
+                return Ok(());
+            }
+        };
+        entries.reverse();
+        let name = bucket.name.as_str().to_owned();
+        let source = Box::new(RemoteKey { reader: self.clone(), bucket: name, entries });
+        jobs.push(Job { bucket: Arc::clone(bucket), key, source })
+    }
+}
+
+/// A failure without which nothing more can be said about the source.
+fn ended(error: SourceError) -> Failure {
+    Failure::Source(error.to_string())
+}
+
+/// A failure in the middle of an object, which says nothing about others.
+fn left_out(error: SourceError) -> Failure {
+    Failure::LeftOut(error.to_string())
+}
+
+/// The versions of a key of the service, the oldest first.
+#[derive(Debug)]
+struct RemoteKey {
+    reader: Reader,
+    bucket: String,
+    entries: Vec<SourceEntry>,
+}
+
+impl SourceKey for RemoteKey {
+    fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure> {
+        let version = |entry: &SourceEntry| {
+            let untimed = || Failure::LeftOut("the service does not tell its time".to_owned());
+            let etag = ETag::parse(&entry.etag);
+            let object = SourceObject { bytes: entry.bytes, etag };
+            Ok(SourceVersion {
+                modified_ms: entry.modified_ms.ok_or_else(untimed)?,
+                is_null: entry.version.as_deref().is_none_or(|version| version == "null"),
+                object: (!entry.is_delete_marker).then_some(object),
+            })
+        };
+        self.entries.iter().map(version).collect()
+    }
+
+    fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+        let RemoteKey { reader, bucket, entries } = self;
+        reader.runtime.block_on(object(&reader.source, store, bucket, &entries[index]))
+    }
+}
+
+async fn object(
+    source: &Source,
+    store: &Store,
+    bucket: &str,
+    entry: &SourceEntry,
+) -> Result<ImportedObject, Failure> {
+    let (key, version) = (entry.key.as_str(), entry.version.as_deref());
+    let etag = ETag::parse(&entry.etag);
+    let part_bytes = match etag {
+        Some(ETag::Multipart { .. }) => part_bytes(source, bucket, entry).await?,
+        _ => None,
+    };
+    let mut opened = source.open(bucket, key, version).await?;
+    let is_listed =
+        opened.headers.get("etag").map(|tag| tag.trim_matches('"')) == Some(entry.etag.as_str());
+    if opened.bytes() != entry.bytes || !is_listed {
+        let reason = "it was replaced since it was listed; import it again";
+        return Err(Failure::LeftOut(reason.to_owned()));
+    }
+    let (mut metadata, lock) = metadata::of_headers(&opened.headers).map_err(Failure::LeftOut)?;
+    if opened.headers.get("x-amz-tagging-count").is_some_and(|count| count != "0") {
+        metadata.tags = source.tags(bucket, key, version).await?;
+        metadata.tags.sort_unstable();
+    }
+    let is_whole = part_bytes.is_none();
+    let sizes = part_bytes.unwrap_or_else(|| vec![entry.bytes]);
+    let (mut bodies, mut md5): (Vec<StagedBody>, _) = (Vec::new(), [0; 16]);
+    // Bytes that were received, and are of the next part.
+    let mut rest = bytes::Bytes::new();
+    for size in sizes {
+        let mut stager = Stager::new(store, size)?;
+        while stager.left() > 0 {
+            if rest.is_empty() {
+                match opened.chunk().await.map_err(left_out)? {
+                    Some(chunk) => rest = chunk,
+                    None => break,
+                }
+            }
+            let now = rest.len().min(usize::try_from(stager.left()).unwrap_or(usize::MAX));
+            stager.write(&rest.split_to(now))?;
+        }
+        if stager.left() > 0 {
+            return Err(Failure::LeftOut("it is shorter than its parts".to_owned()));
+        }
+        let (more, digest) = stager.finish()?;
+        bodies.extend(more);
+        md5 = digest;
+    }
+    // The end, which compares the digest.
+    if !rest.is_empty() || opened.chunk().await.map_err(left_out)?.is_some() {
+        return Err(Failure::LeftOut("it is longer than its parts".to_owned()));
+    }
+    let content = match is_whole {
+        true => ImportedContent::Whole { bodies, md5 },
+        false => ImportedContent::Parts(bodies),
+    };
+    Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
+}
+
+/// The sizes of the parts of an object; none where the service does not tell.
+async fn part_bytes(
+    source: &Source,
+    bucket: &str,
+    entry: &SourceEntry,
+) -> Result<Option<Vec<u64>>, Failure> {
+    let mut sizes = Vec::new();
+    let mut count = 1;
+    let mut number = 1;
+    while number <= count {
+        let part = source.part(bucket, &entry.key, entry.version.as_deref(), number).await;
+        let (bytes, parts) = match part {
+            Ok(Some(part)) => part,
+            // Not every service knows parts of objects.
+            Ok(None) | Err(SourceError::Refused(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        sizes.push(bytes);
+        count = parts;
+        number += 1;
+    }
+    Ok((sizes.iter().sum::<u64>() == entry.bytes).then_some(sizes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_a_service_a_bucket_or_a_part_of_one() {
+        for (url, endpoint, bucket, prefix) in [
+            ("http://h:9000", "http://h:9000", None, ""),
+            ("https://h/", "https://h", None, ""),
+            ("https://h/photos", "https://h", Some("photos"), ""),
+            ("https://h/photos/2026/a b/", "https://h", Some("photos"), "2026/a b/"),
+        ] {
+            let place = Place::parse(url).expect(url);
+            assert_eq!(
+                (&*place.endpoint, place.bucket.as_deref(), &*place.prefix),
+                (endpoint, bucket, prefix)
+            );
+        }
+        for url in ["", "h", "s3://photos", "ftp://h"] {
+            Place::parse(url).expect_err(url);
+        }
+    }
+}
