@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use liteio_store::Store;
+
 use crate::config::{CredentialsSource, Storage};
+use crate::iam::other_owner_of_all;
 use crate::identity::{random_id, random_secret};
 use crate::private_file;
 
@@ -20,11 +23,12 @@ pub(crate) struct MadeCredentials {
 }
 
 impl MadeCredentials {
-    /// Those of the data directory, which is there and belongs to this process. In memory, new ones.
+    /// Those of the data directory, which is there and belongs to this process; new ones own what is in its
+    /// store. In memory, new ones.
     ///
     /// # Errors
     /// One line that says what to change.
-    pub(crate) fn of(storage: &Storage) -> Result<MadeCredentials, String> {
+    pub(crate) fn of(storage: &Storage, store: &Store) -> Result<MadeCredentials, String> {
         let path = match storage {
             Storage::Memory => None,
             Storage::Directory { path, .. } => Some(path.join(FILE_NAME)),
@@ -40,9 +44,11 @@ impl MadeCredentials {
             let source = CredentialsSource::Pair { access_key, secret_key };
             return Ok(MadeCredentials { source, pair, path: None });
         };
+        let owner = other_owner_of_all(store, &access_key).map_err(|error| error.to_string())?;
+        let owner = owner.map(|id| format!("id = \"{id}\"\n")).unwrap_or_default();
         let text = format!(
             "# Made at the first start. Read again when it changes.\n[[user]]\nname = \"root\"\n\
-             access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n"
+             access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n{owner}"
         );
         private_file::write(&path, &text)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -53,6 +59,8 @@ impl MadeCredentials {
 
 #[cfg(test)]
 mod tests {
+    use liteio_store::StoreConfig;
+
     use super::*;
     use crate::config::Durability;
 
@@ -61,18 +69,20 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().to_owned();
         let storage = Storage::Directory { path, durability: Durability::Os };
-        let made = MadeCredentials::of(&storage).expect("made");
+        let store = Store::open(StoreConfig::memory()).expect("it opens");
+        let made = MadeCredentials::of(&storage, &store).expect("made");
         let (access_key, secret_key) = made.pair.expect("shown");
         let text = std::fs::read_to_string(made.path.expect("a file")).expect("written");
         assert!(text.contains(&access_key) && text.contains(&secret_key));
-        let kept = MadeCredentials::of(&storage).expect("kept");
+        let kept = MadeCredentials::of(&storage, &store).expect("kept");
         assert!(kept.pair.is_none());
         assert_eq!(kept.source, made.source);
     }
 
     #[test]
     fn in_memory_they_are_others_each_time() {
-        let made = || MadeCredentials::of(&Storage::Memory).expect("made");
+        let store = Store::open(StoreConfig::memory()).expect("it opens");
+        let made = || MadeCredentials::of(&Storage::Memory, &store).expect("made");
         assert_ne!(made().source, made().source);
     }
 }

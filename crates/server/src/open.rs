@@ -63,11 +63,12 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let (configured, made) = match configured {
         Some(configured) => (configured, None),
         None => {
-            let made = MadeCredentials::of(&config.storage).map_err(OpenError)?;
+            let made = MadeCredentials::of(&config.storage, &store).map_err(OpenError)?;
             let with_them = Config { credentials: made.source.clone(), ..config.clone() };
             (ConfiguredUsers::read(&with_them).map_err(OpenError)?, Some(made))
         }
     };
+    let configured = configured.take_over(&store).map_err(OpenError)?;
     let (opened, ring) = (store.clone(), Arc::clone(&keys));
     let users = offload.run(move || Users::open(configured, &opened, &ring)).await;
     let users = users.map_err(|error| OpenError(error.to_string()))?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_store::vectors::ListVectorBuckets;
 use liteio_store::{
-    EncryptionKey, IdentityEntry, KeyRing, SecretKeys, Store, StoreError, SystemRandom,
+    EncryptionKey, IdentityEntry, KeyRing, ListBuckets, SecretKeys, Store, StoreError, SystemRandom,
 };
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
@@ -17,7 +18,8 @@ use super::state::{State, resealed};
 use crate::config::{Config, CredentialsSource, OidcIssuer};
 use crate::file_stamp::FileStamp;
 use crate::identity::{
-    CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, only_user, read_credentials,
+    CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, canonical_id_of_key,
+    only_user, read_credentials,
 };
 use crate::state::App;
 
@@ -33,6 +35,8 @@ pub(crate) struct ConfiguredUsers {
     stamps: Vec<Stamp>,
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
+    /// The owner of all data, if it is not the one that the access key of the only user would have.
+    owner_id: Option<String>,
 }
 
 /// The users of a server: those of the configuration, and those that were made at run time.
@@ -44,6 +48,7 @@ pub(crate) struct Users {
     /// Authorities that certificates of issuers are trusted by, too.
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
+    owner_id: Option<String>,
     parts: Mutex<Parts>,
     /// One change at a time: each begins with what the last one left.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -87,9 +92,66 @@ impl ConfiguredUsers {
     pub(crate) fn read(config: &Config) -> Result<ConfiguredUsers, String> {
         let mut stamps = Vec::new();
         let (source, issuers) = (config.credentials.clone(), config.oidc_issuers.clone());
-        let directory = read(&source, &issuers, &mut stamps)?;
+        let directory = read(&source, None, &issuers, &mut stamps)?;
         let ca_file = config.events.ca_file.clone();
-        Ok(ConfiguredUsers { source, directory, stamps, ca_file, issuers })
+        Ok(ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id: None })
+    }
+
+    /// Makes the only user of a configuration the owner of what is in the store, also after its access key was
+    /// changed.
+    ///
+    /// # Errors
+    /// One line.
+    pub(crate) fn take_over(mut self, store: &Store) -> Result<ConfiguredUsers, String> {
+        let CredentialsSource::Pair { access_key, .. } = &self.source else { return Ok(self) };
+        let owner_id = other_owner_of_all(store, access_key).map_err(|error| error.to_string())?;
+        if owner_id.is_some() {
+            let issuers = &self.issuers;
+            self.directory = read(&self.source, owner_id.as_deref(), issuers, &mut self.stamps)?;
+            self.owner_id = owner_id;
+        }
+        Ok(self)
+    }
+}
+
+/// The canonical id of the owner of all buckets and vector buckets, unless they have several, or the one that goes
+/// with this access key.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn other_owner_of_all(
+    store: &Store,
+    access_key: &str,
+) -> Result<Option<String>, StoreError> {
+    let own = canonical_id_of_key(access_key);
+    let mut found: Option<String> = None;
+    let mut is_other = |id: String| {
+        let is_the_same = found.as_ref().is_none_or(|it| *it == id);
+        let is_other = is_the_same && id != own;
+        found = Some(id);
+        is_other
+    };
+    let mut query = ListBuckets { max: usize::MAX, ..ListBuckets::default() };
+    loop {
+        let page = store.list_buckets(&query)?;
+        if !page.buckets.into_iter().all(|bucket| is_other(bucket.owner.id)) {
+            return Ok(None);
+        }
+        query.after = page.next;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    let mut query = ListVectorBuckets { max: usize::MAX, ..ListVectorBuckets::default() };
+    loop {
+        let page = store.list_vector_buckets(&query)?;
+        if !page.buckets.into_iter().all(|bucket| is_other(bucket.owner.id)) {
+            return Ok(None);
+        }
+        query.after = page.next;
+        if query.after.is_none() {
+            return Ok(found);
+        }
     }
 }
 
@@ -155,7 +217,7 @@ impl Users {
         if !resealed.is_empty() {
             store.change_identities(resealed).wait()?;
         }
-        let ConfiguredUsers { source, directory, stamps, ca_file, issuers } = configured;
+        let ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id } = configured;
         let current = state.directory(&directory, &keys);
         Ok(Users {
             source,
@@ -163,6 +225,7 @@ impl Users {
             keys,
             ca_file,
             issuers,
+            owner_id,
             parts: Mutex::new(Parts { configured: directory, stamps, state }),
             changing: Arc::default(),
         })
@@ -237,7 +300,7 @@ impl Users {
 
     fn read_into(&self, parts: &mut Parts) {
         parts.stamps.clear();
-        match read(&self.source, &self.issuers, &mut parts.stamps) {
+        match read(&self.source, self.owner_id.as_deref(), &self.issuers, &mut parts.stamps) {
             Ok(configured) => {
                 parts.configured = configured;
                 self.current.replace(parts.state.directory(&parts.configured, &self.keys));
@@ -285,10 +348,11 @@ impl Drop for Watch {
 /// Reads the users. The stamps are of before the reading, so that a change during it is seen after it.
 fn read(
     source: &CredentialsSource,
+    owner_id: Option<&str>,
     issuers: &[OidcIssuer],
     stamps: &mut Vec<Stamp>,
 ) -> Result<Directory, String> {
-    let mut directory = DirectoryBuilder::from(read_source(source, stamps)?);
+    let mut directory = DirectoryBuilder::from(read_source(source, owner_id, stamps)?);
     for issuer in issuers {
         let issuer = Issuer::new(&issuer.url, issuer.audiences.clone());
         directory.issuer(issuer.map_err(|error| error.to_string())?);
@@ -296,10 +360,15 @@ fn read(
     Ok(directory.build())
 }
 
-fn read_source(source: &CredentialsSource, stamps: &mut Vec<Stamp>) -> Result<Directory, String> {
+fn read_source(
+    source: &CredentialsSource,
+    owner_id: Option<&str>,
+    stamps: &mut Vec<Stamp>,
+) -> Result<Directory, String> {
     let path = match source {
         CredentialsSource::Pair { access_key, secret_key } => {
-            return only_user(access_key, secret_key).map_err(|error| error.to_string());
+            let directory = only_user(access_key, secret_key, owner_id);
+            return directory.map_err(|error| error.to_string());
         }
         CredentialsSource::File(path) => path,
         CredentialsSource::Made => return Err("the credentials were not made".to_owned()),

@@ -63,13 +63,18 @@ const ROLE_KEYS: [&str; 7] =
 /// The fields that only a user without `parent` has.
 const ROOT_KEYS: [&str; 3] = ["id", "display_name", "account"];
 
-/// The directory of one user, who is the root of the only account.
+/// The directory of one user, who is the root of the only account. The canonical id of that is that of the key, if
+/// none is given.
 ///
 /// # Errors
 /// [`IdentityError`] when a key cannot be used.
-pub(crate) fn only_user(access_key: &str, secret_key: &str) -> Result<Directory, IdentityError> {
+pub(crate) fn only_user(
+    access_key: &str,
+    secret_key: &str,
+    canonical_id: Option<&str>,
+) -> Result<Directory, IdentityError> {
     let mut directory = DirectoryBuilder::default();
-    let canonical_id = canonical_id_of_key(access_key);
+    let canonical_id = canonical_id.map_or_else(|| canonical_id_of_key(access_key), str::to_owned);
     let account = Account::new(ONLY_ACCOUNT.to_owned(), canonical_id, access_key.to_owned())?;
     let user = Arc::new(User::root(access_key, directory.account(account)?)?);
     directory.key(AccessKey::new(access_key, SecretKey::new(secret_key)?, user)?)?;
@@ -352,10 +357,10 @@ mod tests {
 
     #[test]
     fn the_user_of_the_command_line_is_the_root_of_the_only_account() {
-        let directory = only_user("liteio", "liteio123").expect("valid");
+        let directory = only_user("liteio", "liteio123", None).expect("valid");
         let user = &directory.find("liteio").expect("known").user;
         assert_eq!(user.caller.arn, "arn:aws:iam::000000000000:root");
         assert_eq!(user.account.canonical_id, canonical_id_of_key("liteio"));
-        assert!(only_user("ab", "liteio123").is_err());
+        assert!(only_user("ab", "liteio123", None).is_err());
     }
 }

@@ -151,3 +151,35 @@ fn the_table_of_variables_is_the_documented_one() {
     assert!(table.lines().count() > 50, "{table}");
     assert!(documented.contains(&table), "docs/environment.md wants this table:\n{table}");
 }
+
+/// Who gives a server another key to its root user wants the data, not a new and empty store.
+#[tokio::test]
+async fn the_only_user_owns_the_data_whatever_its_key() {
+    let directory = directory();
+    let arguments = ["--address", "127.0.0.1:0", "--data-dir", "data"];
+    let first = [("MINIO_ROOT_USER", "first-admin"), ("MINIO_ROOT_PASSWORD", "long-enough")];
+    let second = [("MINIO_ROOT_USER", "second-admin"), ("MINIO_ROOT_PASSWORD", "long-enough")];
+    let user = |access_key| User { access_key, secret_key: "long-enough", id: "" };
+    let server = Running::start_with(&directory, &arguments, &first);
+    send(&server, user("first-admin"), "auto", "PUT", "/photos").await.expect_status(200);
+    send(&server, user("first-admin"), "auto", "PUT", "/photos/a").await.expect_status(200);
+    server.signal("TERM");
+    let server = Running::start_with(&directory, &arguments, &second);
+    let owner = user("second-admin");
+    send(&server, owner, "auto", "GET", "/photos/a").await.expect_status(200);
+    send(&server, owner, "auto", "PUT", "/videos").await.expect_status(200);
+    let list = send(&server, owner, "auto", "GET", "/").await.expect_status(200);
+    assert_eq!(list.elements("Name"), ["photos", "videos"]);
+    server.signal("TERM");
+    // Credentials that a container makes later own it as well.
+    let server = Running::start_with(
+        &directory,
+        &["--in-container", "--address", "127.0.0.1:0", "--data-dir", "data"],
+        &[],
+    );
+    let line = server.block().lines().find_map(|line| line.trim().strip_prefix("Credentials"));
+    let words: Vec<&str> = line.expect("told").split_whitespace().collect();
+    let (access_key, secret_key) = (words[0].to_owned().leak(), words[2].to_owned().leak());
+    let made = User { access_key, secret_key, id: "" };
+    send(&server, made, "auto", "GET", "/photos/a").await.expect_status(200);
+}
