@@ -15,6 +15,7 @@ import tomllib
 import yaml
 
 import servers
+from blocks import ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK_SECONDS_MAX = 120
@@ -51,8 +52,10 @@ class Sandbox:
             ".aws/config": "[default]\nregion = us-east-1\n",
             "picture.jpg": "a picture",
             "album/1.jpg": "the first", "album/2.jpg": "the second",
+            "buckets.txt": "letters\ndrafts:versioned\n",
             # A directory with a directory for each bucket.
             "files/photos/1.jpg": "the first", "seed/photos/1.jpg": "the first",
+            "holiday/beach.jpg": "the sea",
             # Named by users.toml.
             "backup.json": policy("s3:PutObject"), "reader.json": policy("s3:GetObject"),
             "reader.trust.json": json.dumps({"Version": "2012-10-17", "Statement": [{
@@ -81,6 +84,8 @@ class Sandbox:
             case "sh":
                 after = self.state / "environment"
                 self.run_command(["bash", "-eo", "pipefail", "-c", f"{text}\nenv -0 >{after}"])
+                if "--webhook" in text:
+                    assert self.receiver.told.wait(10), f"{block.name}: no event was told"
                 pairs = after.read_bytes().decode().split("\0")
                 self.environment = dict(pair.split("=", 1) for pair in pairs if pair)
             case "python" if re.search(r"^def test_", text, re.MULTILINE):
@@ -107,7 +112,8 @@ class Sandbox:
             self.run_command(["liteio"])
 
     def in_this_sandbox(self, text):
-        text = text.replace("0.0.0.0:", "127.0.0.1:").replace(" /data", f" {self.directory}/volume")
+        text = text.replace("0.0.0.0:", "127.0.0.1:")
+        text = re.sub(r"(?<= )/(mnt/|(?=data))", f"{self.directory}/", text)
         return re.sub(rf"(?<=[a-z0-9\"]):({'|'.join(PORTS)})\b",
                       lambda found: f":{self.ports[found[1]]}", text)
 
@@ -127,11 +133,14 @@ class Receiver:
     """What takes the messages of webhooks."""
 
     def __init__(self, port):
+        self.told = told = threading.Event()
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers["content-length"]))
                 self.send_response(200)
                 self.end_headers()
+                told.set()
 
             def log_message(self, *_):
                 pass
