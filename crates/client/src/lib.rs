@@ -32,5 +32,5 @@ use std::process::ExitCode;
 /// assert_eq!(code, std::process::ExitCode::SUCCESS);
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    verbs::run(arguments)
+    verbs::run(arguments.into_iter().collect())
 }

@@ -44,10 +44,9 @@ use crate::text::parse_duration;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
-/// Runs the verb that the arguments name.
-pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut arguments = arguments.into_iter().peekable();
-    let called = arguments.peek().map(|it| Path::new(it).file_stem().unwrap_or_default());
+/// Runs the verb that the arguments name. Of no other type, or all verbs would be compiled again by every caller.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let called = arguments.first().map(|it| Path::new(it).file_stem().unwrap_or_default());
     let program = if called.is_some_and(|it| it == "mc") { "mc" } else { "liteio client" };
     let command = Cli::command().name(program).bin_name(program);
     let parsed = command.try_get_matches_from(arguments).and_then(|it| Cli::from_arg_matches(&it));
