@@ -1,5 +1,6 @@
 //! The count of an import: progress on standard error, what was left out on standard output.
 
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -53,12 +54,20 @@ impl Tally {
     /// Something of the source is not imported.
     pub(crate) fn left_out(&self, what: &str, reason: &str) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
-        self.bar.suspend(|| println!("left out: {what}: {reason}"));
+        self.print(&format!("left out: {what}: {reason}"));
     }
 
     /// Something to know about what is imported.
     pub(crate) fn note(&self, line: &str) {
-        self.bar.suspend(|| println!("note: {line}"));
+        self.print(&format!("note: {line}"));
+    }
+
+    /// Prints one line, whatever the names in it are. A closed standard output ends no import.
+    fn print(&self, line: &str) {
+        let line = line.replace(char::is_control, "\u{fffd}");
+        self.bar.suspend(|| {
+            let _ = writeln!(io::stdout(), "{line}");
+        });
     }
 
     fn show(&self, now_ms: u64) {
@@ -75,7 +84,7 @@ impl Tally {
                 .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
         if is_mine {
-            eprintln!("liteio: {}", self.message(now_ms));
+            let _ = writeln!(io::stderr(), "liteio: {}", self.message(now_ms));
         }
     }
 
@@ -97,12 +106,12 @@ impl Tally {
         self.bar.finish_and_clear();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let left_out = count(&self.left_out);
-        println!(
+        self.print(&format!(
             "{target}: {} imported ({}), {} there already, {left_out} left out",
             count(&self.imported),
             HumanBytes(count(&self.bytes)),
             count(&self.present)
-        );
+        ));
         left_out == 0
     }
 }

@@ -1,7 +1,7 @@
 //! The data directory that is imported into.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -114,8 +114,7 @@ impl Target {
         source: Option<&Path>,
     ) -> Result<Target, String> {
         let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
-        if let (Some(source), Ok(path)) =
-            (source.and_then(|it| it.canonicalize().ok()), path.canonicalize())
+        if let (Some(source), Some(path)) = (source.and_then(resolved), resolved(path))
             && (source.starts_with(&path) || path.starts_with(&source))
         {
             return Err(format!(
@@ -313,6 +312,14 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// The path without links, also of a directory that will be made.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    let there = path.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
+    let (ancestor, resolved) = there?;
+    Some(resolved.join(path.strip_prefix(ancestor).ok()?))
 }
 
 /// Takes the keys that a source finds.

@@ -29,7 +29,11 @@ fn file(root: &Path, name: &str, content: &[u8], modified_s: u64) {
 
 fn import(directory: &TempDir, arguments: &[&str]) -> Output {
     let mut command = liteio(directory);
-    command.arg("import").args(arguments).args(["--data-dir", "data"]).output().expect("it runs")
+    command.arg("import").args(arguments);
+    if !arguments.contains(&"--data-dir") {
+        command.args(["--data-dir", "data"]);
+    }
+    command.output().expect("it runs")
 }
 
 /// Imports, and returns what was printed.
@@ -118,16 +122,20 @@ fn one_bucket_of_a_whole_directory() {
 fn what_cannot_be_imported_at_all_is_one_line() {
     let directory = directory();
     fs::create_dir_all(directory.path().join("data/inside")).expect("made");
+    fs::create_dir_all(directory.path().join("other")).expect("made");
     for (arguments, expected) in [
         (&["fs", "missing"][..], "missing is not a directory"),
         (&["fs", "data"], "within each other"),
         (&["fs", "data/inside"], "within each other"),
+        (&["fs", "."], "within each other"),
+        (&["fs", "other", "--data-dir", "other/new/data"], "within each other"),
     ] {
         let output = import(&directory, arguments);
         let told = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?} {told}");
         assert!(told.contains(expected) && told.lines().count() == 1, "{arguments:?} {told}");
     }
+    assert!(!directory.path().join("other/new").exists(), "the source stays as it is");
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn parts_become_visible_together_and_are_read_one_by_one() {
         let content = ImportedContent::Whole { bodies, md5: md5(&all.concat()) };
         import(store, 9, true, object(content, None)).expect("imported");
         assert_eq!(get(store, "key"), all.concat());
+        store.reclaim().expect("reclaimed");
         assert_eq!(blobs(store), 2);
         delete(store, "key");
         store.reclaim().expect("reclaimed");

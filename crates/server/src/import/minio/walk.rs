@@ -134,15 +134,17 @@ fn is_data_directory(path: &Path, name: &str) -> bool {
 /// # Errors
 /// [`Failed`].
 pub(super) fn read_metadata(path: &Path) -> Result<Vec<u8>, Failed> {
-    /// As long as ten thousand versions of the longest inline objects of MinIO's defaults would not be.
-    const BYTES_MAX: u64 = 1 << 30;
+    /// As long as two thousand versions with the longest inline bytes of MinIO's defaults.
+    const BYTES_MAX: u64 = 256 << 20;
     let read = || {
         let bytes = fs::metadata(path)?.len();
         if bytes > BYTES_MAX { Ok(None) } else { fs::read(path).map(Some) }
     };
     match read() {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Failed::new("its xl.meta is longer than 1 GiB")),
+        Ok(None) => Err(Failed::new(
+            "its xl.meta is longer than 256 MiB: start MinIO on it and import with `liteio import s3 URL`",
+        )),
         Err(error) => Err(Failed::new(format!("its xl.meta: {error}"))),
     }
 }
