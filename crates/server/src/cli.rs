@@ -431,7 +431,8 @@ pub(crate) struct ImportTargetArgs {
     /// The data directory, created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The access key that the server will be started with: its account owns new buckets [default: liteio].
+    /// The access key that the server will be started with: its account owns new buckets [default: the owner
+    /// of those that are there, or liteio].
     #[arg(long, value_name = "ACCESS_KEY", env = "LITEIO_ACCESS_KEY")]
     pub(crate) owner: Option<String>,
     /// Put objects in place of those that are there with another content; without it, these are left and named.
