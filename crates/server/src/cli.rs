@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, Resettable};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{
@@ -264,6 +264,9 @@ pub(crate) struct ServerArgs {
     /// The directories of data behind `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
+    /// What whoever starts the server should know about these.
+    #[arg(skip)]
+    pub(crate) notes: Vec<String>,
     #[arg(skip)]
     pub(crate) sources: Sources,
     /// Serve the default credentials to other machines too.
@@ -526,7 +529,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
-    let matches = Cli::command().try_get_matches_from(&arguments).map_err(stop)?;
+    let matches = without_empty_variables(Cli::command());
+    let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
     let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
     match parsed.command {
         Some(Command::Server(mut command)) => {
@@ -542,6 +546,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
         }
     }
+}
+
+/// An empty variable counts as none: compose files hand on those that are not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let value = argument.get_env().and_then(std::env::var_os);
+        match value.is_some_and(|value| value.is_empty()) {
+            true => argument.env(Resettable::Reset),
+            false => argument,
+        }
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 /// The message in one line, with the variable that holds the value if no argument does.
