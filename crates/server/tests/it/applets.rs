@@ -1,8 +1,9 @@
 //! The binary under its other names, as health checks and compose files of the image call it.
 
 use std::fs;
+use std::io::BufRead as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::command::{Running, liteio, stderr};
 
@@ -57,8 +58,11 @@ fn scripts_do_what_they_do_in_a_shell() {
         ("(exec sh -c 'exit 4'); echo $?", "4\n", 0),
         ("sh -c 'exit 7'", "", 7),
         ("sleep 0 & wait; echo done", "done\n", 0),
+        ("mkdir x1; (cd x1; mkdir y1); [ -d x1/y1 ] && [ ! -d y1 ] && echo back", "back\n", 0),
+        ("sh -c 'for a in x \"$@\" y; do echo $a; done'", "x\ny\n", 0),
+        ("set -euo pipefail; false; echo never", "", 1),
         ("./no-such-script", "", 127),
-        ("test 1 -lt 2", "", 2),
+        ("n=1; until [ $n -gt 0 ]; do :; done; test 1 -lt $n", "", 1),
     ];
     for (script, expected, code) in rows {
         let output = sh(&directory, script);
@@ -70,9 +74,9 @@ fn scripts_do_what_they_do_in_a_shell() {
 #[test]
 fn nothing_of_a_refused_script_is_run() {
     let directory = directory();
-    let output = sh(&directory, "mkdir x\necho a\nwget http://a");
+    let output = sh(&directory, "mkdir x\necho a\njq http://a");
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    assert!(stderr(&output).contains("line 3: there is no command \"wget\""), "{output:?}");
+    assert!(stderr(&output).contains("line 3: there is no command \"jq\""), "{output:?}");
     assert!(!directory.path().join("x").exists());
 }
 
@@ -140,6 +144,42 @@ fn curl_checks_a_server() {
     let silent = format!("http://{}", silent.local_addr().expect("an address"));
     let output = run("curl", &directory, &["-sS", "-m", "0.2", &silent]);
     assert_eq!(output.status.code(), Some(28), "{}", stderr(&output));
+}
+
+/// As CI services call it.
+#[test]
+fn shells_take_the_names_of_options() {
+    let directory = directory();
+    fs::write(directory.path().join("step"), "echo a; false; echo never\n").expect("a file");
+    for (arguments, expected, code) in [
+        (&["-eo", "pipefail", "-c", "false; echo never"][..], "", 1),
+        (&["-euo", "pipefail", "-c", "echo $0", "name"], "name\n", 0),
+        (&["-o", "errexit", "-c", "false; echo never"], "", 1),
+        (&["-e", "+e", "-c", "false; echo on"], "on\n", 0),
+        (&["--noprofile", "--norc", "-eo", "pipefail", "step"], "a\n", 1),
+        (&["-o", "posix", "-c", "echo"], "", 2),
+    ] {
+        let output = run("bash", &directory, arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), expected, "{arguments:?}");
+    }
+}
+
+/// Of a script that has started no program yet.
+#[test]
+fn a_signal_ends_a_script_from_its_first_command_on() {
+    let directory = directory();
+    let mut shell = called("sh", &directory)
+        .args(["-c", "cd /no/such; while :; do :; done"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut errors = std::io::BufReader::new(shell.stderr.take().expect("a pipe"));
+    errors.read_line(&mut line).expect("a line");
+    let sent = Command::new("kill").args(["-s", "TERM", &shell.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(shell.wait().expect("it ends").code(), Some(143), "{line}");
 }
 
 #[test]
