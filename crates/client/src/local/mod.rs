@@ -8,4 +8,4 @@ mod write;
 pub(crate) use kind::content_type;
 pub(crate) use name::below;
 pub(crate) use walk::Walk;
-pub(crate) use write::NewFile;
+pub(crate) use write::{NewFile, persist};

@@ -24,6 +24,8 @@ pub(crate) struct Walk {
     /// The rest of each directory on the way down.
     open: Vec<vec::IntoIter<Name>>,
     recursive: bool,
+    /// The keys of links to directories, of pipes, sockets and devices so far.
+    left_out: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -38,7 +40,7 @@ impl Walk {
     /// # Errors
     /// The directory cannot be read.
     pub(crate) fn new(directory: &Path, recursive: bool) -> Result<Walk, Error> {
-        Ok(Walk { open: vec![names(directory, "")?], recursive })
+        Ok(Walk { open: vec![names(directory, "")?], recursive, left_out: Vec::new() })
     }
 
     /// The next file, or the error of one: the walk goes on after it.
@@ -67,8 +69,15 @@ impl Walk {
             if metadata.is_file() || name.is_directory {
                 return Some(Ok(Found { path: name.path, key, metadata }));
             }
-            // Pipes, sockets, devices and links to directories are left out.
+            self.left_out.push(key);
         }
+    }
+
+    /// A name that was left out so far, or one below it: the walk does not tell whether it is there.
+    pub(crate) fn has_left_out(&self, key: &str) -> bool {
+        self.left_out.iter().any(|it| {
+            key.strip_prefix(it.as_str()).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+        })
     }
 }
 
@@ -148,5 +157,7 @@ mod tests {
         assert_eq!(found[1].as_deref(), Ok("b"));
         assert!(found[2].is_err());
         assert_eq!(found[3].as_deref(), Ok("d"));
+        assert!(walk.has_left_out("e") && walk.has_left_out("e/b"));
+        assert!(!walk.has_left_out("d") && !walk.has_left_out("ef"));
     }
 }

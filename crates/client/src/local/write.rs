@@ -63,6 +63,31 @@ impl NewFile {
     }
 }
 
+/// Returns when a file, or a directory, and its name would outlast a loss of power.
+///
+/// # Errors
+/// The system cannot write it.
+pub(crate) fn persist(path: &Path) -> Result<(), Error> {
+    if !path.is_dir() {
+        // Some systems do this only for those who may write.
+        let file = File::options().write(true).open(path).map_err(Error::file(path))?;
+        file.sync_all().map_err(Error::file(path))?;
+    }
+    // Windows opens no directories.
+    #[cfg(unix)]
+    {
+        let absolute = std::path::absolute(path).map_err(Error::file(path))?;
+        for (above, directory) in absolute.ancestors().skip(1).enumerate() {
+            match File::open(directory).and_then(|it| it.sync_all()) {
+                Err(error) if above == 0 => return Err(Error::file(directory)(error)),
+                // Those that were not made for this file may be closed to the user.
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
@@ -93,6 +118,9 @@ mod tests {
         file.finish().expect("renamed");
         assert_eq!(std::fs::read(&target).expect("read"), b"whole");
         assert_eq!(names(), 1);
+        persist(&target).expect("it is there");
+        persist(target.parent().expect("a parent")).expect("it is there");
+        assert!(persist(&directory.path().join("none")).is_err());
         assert!(NewFile::create(directory.path()).is_err());
     }
 }

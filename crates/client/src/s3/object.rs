@@ -168,6 +168,10 @@ impl S3 {
         removal: &Removal,
         bypass: bool,
     ) -> Result<Removed, Error> {
+        if removal.key.is_empty() {
+            // The service would delete the bucket.
+            return Err(Error::refused(format!("'{bucket}' names no object")));
+        }
         let mut request = Request::new(Method::DELETE, bucket, &removal.key)
             .query_if("versionId", removal.version.as_deref());
         if bypass {

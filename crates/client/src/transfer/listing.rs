@@ -20,9 +20,19 @@ pub(crate) struct Item {
 
 /// A listing that is under way.
 pub(crate) enum Listing {
-    Remote { lister: Lister, base: Remote },
-    Buckets { buckets: std::vec::IntoIter<Entry>, base: Remote },
-    Local { walk: Walk },
+    Remote {
+        lister: Lister,
+        base: Remote,
+    },
+    Buckets {
+        buckets: std::vec::IntoIter<Entry>,
+        base: Remote,
+    },
+    Local {
+        walk: Walk,
+        /// Nothing failed so far.
+        whole: bool,
+    },
 }
 
 impl Listing {
@@ -55,7 +65,7 @@ impl Listing {
             }
             Target::Local(base) => {
                 let walk = Walk::new(base.path(), recursive)?;
-                Listing::Local { walk }
+                Listing::Local { walk, whole: true }
             }
         })
     }
@@ -80,10 +90,13 @@ impl Listing {
                 entry.key.push('/');
                 Item { relative: entry.key.clone(), target: Target::Remote(remote), entry }
             })),
-            Listing::Local { walk } => loop {
+            Listing::Local { walk, whole } => loop {
                 match walk.next() {
                     None => return Ok(None),
-                    Some(Err(error)) => session.output.failure("Unable to read:", &error),
+                    Some(Err(error)) => {
+                        *whole = false;
+                        session.output.failure("Unable to read:", &error);
+                    }
                     Some(Ok(found)) => {
                         let entry = Entry {
                             size: if found.metadata.is_dir() { 0 } else { found.metadata.len() },
@@ -99,6 +112,18 @@ impl Listing {
                 }
             },
         }
+    }
+}
+
+impl Listing {
+    /// Everything so far could be read.
+    pub(crate) fn is_whole(&self) -> bool {
+        !matches!(self, Listing::Local { whole: false, .. })
+    }
+
+    /// It is not told whether this name is there.
+    pub(crate) fn has_left_out(&self, name: &str) -> bool {
+        matches!(self, Listing::Local { walk, .. } if walk.has_left_out(name))
     }
 }
 

@@ -5,6 +5,7 @@ mod listing;
 mod pool;
 mod reader;
 mod remote;
+mod same;
 mod upload;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub(crate) use listing::{Item, Listing, Named, folder_or_object, modified};
 pub(crate) use pool::Pool;
 pub(crate) use reader::Reader;
+pub(crate) use same::{is_same, is_within, names_within, refuse_same};
 pub(crate) use upload::{Sizes, upload};
 
 use crate::error::Error;

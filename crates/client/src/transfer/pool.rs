@@ -21,7 +21,10 @@ impl<T: Send + 'static> Pool<T> {
         if self.tasks.len() >= self.limit {
             return self.next().await;
         }
-        self.tasks.try_join_next().map(value)
+        match self.tasks.try_join_next() {
+            Some(result) => Some(value(result).await),
+            None => None,
+        }
     }
 
     pub(crate) fn add(&mut self, task: impl Future<Output = T> + Send + 'static) {
@@ -30,13 +33,18 @@ impl<T: Send + 'static> Pool<T> {
 
     /// The result of the next task that ends; nothing when there is none left.
     pub(crate) async fn next(&mut self) -> Option<T> {
-        self.tasks.join_next().await.map(value)
+        match self.tasks.join_next().await {
+            Some(result) => Some(value(result).await),
+            None => None,
+        }
     }
 }
 
-fn value<T>(result: Result<T, JoinError>) -> T {
+async fn value<T>(result: Result<T, JoinError>) -> T {
     match result {
         Ok(value) => value,
+        // The program ends, and the one who waits with it.
+        Err(error) if error.is_cancelled() => std::future::pending().await,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::upload::{Sizes, upload};
 use super::{Job, Properties};
 use crate::error::Error;
-use crate::s3::{CopySource, Part, Sent, Span, Upload};
+use crate::s3::{CopySource, Head, Part, Sent, Span, Upload};
 use crate::session::Session;
 use crate::target::Remote;
 
@@ -35,10 +35,13 @@ pub(super) async fn copy(
         return source.s3.copy(from, &target.bucket, &target.key, &headers).await;
     }
     let head = source.s3.head(&source.bucket, &source.key, version).await?;
-    let headers = properties.headers(&target.key, head.metadata());
     if !is_large {
+        // The service keeps the tags.
+        let headers = properties.headers(&target.key, head.metadata());
         return source.s3.copy(from, &target.bucket, &target.key, &headers).await;
     }
+    let properties = with_tags(properties, source, version, &head).await?;
+    let headers = properties.headers(&target.key, head.metadata());
     let from = CopySource { etag: &head.etag, ..from };
     let upload = target.s3.begin_upload(&target.bucket, &target.key, &headers).await?;
     session.open_upload(&target.s3, &upload);
@@ -100,12 +103,23 @@ pub(super) async fn stream(
 ) -> Result<(), Error> {
     let version = job.version.as_deref();
     let download = source.s3.download(&source.bucket, &source.key, version, 0).await?;
-    let mut properties = properties.clone();
-    if properties.tags.is_empty() && download.head.headers.contains_key("x-amz-tagging-count") {
-        properties.tags = source.s3.tags(&source.bucket, &source.key, version).await?;
-    }
+    let properties = with_tags(properties, source, version, &download.head).await?;
     let headers = properties.headers(&target.key, download.head.metadata());
     let sizes = Sizes::of(Some(download.head.size), properties.no_multipart);
     let mut reader = Reader::object(download);
     upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
+}
+
+/// The properties with the tags of the source, unless others were asked for.
+async fn with_tags(
+    properties: &Properties,
+    source: &Remote,
+    version: Option<&str>,
+    head: &Head,
+) -> Result<Properties, Error> {
+    let mut properties = properties.clone();
+    if properties.tags.is_empty() && head.headers.contains_key("x-amz-tagging-count") {
+        properties.tags = source.s3.tags(&source.bucket, &source.key, version).await?;
+    }
+    Ok(properties)
 }

@@ -1,7 +1,6 @@
 //! `cp` and `mv`: copy files and objects, one or all below a folder.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -11,11 +10,14 @@ use super::age::Age;
 use super::properties::properties;
 use crate::cli::CpArgs;
 use crate::error::Error;
-use crate::local::below;
+use crate::local::{below, persist};
 use crate::s3::{Listed, Removal, Sent};
 use crate::session::{Progress, Session};
-use crate::target::{Local, Remote, Target};
-use crate::transfer::{Job, Listing, Named, Pool, Properties, copy, folder_or_object, modified};
+use crate::target::{Local, Target};
+use crate::transfer::{
+    Job, Listing, Named, Pool, Properties, copy, folder_or_object, is_same, is_within, modified,
+    names_within, refuse_same,
+};
 
 /// The fate of a source after its copy is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +114,20 @@ impl Copier<'_> {
                 place(target, name)?
             }
         };
-        self.add(Job { source, version, size, etag, target }).await
+        let job = Job { source, version, size, etag, target };
+        self.refuse_same(&job)?;
+        self.add(job).await
+    }
+
+    /// To copy an object to itself changes its properties. A file would stay as it is, and to move either would
+    /// remove it.
+    fn refuse_same(&self, job: &Job) -> Result<(), Error> {
+        let changes = self.after == After::Keep && matches!(job.source, Target::Remote(_));
+        if !changes && is_same(&job.source, &job.target) {
+            let name = job.target.name();
+            return Err(Error::refused(format!("'{name}' is the source itself")));
+        }
+        Ok(())
     }
 
     /// All below a folder. Without a slash at its end, the last part of its name comes along.
@@ -144,6 +159,8 @@ impl Copier<'_> {
 
     async fn all(&mut self, folder: &Target, prefix: &str, target: &Target) -> Result<(), Error> {
         let slash = if prefix.is_empty() { "" } else { "/" };
+        // A copy there would replace what is still to be copied.
+        let own = names_within(target, folder);
         let mut listing = Listing::below(folder, true).await?;
         while let Some(item) = listing.next(self.session).await? {
             // The marker of the folder itself has a name only where that comes along.
@@ -151,14 +168,24 @@ impl Copier<'_> {
             if !self.age.matches(item.entry.modified) || !has_name {
                 continue;
             }
-            let job =
-                place(target, &format!("{prefix}{slash}{}", item.relative)).map(|target| Job {
+            let name = format!("{prefix}{slash}{}", item.relative);
+            let job = place(target, &name).and_then(|target| {
+                let job = Job {
                     source: item.target.clone(),
                     version: None,
                     size: item.entry.size,
                     etag: item.entry.etag,
                     target,
-                });
+                };
+                self.refuse_same(&job)?;
+                let is_within = own.as_ref().is_some_and(|own| name.starts_with(own));
+                if is_within && !is_same(&job.source, &job.target) {
+                    let (name, folder) = (job.target.name(), folder.name());
+                    let reason = format!("'{name}' is within '{folder}', which is copied");
+                    return Err(Error::refused(reason));
+                }
+                Ok(job)
+            });
             match job {
                 Ok(job) => self.add(job).await?,
                 Err(error) => {
@@ -209,8 +236,12 @@ impl Copier<'_> {
         self.progress.expect(job.size);
         let (session, properties) = (self.session.clone(), self.properties.clone());
         let sent: Sent = self.progress.counter();
+        let after = self.after;
         self.pool.add(async move {
-            let result = copy(&session, &job, &properties, Some(sent)).await;
+            let result = match after {
+                After::Keep => copy(&session, &job, &properties, Some(sent)).await,
+                After::Remove => copy_for_good(&session, &job, &properties, sent).await,
+            };
             (job, result)
         });
         Ok(())
@@ -246,6 +277,22 @@ impl Copier<'_> {
     }
 }
 
+/// A copy whose source can be removed.
+async fn copy_for_good(
+    session: &Arc<Session>,
+    job: &Job,
+    properties: &Properties,
+    sent: Sent,
+) -> Result<(), Error> {
+    refuse_same(&job.source, &job.target).await?;
+    copy(session, job, properties, Some(sent)).await?;
+    match &job.target {
+        Target::Local(local) => tokio::task::block_in_place(|| persist(local.path())),
+        // A service answers when the object is stored.
+        Target::Remote(_) => Ok(()),
+    }
+}
+
 /// The place of a name in a folder; for files, only one that stays in it.
 pub(super) fn place(folder: &Target, name: &str) -> Result<Target, Error> {
     match folder {
@@ -276,28 +323,11 @@ fn is_a_folder(name: &str) -> Error {
 
 /// A copy would be listed, and copied again, without end.
 fn refuse_itself(source: &Target, target: &Target) -> Result<(), Error> {
-    let is_within = match (source, target) {
-        (Target::Remote(source), Target::Remote(target)) => is_below(source, target),
-        (Target::Local(source), Target::Local(target)) => {
-            let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-            match (absolute(source.path()), absolute(target.path())) {
-                (Ok(source), Ok(target)) => target.starts_with(source),
-                _ => false,
-            }
-        }
-        _ => false,
-    };
-    if is_within {
+    if is_within(target, source) {
         let (source, target) = (source.name(), target.name());
         return Err(Error::refused(format!("'{target}' is within '{source}', which is copied")));
     }
     Ok(())
-}
-
-fn is_below(source: &Remote, target: &Remote) -> bool {
-    source.s3.endpoint() == target.s3.endpoint()
-        && source.bucket == target.bucket
-        && target.folder().key.starts_with(&source.key)
 }
 
 /// Removes the source of a copy.

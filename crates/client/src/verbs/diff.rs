@@ -45,7 +45,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &DiffArgs) -> Result<
     }
     let first = Listing::below(&first, true).await?;
     let second = Listing::below(&second, true).await?;
-    let mut merge = Merge::new(first, Some(second));
+    let mut merge = Merge::begin(session, first).await?.against(session, second).await?;
     while let Some(pair) = merge.next(session).await? {
         let (first, second, diff) = match &pair {
             Pair::First(first) => (first.target.name(), String::new(), "only-in-first"),

@@ -27,20 +27,36 @@ pub(super) struct Merge {
     second: Option<Listing>,
     /// The next item of each, once it is read.
     ahead: (Option<Item>, Option<Item>),
-    started: bool,
 }
 
 impl Merge {
-    /// Without a second listing everything is in the first only.
-    pub(super) fn new(first: Listing, second: Option<Listing>) -> Merge {
-        Merge { first, second, ahead: (None, None), started: false }
+    /// Reads the beginning of the first listing: it shows whether that is there.
+    pub(super) async fn begin(session: &Session, mut first: Listing) -> Result<Merge, Error> {
+        let ahead = (first.next(session).await?, None);
+        Ok(Merge { first, second: None, ahead })
+    }
+
+    /// Until then everything is in the first only.
+    pub(super) async fn against(
+        mut self,
+        session: &Session,
+        second: Listing,
+    ) -> Result<Merge, Error> {
+        self.second = Some(second);
+        self.ahead.1 = self.second(session).await?;
+        Ok(self)
+    }
+
+    /// There is nothing more in the first listing.
+    pub(super) fn is_first_empty(&self) -> bool {
+        self.ahead.0.is_none()
+    }
+
+    pub(super) fn first(&self) -> &Listing {
+        &self.first
     }
 
     pub(super) async fn next(&mut self, session: &Session) -> Result<Option<Pair>, Error> {
-        if !self.started {
-            self.started = true;
-            self.ahead = (self.first.next(session).await?, self.second(session).await?);
-        }
         let order = match &self.ahead {
             (None, None) => return Ok(None),
             (Some(_), None) => Ordering::Less,

@@ -17,7 +17,7 @@ use crate::s3::{Bucket, Removal};
 use crate::session::{Progress, Session};
 use crate::target::{Remote, Target};
 use crate::text::Flat;
-use crate::transfer::{Item, Job, Listing, Pool, Properties, copy};
+use crate::transfer::{Item, Job, Listing, Pool, Properties, copy, is_within};
 
 #[derive(Serialize)]
 struct MirrorMessage {
@@ -58,6 +58,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
         properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
         pool: Pool::new(usize::from(arguments.max_workers)),
         progress: Progress::new(&session.output),
+        failed: false,
         count: 0,
         size: 0,
     };
@@ -98,23 +99,28 @@ struct Mirror<'a> {
     properties: Arc<Properties>,
     pool: Pool<(Job, Result<(), Error>)>,
     progress: Progress<'a>,
+    /// A copy failed.
+    failed: bool,
     count: u64,
     size: u64,
 }
 
 impl Mirror<'_> {
     async fn folder(&mut self, source: &Target, target: &Target) -> Result<(), Error> {
+        refuse_overlap(source, target)?;
         // First, so that a source that is not there changes nothing.
         let first = Listing::below(source, true).await?;
-        let second = self.prepare(target).await?;
-        let mut merge = Merge::new(first, second);
-        let mut remover = match target {
-            Target::Remote(remote) => {
-                let how = How { silent: true, ..How::default() };
-                Some(Remover::new(self.session, remote, how))
-            }
-            Target::Local(_) => None,
-        };
+        let mut merge = Merge::begin(self.session, first).await?;
+        if self.arguments.remove && merge.is_first_empty() && is_named(source) {
+            let (source, target) = (source.name(), target.name());
+            return Err(Error::refused(format!(
+                "there is nothing in '{source}', and --remove would empty '{target}'; look for a \
+                 mistake in the name, or empty it with `rm`"
+            )));
+        }
+        if let Some(second) = self.prepare(target).await? {
+            merge = merge.against(self.session, second).await?;
+        }
         // Nothing is removed before all of the source was listed: a listing that fails half way proves
         // nothing about the rest.
         let mut extra = Vec::new();
@@ -139,11 +145,37 @@ impl Mirror<'_> {
                 Pair::Second(item)
                     if self.arguments.remove && !self.is_excluded(&item.relative) =>
                 {
-                    extra.push(item.target);
+                    extra.push((item.relative, item.target));
                 }
                 _ => {}
             }
         }
+        extra.retain(|(name, _)| !merge.first().has_left_out(name));
+        if extra.is_empty() {
+            return Ok(());
+        }
+        self.drain().await?;
+        if self.failed || !merge.first().is_whole() {
+            let message = format!("Nothing is removed from `{}`:", target.name());
+            let reason = "not all of the source could be read and copied";
+            self.session.output.failure(&message, &Error::refused(reason));
+            return Ok(());
+        }
+        self.remove(target, extra.into_iter().map(|(_, target)| target)).await
+    }
+
+    async fn remove(
+        &mut self,
+        target: &Target,
+        extra: impl Iterator<Item = Target>,
+    ) -> Result<(), Error> {
+        let mut remover = match target {
+            Target::Remote(remote) => {
+                let how = How { silent: true, ..How::default() };
+                Some(Remover::new(self.session, remote, how))
+            }
+            Target::Local(_) => None,
+        };
         for target in extra {
             match (&target, &mut remover) {
                 (Target::Remote(_), _) if self.arguments.dry_run => self.tell_removed(&target)?,
@@ -206,6 +238,7 @@ impl Mirror<'_> {
             Err(error) => {
                 let message = format!("Unable to copy `{}`.", item.target.name());
                 self.session.output.failure(&message, &error);
+                self.failed = true;
                 return Ok(());
             }
         };
@@ -231,6 +264,7 @@ impl Mirror<'_> {
         if let Err(error) = result {
             let message = format!("Unable to copy `{}`.", job.source.name());
             self.session.output.failure(&message, &error);
+            self.failed = true;
             return Ok(());
         }
         self.count += 1;
@@ -265,9 +299,28 @@ impl Mirror<'_> {
     }
 
     async fn finish(mut self) -> Result<(), Error> {
+        self.drain().await
+    }
+
+    async fn drain(&mut self) -> Result<(), Error> {
         while let Some((job, result)) = self.pool.next().await {
             self.done(job, result)?;
         }
         Ok(())
     }
+}
+
+/// What is copied would be listed, and copied or removed again.
+fn refuse_overlap(source: &Target, target: &Target) -> Result<(), Error> {
+    if is_within(target, source) || is_within(source, target) {
+        let (source, target) = (source.name(), target.name());
+        let reason = format!("one of '{source}' and '{target}' is within the other");
+        return Err(Error::refused(reason));
+    }
+    Ok(())
+}
+
+/// A folder that exists only by what is in it: to be empty and to be mistyped look the same.
+fn is_named(source: &Target) -> bool {
+    matches!(source, Target::Remote(remote) if !remote.key.is_empty())
 }

@@ -14,7 +14,7 @@ use crate::target::{Local, Remote, Target};
 use crate::transfer::{Listing, modified};
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<(), Error> {
-    check(session, arguments)?;
+    check(arguments)?;
     let age = Age::of(&arguments.age)?;
     let mut targets = arguments.targets.clone();
     if arguments.stdin {
@@ -23,6 +23,10 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<()
                 .map_err(|error| Error::refused(format!("cannot read standard input: {error}")))?;
             targets.extend(Some(line).filter(|it| !it.trim().is_empty()));
         }
+    }
+    // All, before anything is removed.
+    for text in &targets {
+        check_target(session, arguments, text)?;
     }
     for text in &targets {
         let result = match Target::parse(session, text)? {
@@ -48,8 +52,8 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<()
 }
 
 /// Refuses what may be meant otherwise, before anything is removed.
-fn check(session: &Session, arguments: &RmArgs) -> Result<(), Error> {
-    let RmArgs { recursive, versions, stdin, force, dangerous, .. } = arguments;
+fn check(arguments: &RmArgs) -> Result<(), Error> {
+    let RmArgs { recursive, versions, stdin, force, .. } = arguments;
     if arguments.targets.is_empty() && !stdin {
         return Err(Error::refused("name what to remove: ALIAS/BUCKET/KEY"));
     }
@@ -67,22 +71,24 @@ fn check(session: &Session, arguments: &RmArgs) -> Result<(), Error> {
             "--version-id removes one version: leave out the other options",
         ));
     }
-    for text in &arguments.targets {
-        let target = Target::parse(session, text)?;
-        if let Target::Remote(remote) = &target {
-            if remote.bucket.is_empty() && !(*dangerous && *force && *recursive) {
-                return Err(Error::refused(format!(
-                    "'{text}' is all of a service: add --recursive --force --dangerous to remove \
-                     the objects of all its buckets"
-                )));
-            }
-            if remote.key.is_empty() && !recursive {
-                return Err(Error::refused(format!(
-                    "'{text}' is a bucket: add --recursive --force to remove its objects, or \
-                     use `rb` to remove it"
-                )));
-            }
-        }
+    Ok(())
+}
+
+/// Refuses more than an object where that was not asked for; in lines of standard input as in arguments.
+fn check_target(session: &Session, arguments: &RmArgs, text: &str) -> Result<(), Error> {
+    let RmArgs { recursive, force, dangerous, .. } = arguments;
+    let Target::Remote(remote) = Target::parse(session, text)? else { return Ok(()) };
+    if remote.bucket.is_empty() && !(*dangerous && *force && *recursive) {
+        return Err(Error::refused(format!(
+            "'{text}' is all of a service: add --recursive --force --dangerous to remove the \
+             objects of all its buckets"
+        )));
+    }
+    if remote.key.is_empty() && !recursive {
+        return Err(Error::refused(format!(
+            "'{text}' is a bucket: add --recursive --force to remove its objects, or use `rb` to \
+             remove it"
+        )));
     }
     Ok(())
 }

@@ -10,14 +10,14 @@ use crate::command::{Running, liteio, stderr};
 use crate::failing::{Failing, error, get, listing, ok, post_form};
 
 /// A server in memory and a directory for files. The alias `a` is the server's user.
-struct Shell {
+pub(crate) struct Shell {
     files: TempDir,
     server: Option<Running>,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Shell {
-    fn start() -> Shell {
+    pub(crate) fn start() -> Shell {
         let files = tempfile::tempdir().expect("a temporary directory");
         let arguments = ["--memory", "--address", "127.0.0.1:0"];
         let server = Running::start_with(&files, &arguments, &[]);
@@ -26,22 +26,22 @@ impl Shell {
     }
 
     /// Only the client; the alias `a` is this server.
-    fn with(url: &str) -> Shell {
+    pub(crate) fn with(url: &str) -> Shell {
         let files = tempfile::tempdir().expect("a temporary directory");
         Shell { files, server: None, url: url.to_owned() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.files.path().join(name)
     }
 
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("made");
         fs::write(path, bytes).expect("written");
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let keys = if self.server.is_some() { "liteio:liteio123@" } else { "key:secretkey@" };
         let mut command = liteio(&self.files);
         command
@@ -53,13 +53,13 @@ impl Shell {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("it runs")
     }
 
     /// What a verb that succeeds prints.
     #[track_caller]
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         assert_eq!(stderr(&output), "", "{arguments:?}");
@@ -68,7 +68,7 @@ impl Shell {
 
     /// The message of a verb that fails.
     #[track_caller]
-    fn fails(&self, arguments: &[&str]) -> String {
+    pub(crate) fn fails(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
@@ -79,7 +79,7 @@ impl Shell {
 
     /// The keys of a bucket or folder.
     #[track_caller]
-    fn keys(&self, target: &str) -> Vec<String> {
+    pub(crate) fn keys(&self, target: &str) -> Vec<String> {
         let lines = self.ok(&["ls", "--recursive", "--json", target]);
         let key = |line: &str| {
             let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
@@ -90,7 +90,7 @@ impl Shell {
 
     /// Stores an object of this key and these bytes.
     #[track_caller]
-    fn put(&self, target: &str, bytes: &[u8]) {
+    pub(crate) fn put(&self, target: &str, bytes: &[u8]) {
         use std::io::Write as _;
         let mut child = self
             .command(&["pipe", target])

@@ -10,6 +10,7 @@ mod bucket_policy;
 mod bucket_settings;
 mod checksum;
 mod client;
+mod client_losses;
 mod command;
 mod compatibility;
 mod conditional;

@@ -1,0 +1,183 @@
+//! `liteio client` never removes the last of something: moves to itself, mirrors that overlap or fail, names that
+//! are empty or mistyped.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::client::Shell;
+use crate::command::stderr;
+use crate::failing::{Failing, error, ok};
+
+#[test]
+fn nothing_is_moved_onto_itself() {
+    let shell = Shell::start();
+    shell.write("f.txt", "file");
+    shell.write("dir/x", "x");
+    shell.write("dir/dir/x", "deeper");
+    for arguments in [
+        &["mv", "f.txt", "."][..],
+        &["mv", "f.txt", "./f.txt"],
+        &["mv", "./f.txt", "dir/../f.txt"],
+        &["cp", "f.txt", "."],
+        &["mv", "-r", "dir", "dir/"],
+    ] {
+        shell.fails(arguments);
+        assert_eq!(fs::read(shell.path("f.txt")).expect("there"), b"file", "{arguments:?}");
+    }
+    // Of many, each: the names below would become one another.
+    for arguments in [&["mv", "-r", "dir", "."][..], &["mv", "-r", "dir/", "."]] {
+        let output = shell.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(fs::read(shell.path("dir/dir/x")).expect("there"), b"deeper", "{arguments:?}");
+        shell.write("dir/x", "x");
+    }
+    shell.ok(&["mb", "a/buc"]);
+    for key in ["k", "d/k", "d/d/k"] {
+        shell.put(&format!("a/buc/{key}"), key.as_bytes());
+    }
+    for arguments in [
+        &["mv", "--attr", "X=y", "a/buc/k", "a/buc/"][..],
+        &["mv", "--storage-class", "STANDARD", "a/buc/k", "a/buc/k"],
+        &["mv", "a/buc/k", "a/buc"],
+        &["mv", "-r", "a/buc/d", "a/buc/"],
+    ] {
+        let output = shell.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(shell.keys("a/buc"), ["d/d/k", "d/k", "k"], "{arguments:?}");
+    }
+    // Through another address of the same service.
+    let other = shell.url.replace("127.0.0.1", "localhost");
+    let other = other.replace("http://", "http://liteio:liteio123@");
+    let through = |arguments: &[&str]| {
+        shell.command(arguments).env("MC_HOST_other", &other).output().expect("it runs")
+    };
+    let output = through(&["mv", "a/buc/k", "other/buc/k"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("same object"), "{}", stderr(&output));
+    assert_eq!(shell.ok(&["cat", "a/buc/k"]), "k");
+    let output = through(&["mv", "a/buc/k", "other/buc/moved"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(shell.ok(&["cat", "a/buc/moved"]), "k");
+    // Its properties change, and it stays.
+    shell.ok(&["cp", "--attr", "X=y", "a/buc/moved", "a/buc/moved"]);
+    assert!(shell.ok(&["stat", "a/buc/moved"]).contains("X-Amz-Meta-X: y"));
+    // What is moved elsewhere has gone.
+    shell.ok(&["mv", "-r", "dir", "a/buc/new/"]);
+    assert!(!shell.path("dir/x").exists());
+    shell.ok(&["mv", "a/buc/new/dir/x", "./back/x"]);
+    assert_eq!(fs::read(shell.path("back/x")).expect("there"), b"x");
+}
+
+#[test]
+fn a_mirror_refuses_what_overlaps_and_what_is_not_there() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "a/buc"]);
+    shell.put("a/buc/x", b"x");
+    shell.put("a/buc/new/x", b"new");
+    shell.write("site/page", "x");
+    for arguments in [
+        &["mirror", "--remove", "a/buc/new", "a/buc"][..],
+        &["mirror", "a/buc", "a/buc/backup"],
+        &["mirror", "a/buc", "a/buc"],
+        &["mirror", "site", "site/copy"],
+        &["mirror", "--remove", "site/../site", "."],
+    ] {
+        assert!(shell.fails(arguments).contains("within the other"), "{arguments:?}");
+    }
+    assert_eq!(shell.keys("a/buc"), ["new/x", "x"]);
+    // A mistyped name is as empty as one below which there is nothing.
+    assert!(shell.fails(&["mirror", "--remove", "a/buc/nwe", "site"]).contains("a/buc/nwe"));
+    assert!(shell.path("site/page").exists());
+    assert!(shell.fails(&["mirror", "--remove", "a/none", "a/made"]).contains("NoSuchBucket"));
+    assert!(shell.fails(&["ls", "a/made"]).contains("NoSuchBucket"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_mirror_removes_nothing_after_a_failure() {
+    use std::os::unix::fs::symlink;
+
+    let shell = Shell::start();
+    shell.write("site/page", "x");
+    shell.write("site/dir/page", "x");
+    shell.ok(&["mirror", "site", "a/website"]);
+    shell.put("a/website/old", b"x");
+    // The user of the tests may read everything, so a link to nothing is what cannot be read.
+    symlink("nowhere", shell.path("site/broken")).expect("linked");
+    let mirror = ["mirror", "--remove", "site", "a/website"];
+    let output = shell.run(&mirror);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Nothing is removed"), "{}", stderr(&output));
+    assert_eq!(shell.keys("a/website"), ["dir/page", "old", "page"]);
+    fs::remove_file(shell.path("site/broken")).expect("removed");
+    // A directory that is left out for being a link now says nothing of what is in it.
+    fs::rename(shell.path("site/dir"), shell.path("elsewhere")).expect("moved");
+    symlink("../elsewhere", shell.path("site/dir")).expect("linked");
+    shell.ok(&mirror);
+    assert_eq!(shell.keys("a/website"), ["dir/page", "page"]);
+    // A copy that fails, here as no file can have the name.
+    shell.put("a/website/a//b", b"x");
+    shell.write("copy/old", "x");
+    let output = shell.run(&["mirror", "--remove", "a/website", "copy"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Nothing is removed"), "{}", stderr(&output));
+    assert!(shell.path("copy/old").exists() && shell.path("copy/page").exists());
+}
+
+#[test]
+fn lines_of_standard_input_are_checked_like_arguments() {
+    let shell = Shell::start();
+    shell.ok(&["mb", "a/bucket"]);
+    shell.put("a/bucket/key", b"x");
+    shell.ok(&["mb", "a/empty"]);
+    let rm = |arguments: &[&str], lines: &str| {
+        let mut child = shell
+            .command(&[&["rm", "--stdin", "--force"], arguments].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.code(), stderr(&output))
+    };
+    let (code, message) = rm(&["--recursive"], "a/bucket/key\na/\n");
+    assert!(code == Some(1) && message.contains("--dangerous"), "{message}");
+    for line in ["a/empty", "a/empty/"] {
+        let (code, message) = rm(&[], &format!("a/bucket/key\n{line}\n"));
+        assert!(code == Some(1) && message.contains("is a bucket"), "{message}");
+    }
+    assert_eq!(shell.keys("a/bucket"), ["key"]);
+    shell.ok(&["ls", "a/empty"]);
+    assert_eq!(rm(&[], "a/bucket/key\n\n").0, Some(0));
+    assert_eq!(shell.ok(&["ls", "a/bucket"]), "");
+}
+
+#[test]
+fn large_copies_keep_their_tags() {
+    let failing = Failing::start(|request, _| match request {
+        _ if request.starts_with("GET") && request.contains("tagging") => {
+            let tag = "<Tag><Key>team</Key><Value>blue</Value></Tag>";
+            ok(&[], format!("<Tagging><TagSet>{tag}</TagSet></Tagging>").as_bytes())
+        }
+        _ if request.starts_with("HEAD /bucket/big") => ok(
+            &[("content-length", "6442450944"), ("x-amz-tagging-count", "1"), ("etag", "\"e\"")],
+            b"",
+        ),
+        _ if request.starts_with("POST") && request.contains("uploads=") => {
+            ok(&[], b"<R><UploadId>u1</UploadId></R>")
+        }
+        _ if request.starts_with("POST") => ok(&[], b"<R></R>"),
+        _ if request.starts_with("PUT") => {
+            ok(&[], b"<CopyPartResult><ETag>x</ETag></CopyPartResult>")
+        }
+        _ => error(404, "NoSuchKey"),
+    });
+    let shell = Shell::with(failing.url());
+    shell.ok(&["cp", "a/bucket/big", "a/bucket/to/"]);
+    let requests = failing.requests();
+    let begin = requests.iter().find(|it| it.contains("uploads=")).expect("an upload");
+    assert!(begin.contains("x-amz-tagging: team=blue"), "{begin}");
+}
