@@ -42,6 +42,15 @@ pub(crate) struct Global {
     /// Nothing: there is no pager.
     #[arg(long, visible_alias = "dp", global = true, hide = true)]
     pub(crate) disable_pager: bool,
+    /// Nothing: failures say what there is to know.
+    #[arg(long, global = true, hide = true)]
+    pub(crate) debug: bool,
+    /// Nothing: the rate has no limit.
+    #[arg(long, global = true, hide = true, value_name = "RATE")]
+    pub(crate) limit_upload: Option<String>,
+    /// Nothing: the rate has no limit.
+    #[arg(long, global = true, hide = true, value_name = "RATE")]
+    pub(crate) limit_download: Option<String>,
     /// Time without any progress after which a connection counts as dead.
     #[arg(long, global = true, value_name = "TIME", default_value = "60s")]
     pub(crate) conn_read_deadline: String,
@@ -103,6 +112,22 @@ pub(crate) enum Verb {
     Tag(TagVerb),
     /// Measure the time that a service takes to answer.
     Ping(PingArgs),
+    /// Not here: the server has these.
+    #[command(hide = true)]
+    Admin(Elsewhere),
+    /// Not here.
+    #[command(hide = true)]
+    Event(Elsewhere),
+    /// Not here.
+    #[command(hide = true)]
+    Ilm(Elsewhere),
+}
+
+/// The words after a verb of `mc` that is not here.
+#[derive(Args, Debug)]
+pub(crate) struct Elsewhere {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -142,6 +167,12 @@ pub(crate) struct AliasSetArgs {
     /// Place of the bucket's name: on (the path), off (the host), auto.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) path: PathStyle,
+    /// The former name of --path: path, dns, auto.
+    #[arg(long, value_enum, hide = true)]
+    pub(crate) lookup: Option<PathStyle>,
+    /// The former place of --api.
+    #[arg(hide = true, value_name = "API")]
+    pub(crate) signature: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -224,6 +255,9 @@ pub(crate) struct CpArgs {
     /// With everything below.
     #[arg(long, short)]
     pub(crate) recursive: bool,
+    /// Nothing: what can be kept is kept.
+    #[arg(long, short = 'a', hide = true)]
+    pub(crate) preserve: bool,
     /// This version of the source.
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
@@ -252,6 +286,18 @@ pub(crate) struct MirrorArgs {
     /// Only say what would be done.
     #[arg(long, visible_alias = "fake")]
     pub(crate) dry_run: bool,
+    /// Nothing: what can be kept is kept.
+    #[arg(long, short = 'a', hide = true)]
+    pub(crate) preserve: bool,
+    /// Not here.
+    #[arg(long, short = 'w', hide = true)]
+    pub(crate) watch: bool,
+    /// Nothing: after a failure the others are still done.
+    #[arg(long, hide = true)]
+    pub(crate) skip_errors: bool,
+    /// Nothing: there is no summary.
+    #[arg(long, hide = true)]
+    pub(crate) summary: bool,
     /// Leave out names that match, repeatable: * is any text, ? any character.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,

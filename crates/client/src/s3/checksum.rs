@@ -6,6 +6,10 @@ use http::HeaderMap;
 use md5::{Digest as _, Md5};
 use sha2::Sha256;
 
+pub(super) fn md5_hex(bytes: &[u8]) -> String {
+    super::sign::hex(&Md5::digest(bytes))
+}
+
 pub(super) fn md5_base64(bytes: &[u8]) -> String {
     STANDARD.encode_to_string(Md5::digest(bytes))
 }

@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 256 << 10;
 
 /// A client that follows no redirect. Certificates are trusted by the authorities of browsers and by those
-/// in the files of `authorities`, a directory; with `insecure`, all are.
+/// in the files of `authorities`, a directory, and in that of the variable `SSL_CERT_FILE`; with `insecure`, all are.
 ///
 /// # Errors
 /// One line that says what to change.
@@ -55,6 +55,10 @@ pub(crate) fn connect(insecure: bool, authorities: Option<&Path>) -> Result<Http
 
 fn roots(directory: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|it| !it.is_empty()) {
+        // All of a system: some of them may be of a kind that is not known here.
+        roots.add_parsable_certificates(certificates(Path::new(&file))?);
+    }
     // Most have no such directory.
     let Some(entries) = directory.and_then(|it| std::fs::read_dir(it).ok()) else {
         return Ok(roots);
@@ -64,15 +68,20 @@ fn roots(directory: Option<&Path>) -> Result<RootCertStore, String> {
         if !path.is_file() {
             continue;
         }
-        let unreadable = |error: &dyn std::fmt::Display| {
-            format!("cannot read certificates from {}: {error}", path.display())
-        };
-        for certificate in CertificateDer::pem_file_iter(&path).map_err(|it| unreadable(&it))? {
-            let certificate = certificate.map_err(|error| unreadable(&error))?;
-            roots.add(certificate).map_err(|error| unreadable(&error))?;
+        for certificate in certificates(&path)? {
+            roots.add(certificate).map_err(|error| unreadable(&path, &error))?;
         }
     }
     Ok(roots)
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    certificates.map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("cannot read certificates from {}: {error}", path.display())
 }
 
 /// Takes every certificate whose key signs the handshake.

@@ -28,7 +28,7 @@ pub(crate) struct S3 {
     pub(super) region: String,
     http: Http,
     settings: Settings,
-    /// Regions of buckets that are not in the first one.
+    /// Regions of buckets that are not in the first one; without a name, that of the service.
     regions: Mutex<HashMap<String, String>>,
 }
 
@@ -81,7 +81,7 @@ impl S3 {
     /// The region for which requests to a bucket are signed.
     pub(super) fn region_of(&self, bucket: &str) -> String {
         let regions = self.regions.lock().expect("no panic while regions are locked");
-        regions.get(bucket).unwrap_or(&self.region).clone()
+        regions.get(bucket).or_else(|| regions.get("")).unwrap_or(&self.region).clone()
     }
 
     pub(super) fn retries(&self) -> u32 {
@@ -98,14 +98,13 @@ impl S3 {
                 Ok(response) => Error::Service(refusal(response).await),
                 Err(error) => error,
             };
-            if let Error::Service(ServiceError { region: Some(region), .. }) = &error
-                && !moved
-                && !request.bucket.is_empty()
-                && *region != self.region_of(&request.bucket)
+            if !moved
+                && let Some((bucket, region)) = self.other_region(request, &error).await
+                && region != self.region_of(&request.bucket)
             {
                 moved = true;
                 let mut regions = self.regions.lock().expect("no panic while regions are locked");
-                regions.insert(request.bucket.clone(), region.clone());
+                regions.insert(bucket, region);
                 continue;
             }
             if attempt == self.settings.retries || !may_pass(&error, request.repeatable) {
@@ -114,6 +113,23 @@ impl S3 {
             pause(attempt).await;
             attempt += 1;
         }
+    }
+
+    /// The region that the service expects instead, for this bucket or, without a name, for all.
+    async fn other_region(&self, request: &Request, error: &Error) -> Option<(String, String)> {
+        let Error::Service(error) = error else { return None };
+        if let Some(region) = &error.region {
+            return Some((request.bucket.clone(), region.clone()));
+        }
+        // The answer to HEAD has no document. Where no header told the region, another request does.
+        if request.method != Method::HEAD || error.status != 400 || self.credentials.is_none() {
+            return None;
+        }
+        let answer = self.send_once(&Request::new(Method::GET, "", "")).await.ok()?;
+        if answer.status.is_success() {
+            return None;
+        }
+        Some((String::new(), refusal(answer).await.region?))
     }
 
     /// Sends a request without a body to a path of the host, not signed and once.

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Method;
 
+use super::checksum::md5_hex;
 use super::document::escaped;
 use super::exchange::S3;
 use super::object::CopySource;
@@ -87,6 +88,7 @@ impl S3 {
         upload: &Upload,
         parts: &[Part],
     ) -> Result<(), Error> {
+        let etag = whole_etag(parts);
         let parts: String = parts
             .iter()
             .map(|Part { number, etag }| {
@@ -102,6 +104,8 @@ impl S3 {
             .query("uploadId", &upload.id)
             .document(document);
         request.slow = true;
+        // To complete again what is complete changes nothing.
+        request.repeatable = true;
         let mut attempt = 0;
         loop {
             let result = match self.send(&request).await {
@@ -118,6 +122,13 @@ impl S3 {
                     super::exchange::pause(attempt).await;
                     attempt += 1;
                 }
+                // Not every service knows an upload that is complete: an answer may have been lost before.
+                Err(error) if error.code() == "NoSuchUpload" && etag.is_some() => {
+                    return match self.head(&upload.bucket, &upload.key, None).await {
+                        Ok(head) if Some(&head.etag) == etag.as_ref() => Ok(()),
+                        _ => Err(error),
+                    };
+                }
                 result => return result,
             }
         }
@@ -133,8 +144,35 @@ impl S3 {
     }
 }
 
+/// The ETag of the object that these parts become; none where theirs are no digests.
+fn whole_etag(parts: &[Part]) -> Option<String> {
+    let mut digests = Vec::new();
+    for part in parts {
+        let digest = hex_simd::decode_to_vec(part.etag.trim_matches('"')).ok()?;
+        digests.extend(Some(digest).filter(|it| it.len() == 16)?);
+    }
+    Some(format!("{}-{}", md5_hex(&digests), parts.len()))
+}
+
 fn part(upload: &Upload, number: u32) -> Request {
     Request::new(Method::PUT, &upload.bucket, &upload.key)
         .query("partNumber", &number.to_string())
         .query("uploadId", &upload.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_etag_of_the_whole_is_that_of_s3() {
+        let part = |number, etag: &str| Part { number, etag: etag.to_owned() };
+        // Two parts, of 5 MiB of zeros and of the byte 1.
+        let parts = [
+            part(1, "\"5f363e0e58a95f06cbe9bbc662c5dfb6\""),
+            part(2, "\"55a54008ad1ba589aa210d2629c1df41\""),
+        ];
+        assert_eq!(whole_etag(&parts).as_deref(), Some("b96b8e43eae1096721fcd7be1cc9e104-2"));
+        assert_eq!(whole_etag(&[part(1, "\"x\"")]), None);
+    }
 }

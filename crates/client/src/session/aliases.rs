@@ -36,7 +36,9 @@ pub(crate) struct Alias {
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum PathStyle {
     Auto,
+    #[value(alias = "path")]
     On,
+    #[value(alias = "dns")]
     Off,
 }
 

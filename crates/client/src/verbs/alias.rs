@@ -1,12 +1,12 @@
 //! `alias`: names of services.
 
 use std::fmt;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::SUCCESS;
+use super::secret::ask;
 use crate::cli::{AliasSetArgs, AliasVerb};
 use crate::error::Error;
 use crate::s3::{Endpoint, Style};
@@ -62,7 +62,8 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
             "'{name}' is no name for an alias: use a letter, and then letters, digits, '-' and '_'"
         )));
     }
-    if let Some(api) = &arguments.api
+    let api = arguments.api.or(arguments.signature);
+    if let Some(api) = &api
         && !api.eq_ignore_ascii_case("S3v4")
     {
         return Err(Error::refused(format!("--api {api} is not supported; use S3v4")));
@@ -71,11 +72,11 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
     let endpoint = Endpoint::parse(&arguments.url, Style::Auto).map_err(Error::Refused)?;
     let access_key = match arguments.access_key {
         Some(key) => key,
-        None => ask("Enter Access Key: ")?,
+        None => ask("Enter Access Key: ", false).await?,
     };
     let secret_key = match arguments.secret_key {
         Some(key) => key,
-        None => ask("Enter Secret Key: ")?,
+        None => ask("Enter Secret Key: ", true).await?,
     };
     // None at all is for what anyone may read.
     if access_key.is_empty() != secret_key.is_empty() {
@@ -84,8 +85,9 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
     if access_key.chars().any(|it| it.is_control() || it == '/') {
         return Err(Error::refused("the access key has characters that no key has"));
     }
-    let alias = Alias::new(&endpoint.url(), &access_key, &secret_key, arguments.path);
-    if arguments.api.is_none() {
+    let path = arguments.lookup.unwrap_or(arguments.path);
+    let alias = Alias::new(&endpoint.url(), &access_key, &secret_key, path);
+    if api.is_none() {
         probe(session, name, &alias).await?;
     }
     session.aliases.set(name, alias.clone())?;
@@ -162,17 +164,4 @@ fn message(name: &str, alias: &Alias, source: &str, done: &str) -> AliasMessage 
         path: alias.path.clone(),
         src: source.to_owned(),
     }
-}
-
-/// A line of standard input.
-fn ask(question: &str) -> Result<String, Error> {
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        // Without it the user sees a cursor that waits.
-        let _ = write!(std::io::stderr(), "{question}");
-    }
-    let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
-    read.map_err(|error| Error::refused(format!("cannot read a key: {error}")))?;
-    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }

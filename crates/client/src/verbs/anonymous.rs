@@ -92,6 +92,13 @@ async fn set(session: &Session, name: &str, target: &str) -> Result<(), Error> {
     })?;
     let remote = Target::bucket(session, target)?;
     let mut policy = read(&remote).await?;
+    if permission == Permission::default() && policy.allows_otherwise(&remote.bucket, &remote.key) {
+        return Err(Error::refused(format!(
+            "the policy of the bucket has other statements that allow something to anyone, which \
+             would stay; see them with `anonymous get-json {target}`, and set a policy without them \
+             with `anonymous set-json`. Nothing was changed"
+        )));
+    }
     policy.prefixes.insert(remote.key.clone(), permission);
     match policy.to_json(&remote.bucket) {
         Some(text) => remote.s3.set_policy(&remote.bucket, text).await?,

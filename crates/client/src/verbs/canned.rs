@@ -80,6 +80,24 @@ impl Policy {
         Ok(policy)
     }
 
+    /// A statement of another kind may allow anyone something below this prefix.
+    pub(super) fn allows_otherwise(&self, bucket: &str, prefix: &str) -> bool {
+        let place = format!("arn:aws:s3:::{bucket}/{prefix}");
+        self.others.iter().any(|statement| {
+            let principal = &statement["Principal"];
+            let is_anyone = texts(principal).contains(&"*")
+                || texts(&principal["AWS"]).contains(&"*")
+                || !statement["NotPrincipal"].is_null();
+            let resources = texts(&statement["Resource"]);
+            let is_here = resources.is_empty()
+                || resources.iter().any(|it| {
+                    let plain = it.split(['*', '?']).next().unwrap_or_default();
+                    plain.starts_with(&place) || place.starts_with(plain)
+                });
+            statement["Effect"] == "Allow" && is_anyone && is_here
+        })
+    }
+
     /// The policy in JSON; nothing where it has no statement.
     pub(super) fn to_json(&self, bucket: &str) -> Option<String> {
         let mut statements = self.others.clone();
@@ -218,6 +236,29 @@ mod tests {
     }
 
     #[test]
+    fn what_else_anyone_may_do_is_known() {
+        let statement = |effect: &str, principal: Value, resource: &str| {
+            let resource = format!("arn:aws:s3:::{resource}");
+            let others = vec![json!({"Effect": effect, "Principal": principal, "Action": "s3:*",
+                "Resource": resource})];
+            Policy { others, ..Policy::default() }
+        };
+        let rows = [
+            ("Allow", json!("*"), "*", true),
+            ("Allow", json!({"AWS": ["*"]}), "b/pub/*", true),
+            ("Allow", json!({"AWS": "*"}), "b/pub/deep/*", true),
+            ("Allow", json!("*"), "b/p*", true),
+            ("Allow", json!("*"), "b/other/*", false),
+            ("Allow", json!({"AWS": "arn:aws:iam::1:root"}), "b/*", false),
+            ("Deny", json!("*"), "b/*", false),
+        ];
+        for (effect, principal, resource, expected) in rows {
+            let policy = statement(effect, principal, resource);
+            assert_eq!(policy.allows_otherwise("b", "pub/"), expected, "{effect} {resource}");
+        }
+    }
+
+    #[test]
     fn statements_of_others_are_kept() {
         let text = r#"{"Version": "2012-10-17", "Statement": [
             {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "arn:aws:s3:::b/x*"},
@@ -230,6 +271,7 @@ mod tests {
         let mut found = Policy::parse("b", text).expect("it is one");
         assert_eq!(found.others.len(), 3);
         assert_eq!(found.prefixes, policy(&[("", "download")]).prefixes);
+        assert!(found.allows_otherwise("b", "") && found.allows_otherwise("b", "x"));
         found.prefixes.clear();
         let written = found.to_json("b").expect("the others stay");
         assert_eq!(Policy::parse("b", &written).expect("it is one").others.len(), 3);

@@ -47,6 +47,11 @@ impl fmt::Display for MirrorMessage {
 }
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
+    if arguments.watch {
+        return Err(Error::refused(
+            "--watch is not supported; run `mirror` again, from a timer for example",
+        ));
+    }
     let source = Target::parse(session, &arguments.source)?;
     // All buckets of a service go into those of another.
     let target = Target::parse(session, &arguments.target)?;

@@ -8,6 +8,8 @@ mod cat;
 mod cp;
 mod diff;
 mod du;
+#[cfg(unix)]
+mod echo;
 mod find;
 mod ls;
 mod mb;
@@ -20,6 +22,7 @@ mod rb;
 mod ready;
 mod removal;
 mod rm;
+mod secret;
 mod share;
 mod stat;
 mod tag;
@@ -43,6 +46,9 @@ use crate::text::parse_duration;
 /// As for `mc`, whatever the failure is.
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
+/// The code that a shell tells of a program that `docker stop` ends.
+#[cfg(unix)]
+const TERMINATED: u8 = 143;
 
 /// Runs the verb that the arguments name. Of no other type, or all verbs would be compiled again by every caller.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -74,21 +80,40 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 async fn until_interrupted(session: &Arc<Session>, verb: Verb) -> ExitCode {
     let done = tokio::select! {
-        result = act(session, verb) => Some(result),
-        _ = tokio::signal::ctrl_c() => None,
+        result = act(session, verb) => Ok(result),
+        code = interrupted() => Err(code),
     };
     match done {
-        None => {
+        Err(code) => {
+            secret::show();
             session.abort_uploads().await;
-            ExitCode::from(INTERRUPTED)
+            ExitCode::from(code)
         }
-        Some(Ok(())) if !session.output.has_failures() => ExitCode::SUCCESS,
-        Some(Ok(())) => ExitCode::from(FAILED),
-        Some(Err(error)) => {
+        Ok(Ok(())) if !session.output.has_failures() => ExitCode::SUCCESS,
+        Ok(Ok(())) => ExitCode::from(FAILED),
+        Ok(Err(error)) => {
             session.output.end(&error);
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// Waits for a signal; returns the exit code.
+async fn interrupted() -> u8 {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            return tokio::select! {
+                _ = tokio::signal::ctrl_c() => INTERRUPTED,
+                _ = terminated.recv() => TERMINATED,
+            };
+        }
+    }
+    // If this fails, the signal ends the process at once.
+    let _ = tokio::signal::ctrl_c().await;
+    INTERRUPTED
 }
 
 async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
@@ -114,7 +139,19 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Diff(arguments) => diff::run(session, &arguments).await,
         Verb::Tag(verb) => tag::run(session, verb).await,
         Verb::Ping(arguments) => ping::run(session, &arguments).await,
+        Verb::Admin(_) => Err(elsewhere(
+            "admin",
+            "users, keys and settings are those of the server: `liteio --help` lists its commands",
+        )),
+        Verb::Event(_) => {
+            Err(elsewhere("event", "use `aws s3api put-bucket-notification-configuration`"))
+        }
+        Verb::Ilm(_) => Err(elsewhere("ilm", "use `aws s3api put-bucket-lifecycle-configuration`")),
     }
+}
+
+fn elsewhere(verb: &str, instead: &str) -> Error {
+    Error::refused(format!("`{verb}` is not part of this client; {instead}"))
 }
 
 fn options(cli: &Cli, program: &'static str) -> Result<Options, String> {

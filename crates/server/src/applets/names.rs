@@ -17,14 +17,13 @@ pub(super) enum Applet {
     /// `mc`.
     Client,
     Curl,
-    Wget,
     Shell,
     /// A command of `builtin`.
     Builtin,
 }
 
 /// Every name. The image has a link for each (`.ci/image-tree`).
-pub(super) const NAMES: [(&str, Applet); 16] = [
+pub(super) const NAMES: [(&str, Applet); 15] = [
     ("liteio", Applet::Own),
     ("minio", Applet::Minio),
     ("localstack", Applet::LocalStack),
@@ -40,7 +39,6 @@ pub(super) const NAMES: [(&str, Applet); 16] = [
     ("tail", Applet::Builtin),
     ("test", Applet::Builtin),
     ("true", Applet::Builtin),
-    ("wget", Applet::Wget),
 ];
 
 /// Where programs of these names are in images.

@@ -303,6 +303,12 @@ fn settings_of_buckets_are_set_and_shown() {
     shell.ok(&["anonymous", "set-json", "policy.json", "a/bucket"]);
     assert!(shell.ok(&["anonymous", "get", "a/bucket/pub/"]).contains("`download`"));
     assert!(shell.ok(&["stat", "a/bucket"]).contains("Anonymous: Enabled"));
+    // Nobody is told that a bucket is private while others wrote that it is not.
+    let open = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*",
+        "Action": "s3:*", "Resource": ["arn:aws:s3:::bucket", "arn:aws:s3:::bucket/*"]}]}"#;
+    shell.write("policy.json", open);
+    shell.ok(&["anonymous", "set-json", "policy.json", "a/bucket"]);
+    assert!(shell.fails(&["anonymous", "set", "private", "a/bucket"]).contains("get-json"));
 }
 
 #[test]
@@ -351,6 +357,12 @@ fn certificates_are_trusted_by_authorities_of_the_user() {
     let output = run(&["--insecure", "mb", "a/bucket"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let made = fs::read(directory.path().join("data/tls/certificate.pem")).expect("it is kept");
+    shell.write("authority.pem", &made);
+    let host = shell.url.replace("https://", "https://liteio:liteio123@");
+    let mut command = shell.command(&["ls", "a"]);
+    let output = command.env("MC_HOST_a", host).env("SSL_CERT_FILE", "authority.pem").output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     shell.write(".mc/certs/CAs/server.crt", made);
     let output = run(&["ls", "a"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -367,6 +379,21 @@ fn former_names_of_verbs_still_work() {
     shell.ok(&["mb", "-p", "old/bucket"]);
     shell.ok(&["policy", "set", "public", "old/bucket"]);
     assert!(shell.ok(&["anonymous", "get", "old/bucket"]).contains("public"));
+    let add = ["config", "host", "add", "older", url, "liteio", "liteio123", "S3v4"];
+    shell.ok(&[&add[..], &["--lookup", "dns"]].concat());
+    assert!(shell.ok(&["alias", "list", "older", "--json"]).contains("\"path\":\"off\""));
+    shell.write("site/page", "x");
+    shell.ok(&["mirror", "-a", "--skip-errors", "--summary", "--debug", "site", "old/bucket"]);
+    shell.ok(&["cp", "--preserve", "--limit-upload", "10MiB", "site/page", "old/bucket/copy"]);
+    for (arguments, expected) in [
+        (&["mirror", "--watch", "site", "old/bucket"][..], "--watch"),
+        (&["admin", "user", "add", "old", "-x"], "liteio --help"),
+        (&["event", "add", "old/bucket", "arn"], "put-bucket-notification-configuration"),
+        (&["ilm", "rule", "add", "--expire-days", "1", "old/bucket"], "lifecycle"),
+    ] {
+        let message = shell.fails(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
 }
 
 #[test]
@@ -535,21 +562,23 @@ fn an_upload_that_fails_is_aborted() {
 #[cfg(unix)]
 #[test]
 fn an_upload_that_is_interrupted_is_aborted() {
-    let failing = Failing::start(|request, _| match request {
-        _ if request.starts_with("POST") => {
-            let id = "<InitiateMultipartUploadResult><UploadId>u1</UploadId>\
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let failing = Failing::start(|request, _| match request {
+            _ if request.starts_with("POST") => {
+                let id = "<InitiateMultipartUploadResult><UploadId>u1</UploadId>\
                       </InitiateMultipartUploadResult>";
-            ok(&[], id.as_bytes())
-        }
-        _ if request.starts_with("PUT") => Failing::hang(),
-        _ => b"HTTP/1.1 204 Gone\r\n\r\n".to_vec(),
-    });
-    let shell = Shell::with(failing.url());
-    shell.write("big", vec![0; 33 << 20]);
-    let mut child = shell.command(&["cp", "big", "a/bucket/"]).spawn().expect("it starts");
-    failing.await_request("PUT");
-    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    failing.await_request("DELETE");
+                ok(&[], id.as_bytes())
+            }
+            _ if request.starts_with("PUT") => Failing::hang(),
+            _ => b"HTTP/1.1 204 Gone\r\n\r\n".to_vec(),
+        });
+        let shell = Shell::with(failing.url());
+        shell.write("big", vec![0; 33 << 20]);
+        let mut child = shell.command(&["cp", "big", "a/bucket/"]).spawn().expect("it starts");
+        failing.await_request("PUT");
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(code));
+        failing.await_request("DELETE");
+    }
 }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use crate::client::Shell;
-use crate::command::stderr;
+use crate::command::{Running, stderr};
 use crate::failing::{Failing, error, ok};
 
 #[test]
@@ -180,4 +180,47 @@ fn large_copies_keep_their_tags() {
     let requests = failing.requests();
     let begin = requests.iter().find(|it| it.contains("uploads=")).expect("an upload");
     assert!(begin.contains("x-amz-tagging: team=blue"), "{begin}");
+}
+
+#[test]
+fn an_upload_whose_last_answer_is_lost_is_stored() {
+    // The MD5 of 16 MiB and of 1 MiB of zeros, and of both.
+    let first = "\"2c7ab85a893283e98c931e9511add182\"";
+    let last = "\"b6d81b360a5672d80c27430f39153e2c\"";
+    let whole = "\"1233e638842d834c4a8b518d7901b782-3\"";
+    for (etag, code) in [(whole, 0), ("\"other-3\"", 1)] {
+        let failing = Failing::start(move |request, count| match request {
+            _ if request.starts_with("POST") && request.contains("uploads=") => {
+                ok(&[], b"<R><UploadId>u1</UploadId></R>")
+            }
+            _ if request.starts_with("PUT") && request.contains("partNumber=3") => {
+                ok(&[("etag", last)], b"")
+            }
+            _ if request.starts_with("PUT") => ok(&[("etag", first)], b""),
+            // The first answer is lost, and then the upload has gone.
+            _ if request.starts_with("POST") && count < 6 => Vec::new(),
+            _ if request.starts_with("POST") => error(404, "NoSuchUpload"),
+            _ if request.starts_with("HEAD") => ok(&[("etag", etag), ("content-length", "1")], b""),
+            _ => b"HTTP/1.1 204 Gone\r\n\r\n".to_vec(),
+        });
+        let shell = Shell::with(failing.url());
+        shell.write("big", vec![0; 33 << 20]);
+        let output = shell.run(&["cp", "big", "a/bucket/"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_region_of_a_service_is_learned() {
+    let files = tempfile::tempdir().expect("a temporary directory");
+    let arguments = ["--memory", "--address", "127.0.0.1:0", "--region", "eu-central-1"];
+    let server = Running::start_with(&files, &arguments, &[]);
+    let shell = Shell::with(server.endpoint());
+    shell.ok(&["alias", "set", "b", server.endpoint(), "liteio", "liteio123"]);
+    assert_eq!(shell.ok(&["ls", "b"]), "");
+    let wrong = shell.fails(&["alias", "set", "c", server.endpoint(), "liteio", "wrong-secret"]);
+    assert!(wrong.contains("SignatureDoesNotMatch"), "{wrong}");
+    shell.ok(&["mb", "--region", "eu-central-1", "b/bucket"]);
+    shell.put("b/bucket/key", b"x");
+    assert_eq!(shell.ok(&["cat", "b/bucket/key"]), "x");
 }

@@ -91,10 +91,9 @@ pub(super) enum Piece {
         default: Option<Default>,
         is_quoted: bool,
     },
-    /// `$@`, or `$*`, which is one word in quotes.
+    /// `$@` and `$*`.
     Arguments {
         is_quoted: bool,
-        is_joined: bool,
     },
 }
 
