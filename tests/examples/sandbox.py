@@ -54,7 +54,7 @@ class Sandbox:
             "album/1.jpg": "the first", "album/2.jpg": "the second",
             "buckets.txt": "letters\ndrafts:versioned\n",
             # A directory with a directory for each bucket.
-            "files/photos/1.jpg": "the first", "seed/photos/1.jpg": "the first",
+            "files/photos/1.jpg": "the first", "seed/photos/2026/a.jpg": "the first",
             "holiday/beach.jpg": "the sea",
             # Named by users.toml.
             "backup.json": policy("s3:PutObject"), "reader.json": policy("s3:GetObject"),
@@ -70,6 +70,9 @@ class Sandbox:
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=s3.example.com",
              "-keyout", "privkey.pem", "-out", "fullchain.pem"],
             cwd=self.directory, check=True, capture_output=True)
+        # Without the objects that an import leaves out, with exit code 1.
+        shutil.copytree(ROOT / "crates/server/tests/fixtures/minio", self.directory / "minio",
+                        ignore=shutil.ignore_patterns("pressed.cmp", "sealed"))
         os.symlink(os.environ["EXAMPLES_NODE_MODULES"], self.directory / "node_modules")
 
     def run(self, block):

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, Resettable};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{
@@ -264,6 +264,9 @@ pub(crate) struct ServerArgs {
     /// The directories of data behind `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
+    /// What whoever starts the server should know about these.
+    #[arg(skip)]
+    pub(crate) notes: Vec<String>,
     #[arg(skip)]
     pub(crate) sources: Sources,
     /// Serve the default credentials to other machines too.
@@ -431,7 +434,8 @@ pub(crate) struct ImportTargetArgs {
     /// The data directory, created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The access key that the server will be started with: its account owns new buckets [default: liteio].
+    /// The access key that the server will be started with: its account owns new buckets [default: the owner
+    /// of those that are there, or liteio].
     #[arg(long, value_name = "ACCESS_KEY", env = "LITEIO_ACCESS_KEY")]
     pub(crate) owner: Option<String>,
     /// Put objects in place of those that are there with another content; without it, these are left and named.
@@ -525,7 +529,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
-    let matches = Cli::command().try_get_matches_from(&arguments).map_err(stop)?;
+    let matches = without_empty_variables(Cli::command());
+    let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
     let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
     match parsed.command {
         Some(Command::Server(mut command)) => {
@@ -541,6 +546,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
         }
     }
+}
+
+/// An empty variable counts as none: compose files hand on those that are not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let value = argument.get_env().and_then(std::env::var_os);
+        match value.is_some_and(|value| value.is_empty()) {
+            true => argument.env(Resettable::Reset),
+            false => argument,
+        }
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 /// The message in one line, with the variable that holds the value if no argument does.

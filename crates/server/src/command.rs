@@ -75,7 +75,11 @@ fn print(text: &str) {
 }
 
 fn ask_health(arguments: &HealthArgs) -> ExitCode {
-    let url = match resolve_health_url(arguments) {
+    let variables = match Variables::read() {
+        Ok(variables) => variables,
+        Err(error) => return fail(USAGE, &error),
+    };
+    let url = match resolve_health_url(arguments, &variables) {
         Ok(url) => url,
         Err(error) => return fail(USAGE, &error),
     };
@@ -93,8 +97,8 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(variables) => variables,
         Err(error) => return fail(USAGE, &error),
     };
-    let config = match Config::of_command(arguments, &variables) {
-        Ok(config) => config,
+    let (config, notes) = match Config::of_command(arguments, &variables) {
+        Ok(resolved) => resolved,
         Err(error) => return fail(USAGE, &error),
     };
     let log = match telemetry::init(&config.log, config.log_format) {
@@ -108,9 +112,10 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     for variable in variables.unknown() {
         tracing::warn!(variable, "this variable of another server is unknown and has no effect");
     }
-    for warning in config.warnings() {
-        tracing::warn!("{warning}");
+    for note in notes {
+        tracing::warn!("{note}");
     }
+    warn_of_scripts(config.profile);
     raise_file_limit();
     disable_huge_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -125,6 +130,18 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(ServerError::Config(error)) => fail(USAGE, &error),
         Err(error) => fail(FAILED, &error),
+    }
+}
+
+/// Scripts of LocalStack's images mostly call programs that are not here.
+fn warn_of_scripts(profile: Option<Profile>) {
+    let stages = ["boot", "start", "ready", "shutdown"].into_iter();
+    for stage in stages.filter(|_| profile == Some(Profile::Localstack)) {
+        let path = format!("/etc/localstack/init/{stage}.d");
+        let has_files = std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
+        if has_files {
+            tracing::warn!(path, "scripts are not run: use --bucket (LITEIO_BUCKET) and --seed");
+        }
     }
 }
 
@@ -154,7 +171,8 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
             return Ok(());
         }
     };
-    if !is_quiet {
+    // Nobody could use a server whose credentials were made and not told.
+    if !is_quiet || server.has_new_credentials() {
         print(&server.banner(&config));
     }
     tell_that_it_is_ready(config.profile, &server);

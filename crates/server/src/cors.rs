@@ -120,6 +120,11 @@ impl Cors {
         }
     }
 
+    /// True if pages of this origin may send requests of this method.
+    pub(crate) fn allows(&self, origin: &HeaderValue, method: &str) -> bool {
+        self.find(origin, method, &[]).is_some()
+    }
+
     /// The first rule that matches, and the pattern of its origin.
     fn find(
         &self,

@@ -20,6 +20,7 @@ use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
+use crate::no_auth::NoAuth;
 use crate::operational::{Claim, Operational, Readiness};
 use crate::origin::Origin;
 use crate::reply::{self, Reply};
@@ -41,6 +42,7 @@ pub(crate) struct Dispatch {
 struct Services {
     operational: Operational,
     authenticator: Authenticator,
+    no_auth: Option<NoAuth>,
     s3: S3Service,
     vectors: VectorsService,
     iam: Iam,
@@ -52,7 +54,7 @@ impl Dispatch {
         app: App,
         users: Users,
         targets: Vec<Arc<dyn Target>>,
-        everyone_is: Option<String>,
+        no_auth: Option<NoAuth>,
     ) -> Dispatch {
         let app = Arc::new(app);
         let users = Arc::new(users);
@@ -78,12 +80,13 @@ impl Dispatch {
         let rules = Rules {
             region: app.region.clone(),
             takes_any_region: app.takes_any_region,
-            everyone_is,
+            everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(directory, rules, clock);
         let services = Services {
             operational: Operational::new(readiness, details, has_buckets),
             authenticator,
+            no_auth,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
             iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
@@ -152,7 +155,11 @@ impl Handler for Dispatch {
         let method = head.method.clone();
         let request = Request::from_parts(head, body);
         Box::pin(async move {
-            let reply = services.signed(request, &origin, &allowance).await;
+            let checked = services.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
+            let reply = match checked {
+                Ok(()) => services.signed(request, &origin, &allowance).await,
+                Err(error) => Err(error),
+            };
             let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
             reply::with_headers(reply, headers)
         })

@@ -52,6 +52,7 @@ mod identity;
 mod import;
 mod keys;
 mod made_credentials;
+mod no_auth;
 mod offload;
 mod open;
 mod operational;

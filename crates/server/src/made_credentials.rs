@@ -1,5 +1,6 @@
 //! Credentials that are made at the first start of a container to which none were given.
 
+use std::io;
 use std::path::PathBuf;
 
 use liteio_store::Store;
@@ -33,7 +34,12 @@ impl MadeCredentials {
             Storage::Memory => None,
             Storage::Directory { path, .. } => Some(path.join(FILE_NAME)),
         };
-        if let Some(path) = path.clone().filter(|path| path.exists()) {
+        // A file that is there and cannot be looked at is not replaced.
+        let is_there = |path: &PathBuf| {
+            let found = path.symlink_metadata();
+            !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        if let Some(path) = path.clone().filter(is_there) {
             let source = CredentialsSource::File(path.clone());
             return Ok(MadeCredentials { source, pair: None, path: Some(path) });
         }

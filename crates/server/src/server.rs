@@ -20,6 +20,7 @@ use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::made_credentials::MadeCredentials;
+use crate::no_auth::NoAuth;
 use crate::open::{OpenError, Opened, open};
 use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
@@ -333,13 +334,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         None => {
             let Opened { app, users, targets, made } = open(&config, store).await?;
             made_credentials = made;
-            let everyone_is = match &config.credentials {
-                CredentialsSource::Pair { access_key, .. } if config.no_auth => {
-                    Some(access_key.clone())
-                }
-                _ => None,
-            };
-            Arc::new(Dispatch::new(app, users, targets, everyone_is))
+            Arc::new(Dispatch::new(app, users, targets, NoAuth::of(&config)))
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.
@@ -435,6 +430,11 @@ impl ServerHandle {
     /// client that trusts it as an authority trusts a server with a certificate of its own making.
     pub fn certificate(&self) -> Option<Vec<Vec<u8>>> {
         self.certificates.as_ref().map(|certificates| certificates.first_chain())
+    }
+
+    /// True if credentials were made at this start, which the block tells.
+    pub(crate) fn has_new_credentials(&self) -> bool {
+        self.made_credentials.as_ref().is_some_and(|made| made.pair.is_some())
     }
 
     /// The block that a starting server prints.

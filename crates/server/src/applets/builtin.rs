@@ -27,6 +27,14 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
     })
 }
 
+/// The options of `mkdir`.
+pub(super) const MKDIR_OPTIONS: [&str; 3] = ["-p", "--parents", "--"];
+/// The operators of `test` before one word.
+pub(super) const UNARY_TESTS: [&str; 6] = ["-e", "-f", "-d", "-s", "-z", "-n"];
+/// The operators of `test` between two words.
+pub(super) const BINARY_TESTS: [&str; 9] =
+    ["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
 fn echo(arguments: &[String], print: &mut dyn FnMut(&str)) {
     let (words, end) = match arguments.split_first() {
         Some((first, rest)) if first == "-n" => (rest, ""),
@@ -95,12 +103,15 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok().filter(|_| is_number)? * factor)
 }
 
-/// `tail -f /dev/null`, which keeps a container, and nothing else.
+/// Whether these arguments of `tail` keep a container for ever.
+pub(super) fn is_tail_of_nothing(flag: &str, file: &str) -> bool {
+    matches!(flag, "-f" | "-F") && file == "/dev/null"
+}
+
+/// `tail -f /dev/null`, and nothing else.
 fn tail(arguments: &[String]) -> Result<u8, String> {
     match arguments {
-        [flag, file] if matches!(&**flag, "-f" | "-F") && file == "/dev/null" => {
-            sleep(&["infinity".to_owned()])
-        }
+        [flag, file] if is_tail_of_nothing(flag, file) => sleep(&["infinity".to_owned()]),
         _ => Err("only \"tail -f /dev/null\" is supported here".to_owned()),
     }
 }
@@ -124,8 +135,18 @@ fn decide(arguments: &[&str]) -> Result<bool, String> {
         ["-n", text] => !text.is_empty(),
         [left, "=" | "==", right] => left == right,
         [left, "!=", right] => left != right,
+        [left, "-eq", right] => integer(left)? == integer(right)?,
+        [left, "-ne", right] => integer(left)? != integer(right)?,
+        [left, "-lt", right] => integer(left)? < integer(right)?,
+        [left, "-le", right] => integer(left)? <= integer(right)?,
+        [left, "-gt", right] => integer(left)? > integer(right)?,
+        [left, "-ge", right] => integer(left)? >= integer(right)?,
         _ => return Err(format!("{:?} is not supported here", arguments.join(" "))),
     })
+}
+
+fn integer(text: &str) -> Result<i64, String> {
+    text.trim().parse().map_err(|_| format!("{text:?} is no integer"))
 }
 
 #[cfg(test)]
@@ -159,6 +180,12 @@ mod tests {
             ("[ -z a ]", Ok(1)),
             ("[ -n a ]", Ok(0)),
             ("[ a ]", Ok(0)),
+            ("[ 1 -eq 1 ]", Ok(0)),
+            ("[ 01 -ne 1 ]", Ok(1)),
+            ("[ 9 -lt 10 ]", Ok(0)),
+            ("[ 10 -le 9 ]", Ok(1)),
+            ("test 6 -gt 5", Ok(0)),
+            ("[ ! -1 -ge 0 ]", Ok(0)),
             ("true", Ok(0)),
             ("false", Ok(1)),
         ];
@@ -166,7 +193,8 @@ mod tests {
             assert_eq!(run(line).0, expected, "{line}");
         }
         assert!(run("[ a = a").0.unwrap_err().contains("]"));
-        assert!(run("[ 1 -lt 2 ]").0.unwrap_err().contains("1 -lt 2"));
+        assert!(run("[ 1 -a 2 ]").0.unwrap_err().contains("1 -a 2"));
+        assert!(run("[ a -lt 2 ]").0.unwrap_err().contains("\"a\" is no integer"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Applet::Entrypoint => entrypoint(rest),
         Applet::Client => liteio_client::run(arguments),
         Applet::Curl => curl::run(rest),
+        Applet::Wget => curl::wget(rest),
         Applet::Shell => shell::run(rest),
         Applet::Builtin => small(name.and_then(|it| it.to_str()).unwrap_or_default(), rest),
     }
@@ -40,19 +41,54 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// `minio [FLAG…] server [FLAG…] DIR`.
 fn minio(arguments: &[OsString]) -> ExitCode {
-    let server = arguments.iter().position(|it| !is_flag(it));
-    match server.map(|index| (index, arguments[index].to_str())) {
-        Some((index, Some("server"))) => {
-            let rest = [&arguments[..index], &arguments[index + 1..]].concat();
-            command::run(of_server("minio", rest))
-        }
-        Some((_, Some(name))) => {
-            fail("minio", &format!("{name:?}: only \"minio server\" is served"))
-        }
-        Some((_, None)) => fail("minio", "only \"minio server\" is served"),
+    let (name, rest) = minio_command(arguments);
+    match name.as_ref().map(|it| it.to_str()) {
+        Some(Some("server")) => command::run(of_server("minio", rest)),
+        Some(Some(name)) => fail("minio", &format!("{name:?}: only \"minio server\" is served")),
+        Some(None) => fail("minio", "only \"minio server\" is served"),
         // --version and --help are those of liteio.
         None => command::run([&[OsString::from("liteio")], arguments].concat()),
     }
+}
+
+/// The command of MinIO's arguments, and the rest of them. Flags of all commands can stand on both sides of it.
+fn minio_command(arguments: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
+    const WITH_VALUE: [&str; 6] =
+        ["--address", "--certs-dir", "--config-dir", "--console-address", "-C", "-S"];
+    let (mut command, mut rest) = (None, Vec::new());
+    let mut config_directory = None;
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if !is_flag(argument) && command.is_none() {
+            command = Some(argument.clone());
+            continue;
+        }
+        let text = argument.to_str().unwrap_or_default();
+        let (name, glued) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (text, None),
+        };
+        let mut value = None;
+        if WITH_VALUE.contains(&name) {
+            value = glued.clone().or_else(|| arguments.next().cloned());
+        }
+        match name {
+            "--config-dir" | "-C" => config_directory = value,
+            _ => {
+                rest.push(argument.clone());
+                rest.extend(value.filter(|_| glued.is_none()));
+            }
+        }
+    }
+    let is_certificates = |it: &OsString| {
+        let name = it.to_str().unwrap_or_default();
+        name == "-S" || name == "--certs-dir" || name.starts_with("--certs-dir=")
+    };
+    // All that is read there are certificates.
+    if let Some(directory) = config_directory.filter(|_| !rest.iter().any(is_certificates)) {
+        rest.extend(["--certs-dir".into(), Path::new(&directory).join("certs").into()]);
+    }
+    (command, rest)
 }
 
 /// Without a command, or with those that start LocalStack.
@@ -66,16 +102,56 @@ fn localstack(arguments: &[OsString]) -> ExitCode {
 /// The start script: `docker-entrypoint.sh [minio] server DIR` in images of MinIO, without arguments in those of
 /// LocalStack. The profile of the image goes before what the arguments look like.
 fn entrypoint(arguments: &[OsString]) -> ExitCode {
-    let is_minio = match std::env::var(PROFILE_VARIABLE).as_deref() {
-        Ok("") | Err(_) => !arguments.is_empty(),
-        Ok(profile) => profile == "minio",
-    };
     let called = arguments.first().and_then(|it| it.to_str());
-    match called.filter(|name| *name != "server").and_then(names::applet_at) {
+    if called.filter(|name| *name != "server").and_then(names::applet_at).is_some() {
         // As the scripts do with `minio server …` and `sh -c …`.
-        Some(_) => run(arguments.to_vec()),
-        None if is_minio => minio(arguments),
-        None => localstack(arguments),
+        return run(arguments.to_vec());
+    }
+    let profile = std::env::var(PROFILE_VARIABLE).unwrap_or_default();
+    let is_given = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match meant(&profile, !arguments.is_empty(), is_given) {
+        Ok(Meant::Minio) if arguments.is_empty() => command::run(of_server("minio", Vec::new())),
+        Ok(Meant::Minio) => minio(arguments),
+        Ok(Meant::LocalStack) => localstack(arguments),
+        Err(reason) => fail("docker-entrypoint.sh", &reason),
+    }
+}
+
+/// The server that the start script stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Meant {
+    Minio,
+    LocalStack,
+}
+
+/// Whom the start script is meant to start. LocalStack checks no signature, so it is never what a guess ends at
+/// where credentials are given.
+///
+/// # Errors
+/// One line.
+fn meant(
+    profile: &str,
+    has_arguments: bool,
+    is_given: impl Fn(&str) -> bool,
+) -> Result<Meant, String> {
+    const OF_MINIO: [&str; 4] =
+        ["MINIO_ROOT_USER", "MINIO_ROOT_USER_FILE", "MINIO_ACCESS_KEY", "MINIO_ACCESS_KEY_FILE"];
+    const OWN: [&str; 3] =
+        ["LITEIO_ACCESS_KEY", "LITEIO_ACCESS_KEY_FILE", "LITEIO_CREDENTIALS_FILE"];
+    match profile {
+        "minio" => return Ok(Meant::Minio),
+        "" => {}
+        _ => return Ok(Meant::LocalStack),
+    }
+    if has_arguments || OF_MINIO.into_iter().any(&is_given) {
+        return Ok(Meant::Minio);
+    }
+    match OWN.into_iter().find(|name| is_given(name)) {
+        None => Ok(Meant::LocalStack),
+        Some(name) => Err(format!(
+            "without arguments this starts LocalStack, which checks no signature, but {name} is set: \
+             set {PROFILE_VARIABLE}, or run \"liteio server\""
+        )),
     }
 }
 

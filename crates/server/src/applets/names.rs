@@ -17,13 +17,14 @@ pub(super) enum Applet {
     /// `mc`.
     Client,
     Curl,
+    Wget,
     Shell,
     /// A command of `builtin`.
     Builtin,
 }
 
 /// Every name. The image has a link for each (`.ci/image-tree`).
-pub(super) const NAMES: [(&str, Applet); 15] = [
+pub(super) const NAMES: [(&str, Applet); 16] = [
     ("liteio", Applet::Own),
     ("minio", Applet::Minio),
     ("localstack", Applet::LocalStack),
@@ -39,6 +40,7 @@ pub(super) const NAMES: [(&str, Applet); 15] = [
     ("tail", Applet::Builtin),
     ("test", Applet::Builtin),
     ("true", Applet::Builtin),
+    ("wget", Applet::Wget),
 ];
 
 /// Where programs of these names are in images.

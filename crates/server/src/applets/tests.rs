@@ -11,7 +11,7 @@ fn names_are_applets_where_programs_are() {
     assert_eq!(applet_at("/liteio"), Some(Applet::Own));
     assert_eq!(applet_at("/data/mc"), None);
     assert_eq!(applet_at("./mc"), None);
-    assert_eq!(applet_at("wget"), None);
+    assert_eq!(applet_at("jq"), None);
 }
 
 #[test]
@@ -42,6 +42,48 @@ fn the_image_has_a_link_for_every_name() {
 fn the_server_gets_the_profile_of_the_name() {
     let arguments = of_server("minio", vec!["/data".into()]);
     assert_eq!(arguments, ["liteio", "server", "--profile", "minio", "/data"]);
+}
+
+#[test]
+fn the_command_of_minio_comes_after_flags_of_all_commands() {
+    let rows = [
+        ("server /data", "server", "/data"),
+        ("--certs-dir /c server /data", "server", "--certs-dir /c /data"),
+        ("-S /c --quiet server --address :1 /data", "server", "-S /c --quiet --address :1 /data"),
+        ("--certs-dir=/c server /data", "server", "--certs-dir=/c /data"),
+        (
+            "--console-address :9001 --address :9000 server /data",
+            "server",
+            "--console-address :9001 --address :9000 /data",
+        ),
+        ("--config-dir /c server /data", "server", "/data --certs-dir /c/certs"),
+        ("server -C /c /data -S /d", "server", "/data -S /d"),
+        ("--json gateway s3", "gateway", "--json s3"),
+        ("--version", "", "--version"),
+        ("--address", "", "--address"),
+    ];
+    for (line, command, rest) in rows {
+        let arguments: Vec<OsString> = line.split(' ').map(Into::into).collect();
+        let (found, left) = minio_command(&arguments);
+        assert_eq!(found.unwrap_or_default(), command, "{line}");
+        assert_eq!(left.join(std::ffi::OsStr::new(" ")), rest, "{line}");
+    }
+}
+
+#[test]
+fn the_start_script_is_never_localstack_where_credentials_are_given() {
+    let of = |profile: &str, has_arguments, given: &str| {
+        meant(profile, has_arguments, |name| name == given)
+    };
+    assert_eq!(of("", false, ""), Ok(Meant::LocalStack));
+    assert_eq!(of("", true, ""), Ok(Meant::Minio));
+    assert_eq!(of("", false, "MINIO_ROOT_USER"), Ok(Meant::Minio));
+    assert_eq!(of("", false, "MINIO_ACCESS_KEY"), Ok(Meant::Minio));
+    let refusal = of("", false, "LITEIO_ACCESS_KEY").expect_err("no guess");
+    assert!(refusal.contains("LITEIO_ACCESS_KEY") && refusal.contains(PROFILE_VARIABLE));
+    // Who names a profile has chosen.
+    assert_eq!(of("localstack", false, "LITEIO_ACCESS_KEY"), Ok(Meant::LocalStack));
+    assert_eq!(of("minio", false, ""), Ok(Meant::Minio));
 }
 
 #[test]

@@ -6,6 +6,11 @@ use crate::cli::{Command, parse};
 
 /// The settings of a command line with these variables of other servers.
 fn of(line: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    told(line, variables).map(|(config, _)| config)
+}
+
+/// The same, with what whoever starts the server is told.
+fn told(line: &str, variables: &[(&str, &str)]) -> Result<(Config, Vec<String>), ConfigError> {
     let arguments = ["liteio"].into_iter().chain(line.split_whitespace()).map(Into::into);
     let command = match parse(arguments) {
         Ok(Command::Server(command)) => command,
@@ -69,6 +74,13 @@ fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
     assert_eq!(of_shell.credentials, pair("AKIAEXAMPLE", "long-enough"));
     let session = [aws[0], aws[1], ("AWS_SESSION_TOKEN", "token")];
     assert_eq!(of("", &session).expect("settings").credentials, CredentialsSource::well_known());
+    // Those that people use with LocalStack are none that a server should have.
+    let short = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
+    let (config, notes) = told("", &short).expect("settings");
+    assert_eq!(config.credentials, CredentialsSource::well_known());
+    assert!(notes[0].contains("AWS_ACCESS_KEY_ID"), "{notes:?}");
+    let minio = of("--profile minio", &aws).expect("settings");
+    assert_eq!(minio.credentials, pair("minioadmin", "minioadmin"));
 }
 
 #[test]
@@ -103,8 +115,17 @@ fn emulators_of_aws_are_in_memory_and_check_no_signature() {
     let kept = of("--profile localstack", &kept).expect("settings");
     assert_eq!(kept.storage, directory("/var/lib/localstack"));
     assert_eq!(kept.address.port, 4577);
-    let checked = [("S3_SKIP_SIGNATURE_VALIDATION", "0")];
-    assert!(!of("--profile localstack", &checked).expect("settings").no_auth);
+    let checked = [("S3_SKIP_SIGNATURE_VALIDATION", "0"), ("DEBUG", "app:*")];
+    let checked = of("--profile localstack", &checked).expect("settings");
+    assert_eq!((checked.no_auth, checked.credentials), (false, pair("test", "test")));
+    let named = [("LOCALSTACK_HOST", "foo:4566"), ("EXTRA_CORS_ALLOWED_ORIGINS", "http://a")];
+    let named = of("--profile localstack", &named).expect("settings");
+    for name in ["foo", "s3.foo", "s3.localhost.localstack.cloud"] {
+        assert!(named.domains.iter().any(|domain| domain == name), "{name}");
+    }
+    assert!(named.cors_origins.iter().any(|origin| origin == "http://a"));
+    // A page that the developer opens must not use what looks at no signature.
+    assert!(named.cors_origins.iter().all(|origin| origin != "*"));
     // The names of LocalStack's variables are too common to be read without its profile.
     let unread = [("PERSISTENCE", "maybe"), ("DEBUG", "maybe"), ("GATEWAY_LISTEN", "nonsense")];
     assert_eq!(of("", &unread), Ok(Config::default()));
@@ -191,8 +212,8 @@ fn a_bad_value_is_one_line_that_names_its_variable() {
             "MINIO_ROOT_USER_FILE: ",
         ),
         ("", &[("MINIO_CONFIG_ENV_FILE", "/nowhere")], "MINIO_CONFIG_ENV_FILE: "),
-        ("", &[("MINIO_REGION", "Moon")], "MINIO_REGION: "),
-        ("", &[("AWS_DEFAULT_REGION", "Moon")], "AWS_DEFAULT_REGION: "),
+        ("", &[("MINIO_REGION", "Moon!")], "MINIO_REGION: "),
+        ("", &[("AWS_DEFAULT_REGION", "Moon!")], "AWS_DEFAULT_REGION: "),
         ("", &[("MINIO_DOMAIN", "a..b")], "MINIO_DOMAIN: "),
         ("", &[("MINIO_ADDRESS", "nonsense")], "MINIO_ADDRESS: "),
         ("", &[("MINIO_VOLUMES", "/data{1...4}")], "MINIO_VOLUMES: "),
@@ -201,7 +222,7 @@ fn a_bad_value_is_one_line_that_names_its_variable() {
         ("", &[("MINIO_API_CORS_ALLOW_ORIGIN", "nonsense")], "MINIO_API_CORS_ALLOW_ORIGIN: "),
         ("", &[("LITEIO_PORT", "many")], "LITEIO_PORT: "),
         ("", &[("LITEIO_DRIVER", "rabbit://x")], "LITEIO_DRIVER: "),
-        ("--profile localstack", &[("PERSISTENCE", "maybe")], "PERSISTENCE: "),
+        ("--profile localstack", &[("EDGE_PORT", "many")], "EDGE_PORT: "),
         (
             "--profile s3mock",
             &[("COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS", "B")],
@@ -259,4 +280,24 @@ fn the_higher_of_two_settings_that_contradict_each_other_counts() {
     let localstack = of("--profile localstack --data-dir /kept", &[]).expect("settings");
     assert_eq!(localstack.storage, directory("/kept"));
     assert!(of("--memory --data-dir /kept", &[]).is_err());
+}
+
+#[test]
+fn health_asks_where_the_server_would_listen() {
+    let rows: [(Option<&str>, Given, &str); 7] = [
+        (None, &[("MINIO_ADDRESS", ":9555")], "http://127.0.0.1:9555"),
+        (None, &[("LITEIO_PORT", "8000")], "http://127.0.0.1:8000"),
+        (Some("localstack"), &[("GATEWAY_LISTEN", "0.0.0.0:5555")], "http://127.0.0.1:5555"),
+        (None, &[("GATEWAY_LISTEN", "0.0.0.0:5555")], "http://127.0.0.1:9000"),
+        (Some("s3mock"), &[], "http://127.0.0.1:9090"),
+        (Some("minio"), &[("MINIO_ROOT_USER", "alone")], "http://127.0.0.1:9000"),
+        (Some("localstack"), &[("EDGE_PORT", "4577")], "http://127.0.0.1:4577"),
+    ];
+    for (profile, variables, expected) in rows {
+        let profile = profile.map(str::to_owned);
+        let arguments = HealthArgs { profile, ..HealthArgs::default() };
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let variables = Variables::with_file(variables.collect()).expect("read");
+        assert_eq!(resolve_health_url(&arguments, &variables), Ok(expected.to_owned()));
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::profile::{MINIO_CREDENTIALS, Profile};
+use super::profile::{LOCALSTACK_CREDENTIALS, MINIO_CREDENTIALS, Profile};
 use super::{ConfigError, error, named_by};
 use crate::cli::ServerArgs;
 
@@ -42,9 +42,10 @@ impl CredentialsSource {
         }
     }
 
-    /// True for documented default credentials: ours, or MinIO's.
+    /// True for documented default credentials: ours, MinIO's or LocalStack's.
     pub fn is_well_known(&self) -> bool {
-        let known = [(DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY), MINIO_CREDENTIALS];
+        let ours = (DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY);
+        let known = [ours, MINIO_CREDENTIALS, LOCALSTACK_CREDENTIALS];
         match self {
             CredentialsSource::Pair { access_key, secret_key } => {
                 known.contains(&(access_key, secret_key))
@@ -98,11 +99,8 @@ pub(super) fn resolve(
             error("the credentials file is empty: give --credentials-file FILE")
         }
         (Some(path), None) => Ok(CredentialsSource::File(path.clone())),
-        (None, None) if profile == Some(Profile::Minio) => {
-            let (access_key, secret_key) = MINIO_CREDENTIALS;
-            let (access_key, secret_key) = (access_key.to_owned(), secret_key.to_owned());
-            Ok(CredentialsSource::Pair { access_key, secret_key })
-        }
+        (None, None) if profile == Some(Profile::Minio) => Ok(known(MINIO_CREDENTIALS)),
+        (None, None) if profile == Some(Profile::Localstack) => Ok(known(LOCALSTACK_CREDENTIALS)),
         (None, None) if arguments.in_container && !arguments.no_auth => Ok(CredentialsSource::Made),
         (None, None) => Ok(CredentialsSource::well_known()),
         (None, Some((access_key, secret_key))) => {
@@ -123,6 +121,18 @@ pub(super) fn resolve(
             })
         }
     }
+}
+
+fn known((access_key, secret_key): (&str, &str)) -> CredentialsSource {
+    let (access_key, secret_key) = (access_key.to_owned(), secret_key.to_owned());
+    CredentialsSource::Pair { access_key, secret_key }
+}
+
+/// True for a pair that would be taken.
+pub(super) fn is_usable(access_key: &str, secret_key: &str) -> bool {
+    check_key("access key", access_key, ACCESS_KEY_CHARACTERS).is_ok()
+        && check_key("secret key", secret_key, SECRET_KEY_CHARACTERS).is_ok()
+        && !access_key.contains(['/', ',', '=', ' '])
 }
 
 fn check_key(

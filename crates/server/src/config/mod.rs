@@ -289,6 +289,13 @@ impl Default for Config {
     }
 }
 
+impl ServerArgs {
+    /// The port to listen on, when no address is given.
+    fn port(&self, profile: Option<Profile>) -> u16 {
+        self.port.or(profile.map(Profile::port)).unwrap_or(DEFAULT_PORT)
+    }
+}
+
 impl Config {
     /// Checks the arguments, each and all together. Touches no file and no socket.
     ///
@@ -301,7 +308,7 @@ impl Config {
         let address = match &arguments.address {
             Some(address) => ListenAddress::parse(address).map_err(named("address"))?,
             None => {
-                let port = arguments.port.or(profile.map(Profile::port)).unwrap_or(DEFAULT_PORT);
+                let port = arguments.port(profile);
                 ListenAddress::parse(&format!("{}:{port}", arguments.host()))
                     .map_err(named("host"))?
             }
@@ -347,28 +354,31 @@ impl Config {
     }
 
     /// Checks the settings of a command: the arguments, what `variables` say of the rest, and the defaults of
-    /// the profile. Reads the files that variables name.
+    /// the profile. Reads the files that variables name. Returns what whoever starts the server should know, too.
     ///
     /// # Errors
     /// [`ConfigError`] with what to change.
     pub(crate) fn of_command(
         arguments: &ServerArgs,
         variables: &Variables,
-    ) -> Result<Config, ConfigError> {
+    ) -> Result<(Config, Vec<String>), ConfigError> {
         let mut arguments = arguments.clone();
         let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
         let profile = profile.map_err(|error| named_by(&arguments, "profile", error))?;
         take_directory(&mut arguments)?;
         environment::fill(&mut arguments, profile, variables)?;
-        network::take_minio_certificates(&mut arguments);
+        network::take_minio_certificates(&mut arguments, profile, variables);
         if let Some(profile) = profile {
             profile.fill(&mut arguments);
         }
-        Config::resolve(&arguments)
+        let config = Config::resolve(&arguments)?;
+        let mut notes = arguments.notes;
+        notes.extend(config.warnings());
+        Ok((config, notes))
     }
 
     /// The warnings about settings that only a profile, a container or a flag allows.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let open =
             self.exposed().map_or(String::new(), |address| format!(", and {address} is open"));
@@ -383,7 +393,7 @@ impl Config {
     }
 
     /// The first address that other machines can connect to.
-    fn exposed(&self) -> Option<&ListenAddress> {
+    pub(crate) fn exposed(&self) -> Option<&ListenAddress> {
         let addresses = [Some(&self.address), self.plain_address.as_ref()];
         addresses.into_iter().flatten().find(|address| !address.is_loopback())
     }
@@ -401,9 +411,8 @@ impl Config {
                 )),
             };
         }
-        // MinIO's are a promise of its profile.
-        let is_allowed =
-            arguments.allow_default_credentials || self.profile == Some(Profile::Minio);
+        // Those of a profile are its promise.
+        let is_allowed = arguments.allow_default_credentials || self.profile.is_some();
         match self.credentials.is_well_known() && !is_allowed {
             true => error(format!(
                 "{address} is open to other machines, and the default credentials are public: set \
@@ -499,11 +508,11 @@ pub(crate) fn resolve_keys(arguments: &KeyArgs) -> Result<KeySources, ConfigErro
 }
 
 fn resolve_region(region: &str) -> Result<String, ConfigError> {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if region.is_empty() || region.len() > REGION_BYTES_MAX || !region.bytes().all(allowed) {
         return error(format!(
-            "the region {region:?} is not valid: give 1 to {REGION_BYTES_MAX} of a-z, 0-9 and -, \
-             such as {DEFAULT_REGION}"
+            "the region {region:?} is not valid: give 1 to {REGION_BYTES_MAX} letters, digits, - \
+             and _, such as {DEFAULT_REGION}"
         ));
     }
     Ok(region.to_owned())
@@ -589,24 +598,38 @@ fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {
     }
 }
 
-/// The URL that `liteio health` asks: the one given, or that of the address.
+/// The URL that `liteio health` asks: the one given, or that of the server that would start with these variables.
 ///
 /// # Errors
 /// [`ConfigError`] if the address is not valid.
-pub(crate) fn resolve_health_url(arguments: &HealthArgs) -> Result<String, ConfigError> {
+pub(crate) fn resolve_health_url(
+    arguments: &HealthArgs,
+    variables: &Variables,
+) -> Result<String, ConfigError> {
     if let Some(url) = &arguments.url {
         return Ok(url.clone());
     }
+    let mut server = ServerArgs {
+        address: arguments.address.clone(),
+        tls_self_signed: arguments.tls_self_signed,
+        tls_cert: arguments.tls_cert.iter().cloned().collect(),
+        ..ServerArgs::default()
+    };
     let profile = arguments.profile.as_deref().map(Profile::parse).transpose()?;
-    let default = format!("127.0.0.1:{}", profile.map_or(DEFAULT_PORT, Profile::port));
-    let mut address = ListenAddress::parse(arguments.address.as_deref().unwrap_or(&default))?;
+    if server.address.is_some() {
+        server.sources.note("address", Source::Flag);
+    }
+    environment::fill_address(&mut server, profile, variables)?;
+    network::take_minio_certificates(&mut server, profile, variables);
+    let default = format!("{}:{}", server.host(), server.port(profile));
+    let mut address = ListenAddress::parse(server.address.as_deref().unwrap_or(&default))?;
     // A server that listens on every interface is asked over the loopback interface.
     match address.host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) if ip.is_unspecified() => address.host = "127.0.0.1".to_owned(),
         Ok(IpAddr::V6(ip)) if ip.is_unspecified() => address.host = "::1".to_owned(),
         _ => {}
     }
-    let is_encrypted = arguments.tls_cert.is_some() || arguments.tls_self_signed;
+    let is_encrypted = !server.tls_cert.is_empty() || server.tls_self_signed;
     let scheme = if is_encrypted { "https" } else { "http" };
     Ok(format!("{scheme}://{address}"))
 }

@@ -1,10 +1,11 @@
 //! The settings of connections: TLS, and the proxies that are trusted.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{ConfigError, ListenAddress, error};
+use super::environment::Variables;
+use super::{ConfigError, ListenAddress, Profile, error};
 use crate::cli::{ServerArgs, Source};
 use crate::proxy::Network;
 
@@ -98,12 +99,29 @@ impl Network {
     }
 }
 
-/// Takes the certificate of MinIO's `--certs-dir`, if there is one: without, MinIO does not encrypt.
-pub(super) fn take_minio_certificates(arguments: &mut ServerArgs) {
-    let Some(directory) = arguments.minio.certs_dir.clone() else { return };
+/// Takes the certificate of MinIO's `--certs-dir`, or in its profile of its default directory, if there is one:
+/// without, MinIO does not encrypt.
+pub(super) fn take_minio_certificates(
+    arguments: &mut ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+) {
+    let home = variables.get("HOME").filter(|_| profile == Some(Profile::Minio));
+    let default = home.map(|home| Path::new(home).join(".minio/certs"));
+    let given = arguments.minio.certs_dir.clone();
+    let Some(directory) = given.clone().or(default) else { return };
+    if !arguments.tls_cert.is_empty() || arguments.tls_self_signed {
+        return;
+    }
     let (certificate, key) = (directory.join("public.crt"), directory.join("private.key"));
-    if arguments.tls_cert.is_empty() && certificate.is_file() && key.is_file() {
+    if certificate.is_file() && key.is_file() {
         (arguments.tls_cert, arguments.tls_key) = (vec![certificate], vec![key]);
         arguments.sources.note("tls_cert", Source::Flag);
+    } else if given.is_some() {
+        let told = format!(
+            "{} has no public.crt and private.key: connections are not encrypted",
+            directory.display()
+        );
+        arguments.notes.push(told);
     }
 }

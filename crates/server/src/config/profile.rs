@@ -9,12 +9,14 @@ use crate::cli::{ServerArgs, Source};
 pub enum Profile {
     /// MinIO: its port, its well-known credentials, pages of every origin, empty directories as buckets.
     Minio,
-    /// LocalStack: its port, in memory, without a check of signatures.
+    /// LocalStack: its port, in memory, local pages, without a check of signatures.
     Localstack,
-    /// S3Mock: its ports, in memory, without a check of signatures.
+    /// S3Mock: its ports, in memory, local pages, without a check of signatures.
     S3mock,
 }
 
+/// The credentials that everybody uses with LocalStack. They count where signatures are checked after all.
+pub(crate) const LOCALSTACK_CREDENTIALS: (&str, &str) = ("test", "test");
 /// The credentials that MinIO is known for.
 pub(crate) const MINIO_CREDENTIALS: (&str, &str) = ("minioadmin", "minioadmin");
 
@@ -46,15 +48,17 @@ impl Profile {
     /// Fills the settings that are not given yet.
     pub(super) fn fill(self, arguments: &mut ServerArgs) {
         let mut defaults = Defaults(arguments);
-        defaults.give("cors_origin", |it| it.cors_origin = vec!["*".to_owned()]);
         match self {
-            Profile::Minio => defaults.give("object_ownership", |it| {
-                it.object_ownership = Some("bucket-owner-preferred".to_owned());
-            }),
+            Profile::Minio => {
+                defaults.give("cors_origin", |it| it.cors_origin = vec!["*".to_owned()]);
+                defaults.give("object_ownership", |it| {
+                    it.object_ownership = Some("bucket-owner-preferred".to_owned());
+                });
+            }
             Profile::Localstack => {
                 defaults.without_checks();
                 defaults.give("domain", |it| {
-                    it.domain = LOCALSTACK_DOMAINS.map(str::to_owned).to_vec();
+                    it.domain.extend(LOCALSTACK_DOMAINS.map(str::to_owned));
                 });
             }
             Profile::S3mock => {
@@ -71,6 +75,19 @@ impl Profile {
 /// Names that resolve to 127.0.0.1 for everybody, which LocalStack's users send requests to.
 const LOCALSTACK_DOMAINS: [&str; 2] =
     ["localhost.localstack.cloud", "s3.localhost.localstack.cloud"];
+
+/// Pages that a developer serves himself. Not all pages: without a check of signatures any that the developer
+/// opens could do everything.
+const LOCAL_ORIGINS: [&str; 8] = [
+    "http://localhost",
+    "http://localhost:*",
+    "https://localhost",
+    "https://localhost:*",
+    "http://127.0.0.1",
+    "http://127.0.0.1:*",
+    "https://127.0.0.1:*",
+    "https://*.localhost.localstack.cloud:4566",
+];
 
 /// S3Mock's port for HTTPS.
 const S3MOCK_TLS_PORT: u16 = 9191;
@@ -89,6 +106,9 @@ impl Defaults<'_> {
     fn without_checks(&mut self) {
         self.give("no_auth", |it| it.no_auth = true);
         self.give("allow_insecure_sse_c", |it| it.allow_insecure_sse_c = true);
+        self.give("cors_origin", |it| {
+            it.cors_origin.extend(LOCAL_ORIGINS.map(str::to_owned));
+        });
         self.give("memory", |it| it.memory = it.sources.get("data_dir").is_none());
     }
 

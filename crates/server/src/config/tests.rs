@@ -75,7 +75,7 @@ fn contradictions_and_bad_values_say_what_to_change() {
         ("--address [127.0.0.1]:9000", "HOST:PORT"),
         ("--address http://localhost:9000", "HOST:PORT"),
         ("--address a_b:9000", "HOST:PORT"),
-        ("--region Europe", "us-east-1"),
+        ("--region Europe!", "us-east-1"),
         ("--region --memory", "us-east-1"),
         ("--domain example.com:9000", "host name"),
         ("--domain 127.0.0.1", "host name"),
@@ -139,10 +139,16 @@ fn health_asks_the_given_url_or_the_address() {
     for (url, address, expected) in rows {
         let (url, address) = (url.map(str::to_owned), address.map(str::to_owned));
         let arguments = HealthArgs { url, address, ..HealthArgs::default() };
-        assert_eq!(resolve_health_url(&arguments), Ok(expected.to_owned()));
+        assert_eq!(resolve_health_url(&arguments, &Variables::default()), Ok(expected.to_owned()));
     }
     let tls = HealthArgs { tls_self_signed: true, ..HealthArgs::default() };
-    assert_eq!(resolve_health_url(&tls), Ok("https://127.0.0.1:9000".to_owned()));
+    assert_eq!(
+        resolve_health_url(&tls, &Variables::default()),
+        Ok("https://127.0.0.1:9000".to_owned())
+    );
     let tls = HealthArgs { tls_cert: Some("a.pem".into()), ..HealthArgs::default() };
-    assert_eq!(resolve_health_url(&tls), Ok("https://127.0.0.1:9000".to_owned()));
+    assert_eq!(
+        resolve_health_url(&tls, &Variables::default()),
+        Ok("https://127.0.0.1:9000".to_owned())
+    );
 }

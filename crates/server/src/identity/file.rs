@@ -34,7 +34,7 @@ use std::sync::Arc;
 use super::account::{Account, canonical_id_of_key, id_of_canonical_id};
 use super::directory::{Directory, DirectoryBuilder};
 use super::issuer::Issuer;
-use super::key::{AccessKey, SecretKey};
+use super::key::{AccessKey, LOCALSTACK_SECRET_KEY, SecretKey};
 use super::managed::managed;
 use super::role::Role;
 use super::user::{AttachedPolicy, User};
@@ -77,7 +77,11 @@ pub(crate) fn only_user(
     let canonical_id = canonical_id.map_or_else(|| canonical_id_of_key(access_key), str::to_owned);
     let account = Account::new(ONLY_ACCOUNT.to_owned(), canonical_id, access_key.to_owned())?;
     let user = Arc::new(User::root(access_key, directory.account(account)?)?);
-    directory.key(AccessKey::new(access_key, SecretKey::new(secret_key)?, user)?)?;
+    let secret_key = match secret_key {
+        LOCALSTACK_SECRET_KEY => SecretKey::of_localstack(),
+        other => SecretKey::new(other)?,
+    };
+    directory.key(AccessKey::new(access_key, secret_key, user)?)?;
     Ok(directory.build())
 }
 

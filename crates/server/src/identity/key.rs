@@ -15,6 +15,7 @@ const ACCESS_KEY_BYTES_MIN: usize = 3;
 const ACCESS_KEY_BYTES_MAX: usize = 128;
 /// Shortest secret key, in bytes.
 const SECRET_KEY_BYTES_MIN: usize = 8;
+pub(super) const LOCALSTACK_SECRET_KEY: &str = "test";
 
 /// A secret key. It is never printed: `Debug` hides it, and there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,6 +35,11 @@ impl SecretKey {
             return fail("secret_key holds a control character");
         }
         Ok(SecretKey(secret))
+    }
+
+    /// The secret that everybody uses with LocalStack, which is shorter than others may be.
+    pub(super) fn of_localstack() -> SecretKey {
+        SecretKey(LOCALSTACK_SECRET_KEY.to_owned())
     }
 
     /// The secret, to sign with.

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
     Bucket, BucketName, DefaultRetention, DocumentKind, ETag, ImportedObject, ImportedVersion,
-    KnownVersion, Lifecycle, NewBucket, ObjectKey, Owner, Pending, Store, StoreConfig, StoreError,
-    VersionId, Versioning,
+    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, Owner, Pending, Store, StoreConfig,
+    StoreError, VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
@@ -129,9 +130,12 @@ impl Target {
             ..StoreConfig::directory(path)
         };
         let store = Store::open(config).map_err(|error| format!("{}: {error}", path.display()))?;
-        let access_key = arguments.owner.as_deref().unwrap_or(DEFAULT_ACCESS_KEY);
-        let owner =
-            Owner { id: canonical_id_of_key(access_key), display_name: access_key.to_owned() };
+        let of_key =
+            |key: &str| Owner { id: canonical_id_of_key(key), display_name: key.to_owned() };
+        let owner = match &arguments.owner {
+            Some(access_key) => of_key(access_key),
+            None => owner_of_all(&store).unwrap_or_else(|| of_key(DEFAULT_ACCESS_KEY)),
+        };
         let tally = Tally::new(store.now_ms());
         let name = path.display().to_string();
         Ok(Target { store, tally, owner, overwrites: arguments.overwrite, name })
@@ -312,6 +316,14 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// The owner of all buckets that are there, if they have one owner: the only user of the server, whatever its key.
+fn owner_of_all(store: &Store) -> Option<Owner> {
+    let query = ListBuckets { max: LIST_BUCKETS_MAX, ..ListBuckets::default() };
+    let buckets = store.list_buckets(&query).ok()?.buckets;
+    let owner = &buckets.first()?.owner;
+    buckets.iter().all(|bucket| bucket.owner.id == owner.id).then(|| owner.clone())
 }
 
 /// The path without links, also of a directory that will be made.

@@ -104,7 +104,7 @@ fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) ->
 /// True for what some server may call its region, `auto` included.
 fn is_word(text: &str) -> bool {
     text.len() <= REGION_BYTES_MAX
-        && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+        && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
 }
 
 /// True for text in the form of a region's name, such as `ap-southeast-2`.

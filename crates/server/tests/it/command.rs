@@ -119,7 +119,7 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
         (&["--access-key", "alice"], &[], "LITEIO_SECRET_KEY"),
         (&["--address", "0.0.0.0:0"], &[], "LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY"),
         (&["--address", "nonsense"], &[], "--address"),
-        (&["--region", "Moon"], &[], "region"),
+        (&["--region", "Moon!"], &[], "region"),
         (&["--bucket", "a:public"], &[], "--bucket"),
         (&[], &[("LITEIO_BUCKET", "photos,photos:open")], "LITEIO_BUCKET"),
         (&["--cors-origin", "example.com"], &[], "LITEIO_CORS_ORIGIN"),

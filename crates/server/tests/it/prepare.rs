@@ -334,15 +334,15 @@ fn a_seed_that_is_not_valid_ends_the_start_with_one_line() {
 fn a_signal_ends_a_start_that_takes_long() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let seed = directory.path().join("seed.tar");
-    // 4 GiB of a file that takes no space.
+    // 512 MiB of a file that takes no space.
     let mut head = tar_entry("photos/big", b'0', b"");
-    head[124..136].copy_from_slice(format!("{:011o}\0", 4_u64 << 30).as_bytes());
+    head[124..136].copy_from_slice(format!("{:011o}\0", 512_u64 << 20).as_bytes());
     head[148..156].copy_from_slice(b"        ");
     let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
     head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     std::fs::write(&seed, head).expect("written");
     let file = std::fs::OpenOptions::new().write(true).open(&seed).expect("a file");
-    file.set_len((4 << 30) + 2048).expect("longer");
+    file.set_len((512 << 20) + 2048).expect("longer");
     let mut command = liteio(&directory);
     command.args(["--address", "127.0.0.1:0", "--seed", "seed.tar"]).env("LITEIO_LOG", "info");
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");

@@ -68,6 +68,16 @@ async fn in_the_place_of_localstack() {
     put.send().await.expect_status(200);
     let get = RawRequest::of_s3(address(&server), "here", "GET", "/photos/a").anonymous();
     assert_eq!(get.send().await.body, b"a");
+    // A page of another origin cannot send what browsers do not ask about first.
+    let delete = "<Delete><Object><Key>a</Key></Object></Delete>";
+    let page = RawRequest::of_s3(address(&server), "here", "POST", "/photos?delete").anonymous();
+    let page = page.header("origin", "https://evil.example").body(delete);
+    page.send().await.expect_error(403, "AccessDenied");
+    let rebound = RawRequest::of_s3(address(&server), "here", "GET", "/").anonymous();
+    rebound.header("host", "evil.example").send().await.expect_error(403, "AccessDenied");
+    let get = RawRequest::of_s3(address(&server), "here", "GET", "/photos/a").anonymous();
+    let get = get.header("origin", "https://evil.example").send().await;
+    assert_eq!(get.header("access-control-allow-origin"), None);
     let (_, log) = server.signal("TERM");
     assert!(log.contains("signatures are not checked"), "{log}");
     assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 0, "it is in memory");
@@ -105,6 +115,18 @@ async fn a_container_makes_its_credentials_once() {
     send(&again, user, "us-east-1", "HEAD", "/photos").await.expect_status(200);
 }
 
+/// Compose files hand on variables that are not set.
+#[test]
+fn an_empty_variable_counts_as_none() {
+    let directory = directory();
+    let names = ["PROFILE", "REGION", "ADDRESS", "MEMORY", "SCRUB_DAYS", "ACCESS_KEY", "TLS_CERT"];
+    let names = names.map(|name| format!("LITEIO_{name}"));
+    let empty: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "")).collect();
+    let arguments = ["--address", "127.0.0.1:0", "--memory"];
+    let server = Running::start_with(&directory, &arguments, &empty);
+    assert!(server.block().contains("liteio / liteio123"), "{}", server.block());
+}
+
 #[test]
 fn a_profile_opens_nothing_to_other_machines_by_itself() {
     for profile in ["localstack", "s3mock"] {
@@ -120,8 +142,8 @@ fn a_profile_opens_nothing_to_other_machines_by_itself() {
 #[test]
 fn bad_variables_of_others_are_one_line_with_their_name() {
     let rows = [
-        (&[][..], ("MINIO_REGION", "Moon"), "MINIO_REGION: "),
-        (&[], ("LITEIO_REGION", "Moon"), "LITEIO_REGION: "),
+        (&[][..], ("MINIO_REGION", "Moon!"), "MINIO_REGION: "),
+        (&[], ("LITEIO_REGION", "Moon!"), "LITEIO_REGION: "),
         (&[], ("LITEIO_SCRUB_DAYS", "many"), "LITEIO_SCRUB_DAYS: "),
         (&["server"], ("LITEIO_MEMORY", "perhaps"), "LITEIO_MEMORY: "),
         (&[], ("LITEIO_PROFILE", "other"), "LITEIO_PROFILE: "),

@@ -1,5 +1,6 @@
 //! Arguments and URLs.
 
+use super::options::parse;
 use super::*;
 
 fn parse_line(line: &str) -> Result<Options, Failure> {
@@ -25,9 +26,12 @@ fn flags_can_stand_together() {
 #[test]
 fn unknown_options_are_named() {
     for (line, name) in [
-        ("-w x http://a", "-w"),
+        ("-w %{time_total} http://a", "-w"),
+        ("-w x http://a", "http_code"),
+        ("-Z http://a", "-Z"),
         ("-fC http://a", "-C"),
-        ("--retry 3 http://a", "--retry"),
+        ("--retry x http://a", "--retry"),
+        ("--silently http://a", "--silently"),
         ("-d x http://a", "-d"),
         ("http://a http://b", "URL"),
         ("-m", "-m"),
@@ -37,6 +41,46 @@ fn unknown_options_are_named() {
         let Failure(code, reason) = parse_line(line).expect_err(line);
         assert_eq!(code, USAGE, "{line}");
         assert!(reason.contains(name), "{line}: {reason}");
+    }
+}
+
+#[test]
+fn harmless_options_are_taken() {
+    let line = "-4vN# --no-progress-meter --fail-with-body -sw %{http_code} --retry 5 \
+                --retry-delay 2 --retry-connrefused http://a";
+    let options = parse_line(line).expect("valid");
+    assert!(options.fails_on_status && options.writes_failed_body);
+    assert_eq!(options.family, Some(Family::V4));
+    let delay = Some(Duration::from_secs(2));
+    let expected = Retries { count: 5, delay, also_if_refused: true, after_all_errors: false };
+    assert_eq!(options.retries, expected);
+    assert_eq!(format_of(r"a%{http_code}\n", 7).expect("known"), "a007\n");
+    assert_eq!(format_of("100%%", 200).expect("known"), "100%");
+}
+
+#[test]
+fn what_can_pass_is_tried_again() {
+    let plain = Retries::default();
+    let refused = Retries { also_if_refused: true, ..Retries::default() };
+    let all = Retries { after_all_errors: true, ..Retries::default() };
+    for (retries, code, status, expected) in [
+        (&plain, 0, 200, false),
+        (&plain, 0, 503, true),
+        (&plain, STATUS, 503, true),
+        (&plain, STATUS, 404, false),
+        (&plain, TIMEOUT, 0, true),
+        (&plain, NO_CONNECTION, 0, false),
+        (&refused, NO_CONNECTION, 0, true),
+        (&refused, NO_ANSWER, 0, false),
+        (&all, NO_ANSWER, 0, true),
+        (&all, STATUS, 404, true),
+        (&all, 0, 404, false),
+    ] {
+        assert_eq!(
+            is_worth_another(retries, code, status),
+            expected,
+            "{retries:?} {code} {status}"
+        );
     }
 }
 

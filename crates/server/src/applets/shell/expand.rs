@@ -120,7 +120,10 @@ impl Scope {
                     fields.add_in_words(text);
                 }
                 Piece::Text { text, .. } => fields.add(text),
-                Piece::Arguments { is_quoted } => {
+                Piece::Arguments { is_quoted: true, is_joined: true } => {
+                    fields.add(&self.arguments.get(1..).unwrap_or_default().join(" "));
+                }
+                Piece::Arguments { is_quoted, .. } => {
                     let arguments = self.arguments.get(1..).unwrap_or_default();
                     for (index, argument) in arguments.iter().enumerate() {
                         match (cuts != Cuts::Nothing, is_quoted) {
@@ -137,6 +140,10 @@ impl Scope {
                 }
                 Piece::Value { name, default, is_quoted } => {
                     let value = self.value(name);
+                    if *is_quoted {
+                        // Quotes around nothing make an empty word.
+                        fields.add("");
+                    }
                     match (value, default) {
                         (Some(value), Some(default))
                             if value.is_empty() && default.also_if_empty =>
@@ -151,8 +158,6 @@ impl Scope {
                             self.expand(&default.word, cuts.in_default(), fields)?
                         }
                         (None, None) if self.refuses_unset => return Err(name.clone()),
-                        // Quotes around nothing make an empty word.
-                        (None, None) if *is_quoted => fields.add(""),
                         (None, None) => {}
                     }
                 }

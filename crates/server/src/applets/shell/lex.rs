@@ -45,6 +45,20 @@ fn is_meta(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
 }
 
+/// Whether shells look for files of such names. URLs are none that files have, and values are assigned as they are.
+fn is_pattern(word: &Word) -> bool {
+    let shown = |piece: &Piece| match piece {
+        Piece::Text { text, is_quoted: false } => text.clone(),
+        _ => "x".to_owned(),
+    };
+    let text: String = word.0.iter().map(shown).collect();
+    if text.contains("://") || word.assignment().is_some() {
+        return false;
+    }
+    let has_set = text.find('[').zip(text.rfind(']')).is_some_and(|(open, close)| open + 1 < close);
+    text.contains('?') || has_set
+}
+
 impl Lexer<'_> {
     fn refuse<T>(&self, what: &str) -> Result<T, Refusal> {
         Err(Refusal { line: self.line, reason: format!("{what} is not supported here") })
@@ -187,6 +201,9 @@ impl Lexer<'_> {
         if is_number && self.rest.starts_with(['<', '>']) {
             return self.refuse("a redirection of other streams than 1 and 2");
         }
+        if is_pattern(&word) {
+            return self.refuse("a pattern of file names (? or […]; quote it)");
+        }
         Ok(word)
     }
 
@@ -202,10 +219,13 @@ impl Lexer<'_> {
 
     /// What follows a double quote, to the one that ends it.
     fn quoted(&mut self, word: &mut Word) -> Result<(), Refusal> {
-        // Also the text of "", which makes a word of nothing.
         let mut text = String::new();
+        let before = word.0.len();
         let end = |text: &mut String, word: &mut Word| {
-            word.0.push(Piece::Text { text: std::mem::take(text), is_quoted: true });
+            // The text of "" makes a word of nothing; that around "$@" must not.
+            if !text.is_empty() || word.0.len() == before {
+                word.0.push(Piece::Text { text: std::mem::take(text), is_quoted: true });
+            }
         };
         loop {
             match self.rest.chars().next() {
@@ -217,7 +237,9 @@ impl Lexer<'_> {
                 }
                 Some('`') => return self.refuse("the output of a command (`…`)"),
                 Some('$') => {
-                    end(&mut text, word);
+                    if !text.is_empty() {
+                        end(&mut text, word);
+                    }
                     let piece = self.value(true, 0)?;
                     word.0.push(piece);
                 }
@@ -250,8 +272,9 @@ impl Lexer<'_> {
         if self.take("{") {
             return self.braced(is_quoted, depth);
         }
-        if self.take("@") || self.take("*") {
-            return Ok(Piece::Arguments { is_quoted });
+        if let Some(char @ ('@' | '*')) = self.rest.chars().next() {
+            self.char();
+            return Ok(Piece::Arguments { is_quoted, is_joined: char == '*' });
         }
         let name = match self.rest.chars().next() {
             Some(char) if is_name_start(char) => self.take_while(is_in_name),
@@ -270,8 +293,10 @@ impl Lexer<'_> {
 
     /// What follows `${`, to its `}`.
     fn braced(&mut self, is_quoted: bool, depth: usize) -> Result<Piece, Refusal> {
-        if self.take("@}") || self.take("*}") {
-            return Ok(Piece::Arguments { is_quoted });
+        for (text, is_joined) in [("@}", false), ("*}", true)] {
+            if self.take(text) {
+                return Ok(Piece::Arguments { is_quoted, is_joined });
+            }
         }
         let name = match self.rest.chars().next() {
             Some(char) if is_name_start(char) => self.take_while(is_in_name),

@@ -2,6 +2,7 @@
 //! nothing else. A script that has anything more is refused as a whole, with a line that names it. Programs
 //! are this one under its other names, so a script starts nothing that the image does not hold.
 
+mod check;
 mod expand;
 mod lex;
 mod parse;
@@ -13,16 +14,17 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 
+use self::check::check;
 use self::expand::{Scope, Variable};
 use self::parse::parse;
-use self::run::{Shell, is_known};
-use self::syntax::{Command, List, Pipeline, Refusal, SCRIPT_BYTES_MAX};
+use self::run::Shell;
+use self::syntax::SCRIPT_BYTES_MAX;
 
 /// The script, or its arguments, cannot be run.
 const REFUSED: u8 = 2;
 const NOT_FOUND: u8 = 127;
 
-/// `sh [-eux] -c SCRIPT [NAME [ARGUMENT…]]` or `sh [-eux] FILE [ARGUMENT…]`.
+/// `sh [-eux] [-o OPTION] -c SCRIPT [NAME [ARGUMENT…]]` or `sh [-eux] [-o OPTION] FILE [ARGUMENT…]`.
 pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let fail = |code: u8, reason: &str| {
         let _ = writeln!(io::stderr(), "sh: {reason}");
@@ -34,16 +36,27 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     let mut shell = Shell::new(Scope::of_process());
     let mut has_script = false;
     let mut next = 0;
-    while let Some(letters) = arguments.get(next).and_then(|it| it.strip_prefix('-')) {
+    while let Some(flag) = arguments.get(next).filter(|it| it.starts_with(['-', '+'])) {
         next += 1;
-        let letters: String = letters.chars().filter(|letter| !"cl".contains(*letter)).collect();
-        has_script |= arguments[next - 1].contains('c');
-        if letters.is_empty() {
+        match *flag {
+            "--" => break,
+            // There are no such files here.
+            "--noprofile" | "--norc" | "--login" => continue,
+            _ => {}
+        }
+        has_script |= flag.starts_with('-') && flag.contains('c');
+        let letters: String = flag.chars().filter(|letter| !"cl".contains(*letter)).collect();
+        if letters.len() < 2 {
             continue;
         }
-        if let Err(reason) = shell.set_options(&[format!("-{letters}")]) {
+        // Each `o` takes the next argument, as in `bash -eo pipefail -c …`.
+        let named = letters.matches('o').count();
+        let names = arguments.iter().skip(next).take(named).map(|it| (*it).to_owned());
+        let options: Vec<String> = std::iter::once(letters).chain(names).collect();
+        if let Err(reason) = shell.set_options(&options) {
             return fail(REFUSED, &reason);
         }
+        next += named;
     }
     let Some(first) = arguments.get(next) else {
         return fail(REFUSED, "there is no terminal to talk to: give a script, as sh -c '…'");
@@ -70,7 +83,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
 /// Has a signal to stop end the process from here on, also where it is process 1, which otherwise has none that
 /// it does not ask for.
 pub(super) fn end_on_signal() {
-    process::Programs::default().listen();
+    process::Programs::listening();
 }
 
 fn read(file: &str) -> io::Result<String> {
@@ -89,55 +102,6 @@ impl Scope {
         });
         let variables = variables.collect();
         Scope { variables, arguments: Vec::new(), status: 0, refuses_unset: false }
-    }
-}
-
-/// Refuses commands that there are not, before any is run.
-fn check(list: &List) -> Result<(), Refusal> {
-    for command in list {
-        let pipelines =
-            std::iter::once(&command.first).chain(command.rest.iter().map(|(_, it)| it));
-        for pipeline in pipelines {
-            check_pipeline(pipeline)?;
-            let is_program = matches!(&pipeline.command, Command::Simple { words, .. }
-                if words.first().and_then(|it| it.literal()).is_none_or(|it| it.contains('/')
-                    || super::names::applet_at(&it).is_some()));
-            let is_alone = command.rest.is_empty() && !pipeline.is_negated && is_program;
-            if command.in_background && !is_alone {
-                let reason = "& is supported after a single program only".to_owned();
-                return Err(Refusal { line: pipeline.line, reason });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_pipeline(pipeline: &Pipeline) -> Result<(), Refusal> {
-    match &pipeline.command {
-        Command::Simple { words, .. } => {
-            let mut words = words.iter().map(syntax::Word::literal);
-            let mut name = words.next().flatten();
-            if name.as_deref() == Some("exec") {
-                name = words.next().flatten();
-            }
-            match name {
-                Some(name) if !is_known(&name) => {
-                    let reason = format!("there is no command {name:?} in this image");
-                    Err(Refusal { line: pipeline.line, reason })
-                }
-                _ => Ok(()),
-            }
-        }
-        Command::Group { list, .. } => check(list),
-        Command::If { branches, otherwise } => {
-            for (condition, body) in branches {
-                check(condition)?;
-                check(body)?;
-            }
-            check(otherwise)
-        }
-        Command::While { condition, body, .. } => check(condition).and_then(|()| check(body)),
-        Command::For { body, .. } => check(body),
     }
 }
 

@@ -89,37 +89,33 @@ impl Program {
         command.stdout(stdio(self.streams.output)?).stderr(stdio(self.streams.error)?);
         Ok(command)
     }
+}
 
-    /// Becomes the program; returns only when that fails.
-    pub(super) fn replace(&self) -> io::Error {
-        match self.command() {
+/// The programs that run. A signal to stop is passed on to them, and ends the script when they have ended.
+pub(super) struct Programs {
+    running: Arc<Mutex<Vec<Pid>>>,
+}
+
+impl Programs {
+    /// From here on a signal to stop ends the script. Process 1 of a container has none that it does not ask for,
+    /// so it asks before this returns.
+    pub(super) fn listening() -> Programs {
+        let running = Arc::<Mutex<Vec<Pid>>>::default();
+        // Without a handler or a thread for it, a signal has the effect that the system gives it.
+        let _ = listen(Arc::clone(&running));
+        Programs { running }
+    }
+
+    /// Becomes the program; returns only when that fails. A signal that is being passed on ends the process instead.
+    pub(super) fn become_it(&self, program: &Program) -> io::Error {
+        let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match program.command() {
             Ok(mut command) => command.exec(),
             Err(error) => error,
         }
     }
-}
-
-/// The programs that run. A signal to stop is passed on to them, and ends the script when they have ended.
-#[derive(Default)]
-pub(super) struct Programs {
-    running: Arc<Mutex<Vec<Pid>>>,
-    is_listening: bool,
-}
-
-impl Programs {
-    /// From here on a signal to stop ends the script.
-    pub(super) fn listen(&mut self) {
-        if self.is_listening {
-            return;
-        }
-        self.is_listening = true;
-        let running = Arc::clone(&self.running);
-        // Without a thread for it a signal has the effect that the system gives it.
-        let _ = std::thread::Builder::new().spawn(move || stop_with(&running));
-    }
 
     pub(super) fn start(&mut self, program: &Program) -> io::Result<Child> {
-        self.listen();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let child = program.command()?.spawn()?;
         running.extend(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
@@ -142,16 +138,20 @@ fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Waits for a signal to stop, passes it on, and ends the process after the last program.
-fn stop_with(running: &Mutex<Vec<Pid>>) {
+fn listen(running: Arc<Mutex<Vec<Pid>>>) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let Ok(runtime) = runtime.worker_threads(1).enable_all().build() else { return };
-    let name = runtime.block_on(async { Some(stop_signal().ok()?.await) });
-    let (signal, code) = match name {
-        Some("SIGINT") => (Signal::INT, 130),
-        Some(_) => (Signal::TERM, 143),
-        None => return,
+    let runtime = runtime.worker_threads(1).enable_all().build()?;
+    let handlers = {
+        let _inside = runtime.enter();
+        stop_signal()?
     };
+    std::thread::Builder::new().spawn(move || stop_with(runtime.block_on(handlers), &running))?;
+    Ok(())
+}
+
+/// Passes a signal to stop on, and ends the process after the last program.
+fn stop_with(name: &str, running: &Mutex<Vec<Pid>>) {
+    let (signal, code) = if name == "SIGINT" { (Signal::INT, 130) } else { (Signal::TERM, 143) };
     // Kept: nothing is started any more.
     let running = running.lock().unwrap_or_else(PoisonError::into_inner);
     for program in running.iter() {

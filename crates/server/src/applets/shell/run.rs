@@ -51,24 +51,16 @@ pub(super) struct Shell {
 }
 
 /// The commands that change the shell itself.
-const OWN_COMMANDS: [&str; 10] =
+pub(super) const OWN_COMMANDS: [&str; 10] =
     ["break", "cd", "continue", "exec", "exit", "export", "set", "unset", "wait", ":"];
 
-/// Whether scripts can call a command of this name, as far as can be said before they run.
-pub(super) fn is_known(name: &str) -> bool {
-    OWN_COMMANDS.contains(&name)
-        || builtin::find(name).is_some()
-        || names::applet_at(name).is_some()
-        // A script, which may come into being while this one runs.
-        || name.contains('/')
-}
-
 impl Shell {
+    /// From here on a signal to stop ends the script.
     pub(super) fn new(scope: Scope) -> Shell {
         Shell {
             scope,
             ends_on_failure: false,
-            programs: Programs::default(),
+            programs: Programs::listening(),
             in_background: Vec::new(),
             subshells: 0,
         }
@@ -79,7 +71,8 @@ impl Shell {
         let place = Place { is_last: true, is_condition: false, streams: Streams::OWN };
         match self.list(script, place) {
             Ok(status) | Err(Leave::Script(status)) => status,
-            Err(Leave::Loop { .. }) => 0,
+            // `check` refuses it, but not where the name comes from a variable.
+            Err(Leave::Loop { .. }) => FAILED,
         }
     }
 
@@ -171,13 +164,19 @@ impl Shell {
         }
     }
 
-    /// Variables that change in it are as before after it, and `exit` leaves it alone.
+    /// Variables and the directory that change in it are as before after it, and `exit` leaves it alone.
     fn subshell(&mut self, list: &List, place: Place) -> Result<u8, Leave> {
         let before = (self.scope.clone(), self.ends_on_failure);
+        let directory = std::env::current_dir();
         self.subshells += 1;
         let result = self.list(list, place);
         self.subshells -= 1;
         (self.scope, self.ends_on_failure) = before;
+        if let Err(error) = directory.and_then(std::env::set_current_dir) {
+            // What follows would be done in another place than the script says.
+            place.streams.complain(&format!("sh: cannot go back from a subshell: {error}\n"));
+            return Err(Leave::Script(FAILED));
+        }
         match result {
             Ok(status) | Err(Leave::Script(status)) => Ok(status),
             Err(Leave::Loop { .. }) => Ok(0),
@@ -231,7 +230,7 @@ impl Shell {
         };
         let can_replace = place.is_last && self.in_background.is_empty();
         if can_replace || replaces && self.subshells == 0 {
-            let error = program.replace();
+            let error = self.programs.become_it(&program);
             place.streams.complain(&format!("sh: {}: {error}\n", words[0]));
             return Err(Leave::Script(NOT_RUN));
         }
@@ -300,7 +299,6 @@ impl Shell {
     }
 
     fn builtin(&mut self, builtin: Builtin, words: &[String], place: Place) -> u8 {
-        self.programs.listen();
         let streams = place.streams;
         let outcome = builtin(&words[1..], &mut |text| streams.print(text));
         outcome.unwrap_or_else(|reason| {
@@ -377,25 +375,58 @@ impl Shell {
         }
     }
 
-    /// `set -eu`, and the same letters after `sh`. `-x`, which would only print, and pipefail, without
-    /// pipes, change nothing.
+    /// `set -eu`, and the same after `sh`.
     pub(super) fn set_options(&mut self, arguments: &[String]) -> Result<(), String> {
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let is_on = argument.starts_with('-');
-            let letters = argument.strip_prefix(['-', '+']).filter(|it| !it.is_empty());
-            for letter in letters.ok_or(format!("{argument:?} is not supported here"))?.chars() {
-                match letter {
-                    'e' => self.ends_on_failure = is_on,
-                    'u' => self.scope.refuses_unset = is_on,
-                    'x' => {}
-                    'o' if arguments.next().is_some_and(|option| option == "pipefail") => {}
-                    _ => return Err(format!("the option -{letter} is not supported here")),
-                }
+        for (option, is_on) in options(arguments)? {
+            match option {
+                ShellOption::EndsOnFailure => self.ends_on_failure = is_on,
+                ShellOption::RefusesUnset => self.scope.refuses_unset = is_on,
+                ShellOption::NoEffect => {}
             }
         }
         Ok(())
     }
+}
+
+/// An option of the shell.
+#[derive(Clone, Copy)]
+pub(super) enum ShellOption {
+    EndsOnFailure,
+    RefusesUnset,
+    /// `-x`, which would only print, and pipefail, as there are no pipes.
+    NoEffect,
+}
+
+/// The options of `-eu`, `+e` or `-eo pipefail`, each with whether it is turned on.
+///
+/// # Errors
+/// A line that names what is not supported.
+pub(super) fn options(arguments: &[String]) -> Result<Vec<(ShellOption, bool)>, String> {
+    let mut options = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let is_on = argument.starts_with('-');
+        let letters = argument.strip_prefix(['-', '+']).filter(|it| !it.is_empty());
+        for letter in letters.ok_or(format!("{argument:?} is not supported here"))?.chars() {
+            let option = match letter {
+                'e' => ShellOption::EndsOnFailure,
+                'u' => ShellOption::RefusesUnset,
+                'x' => ShellOption::NoEffect,
+                'o' => match arguments.next().map(|name| &**name) {
+                    Some("errexit") => ShellOption::EndsOnFailure,
+                    Some("nounset") => ShellOption::RefusesUnset,
+                    Some("pipefail" | "xtrace") => ShellOption::NoEffect,
+                    Some(name) => {
+                        return Err(format!("the option -o {name} is not supported here"));
+                    }
+                    None => return Err("the name of the option after -o is missing".to_owned()),
+                },
+                _ => return Err(format!("the option -{letter} is not supported here")),
+            };
+            options.push((option, is_on));
+        }
+    }
+    Ok(options)
 }
 
 fn unset(name: &str, place: Place) -> Leave {

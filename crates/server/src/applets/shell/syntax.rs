@@ -91,9 +91,10 @@ pub(super) enum Piece {
         default: Option<Default>,
         is_quoted: bool,
     },
-    /// `$@` and `$*`.
+    /// `$@`, or `$*`, which is one word in quotes.
     Arguments {
         is_quoted: bool,
+        is_joined: bool,
     },
 }
 

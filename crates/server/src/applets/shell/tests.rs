@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::expand::Scope;
+use super::syntax::{Command, List, Refusal};
 use super::*;
 
 fn checked(script: &str) -> Result<List, Refusal> {
@@ -28,6 +29,10 @@ fn common_forms_are_taken() {
         "/usr/bin/docker-entrypoint.sh \"$@\" &\nsleep 3\nmc alias set m http://localhost:9000 $U $P\nwait\n",
         "# a comment\n[ -z \"$A\" ] && exec minio server ${MINIO_VOLUMES:-/data}",
         "if [ -d /a ]; then echo 1; elif test -f /b; then echo 2; else { echo 3; }; fi",
+        "set -eo pipefail; set +e -o nounset; n=0; until [ $n -gt 5 ]; do [ -z \"$A\" ] || break; done",
+        "curl -f http://localhost:9000/minio/health/cluster?verify http://[::1]:9000/; A=[a]? mc ls",
+        "for i in 1 2; do if [ $i -eq 2 ]; then continue; fi; (exit 1); done; [ \"$1\" = -v ] && cd /data",
+        "[ \"${1:-}\" != server ] || exec \"$@\"",
         "A=1 B='2 3' minio server \\\n  /data",
         "",
         "# nothing",
@@ -42,7 +47,35 @@ fn common_forms_are_taken() {
 #[test]
 fn what_is_not_known_is_refused_by_name() {
     let rows = [
-        ("echo a\nwget http://a", "line 2: there is no command \"wget\""),
+        ("echo a\njq http://a", "line 2: there is no command \"jq\""),
+        ("echo ?", "pattern"),
+        ("echo [a]", "pattern"),
+        ("mc cp [$A]x y", "pattern"),
+        ("true\n[ a -a b ]", "line 2: [ -a"),
+        ("[ -f x -o -f y ]", "[ -o"),
+        ("test -L x", "test -L"),
+        ("echo -e 'a\\n'", "echo -e"),
+        ("for i in 1; do while :; do break 2; done; done", "break with an argument"),
+        ("break", "break outside a loop"),
+        ("while :; do (break); done", "break outside a loop"),
+        ("if :; then continue; fi", "continue outside a loop"),
+        ("set -- a", "the option --"),
+        ("set -f", "-f"),
+        ("set -eo posix", "-o posix"),
+        ("set -o", "after -o"),
+        ("set", "set without"),
+        ("set $A", "set without literal options"),
+        ("exec 2>&1", "exec without a command"),
+        ("exec break", "break outside a loop"),
+        ("exit a", "exit with this code"),
+        ("export -p", "export of \"-p\""),
+        ("unset -f a", "unset of \"-f\""),
+        ("cd -", "cd with an option"),
+        ("cd", "cd without"),
+        ("wait 1", "wait with"),
+        ("/bin/mkdir -m 700 x", "mkdir -m"),
+        ("tail -n 1 x", "tail of"),
+        ("IFS=,", "IFS"),
         ("echo a | mc pipe x/y", "a pipe"),
         ("echo $(date)", "$(…)"),
         ("echo `date`", "`…`"),
@@ -68,7 +101,7 @@ fn what_is_not_known_is_refused_by_name() {
         ("echo &&", "ends in the middle"),
         ("fi", "\"fi\""),
         ("(true) &", "&"),
-        ("exec wget a", "wget"),
+        ("exec jq a", "jq"),
         ("true; if false; then foo; fi", "foo"),
     ];
     for (script, expected) in rows {
@@ -101,7 +134,12 @@ fn scope() -> Scope {
 
 #[test]
 fn words_are_expanded_as_shells_do() {
-    let rows: [(&str, &[&str]); 20] = [
+    let rows: [(&str, &[&str]); 25] = [
+        ("\"$*\" x\"$*\"", &["one two words", "xone two words"]),
+        ("$* \"${*}\"", &["one", "two", "words", "one two words"]),
+        ("x\"$@\"y", &["xone", "two wordsy"]),
+        ("\"\" \"$EMPTY\" \"${NO:-}\"", &["", "", ""]),
+        ("\"$A\"\"\"", &["a b"]),
         ("a  b", &["a", "b"]),
         ("'a  b' \"c d\"", &["a  b", "c d"]),
         ("$A", &["a", "b"]),
@@ -128,6 +166,24 @@ fn words_are_expanded_as_shells_do() {
         let Command::Simple { words, .. } = &list[0].first.command else { panic!("{text}") };
         let fields = scope().fields(words).expect("nothing is refused");
         assert_eq!(fields[1..], *expected, "{text}");
+    }
+}
+
+#[test]
+fn arguments_that_there_are_not_make_no_words() {
+    let scope = Scope { arguments: vec!["sh".to_owned()], ..scope() };
+    let rows: [(&str, &[&str]); 6] = [
+        ("x \"$@\" y", &["x", "y"]),
+        ("x $@ $* y", &["x", "y"]),
+        ("\"${@}\"", &[]),
+        ("a\"$@\"", &["a"]),
+        ("\"$@ \"", &[" "]),
+        ("\"$*\" \"$@\"\"\"", &["", ""]),
+    ];
+    for (text, expected) in rows {
+        let list = parse(&format!("echo {text}")).expect(text);
+        let Command::Simple { words, .. } = &list[0].first.command else { panic!("{text}") };
+        assert_eq!(scope.fields(words).expect("nothing is refused")[1..], *expected, "{text}");
     }
 }
 

@@ -14,6 +14,11 @@ fn truth(value: &str) -> Result<bool, String> {
     }
 }
 
+/// As LocalStack has it: any other value is false.
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true")
+}
+
 fn words(value: &str) -> Vec<String> {
     let words = value.split([',', ';', ' ']).map(str::trim);
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -81,7 +86,7 @@ pub(super) fn retained_root(value: &str, arguments: &mut ServerArgs) -> Result<b
 }
 
 pub(super) fn persistence(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    not_in_memory(value, arguments)?;
+    arguments.memory = !is_true(value);
     if !arguments.memory && arguments.sources.get("data_dir").is_none() {
         arguments.data_dir = Some("/var/lib/localstack".into());
     }
@@ -105,7 +110,7 @@ pub(super) fn no_log(value: &str, arguments: &mut ServerArgs) -> Result<bool, St
 }
 
 pub(super) fn debug(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    let is_wanted = truth(value)?;
+    let is_wanted = is_true(value);
     if is_wanted {
         arguments.log = Some("debug".to_owned());
     }
@@ -134,13 +139,19 @@ pub(super) fn domains(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
     Ok(true)
 }
 
-/// A host name, with a port behind it or not; an address is no domain.
+/// A host name, with a port behind it or not, beside those of the profile; an address is no domain.
 pub(super) fn localstack_host(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let host = value.rsplit_once(':').map_or(value, |(host, _)| host);
     if host.parse::<std::net::IpAddr>().is_err() {
-        arguments.domain.push(host.to_owned());
+        arguments.domain.extend([host.to_owned(), format!("s3.{host}")]);
     }
-    Ok(true)
+    Ok(false)
+}
+
+/// Beside those of the profile.
+pub(super) fn more_origins(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.cors_origin.extend(words(value));
+    Ok(false)
 }
 
 /// One directory: of several, each would hold a part of the data.
@@ -187,6 +198,6 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
 }
 
 pub(super) fn skip(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    arguments.no_auth = truth(value)?;
+    arguments.no_auth = is_true(value);
     Ok(true)
 }

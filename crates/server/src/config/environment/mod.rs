@@ -15,7 +15,7 @@ pub(crate) use self::table::table;
 
 use self::table::{Effect, Program, TABLE};
 use super::profile::Profile;
-use super::{ConfigError, error};
+use super::{ConfigError, credentials, error};
 use crate::cli::{ServerArgs, Source};
 
 /// Pairs of variables with credentials; the first that is given counts.
@@ -51,12 +51,13 @@ impl Variables {
             let Some(path) = known.get(name).filter(|path| !path.is_empty()).cloned() else {
                 continue;
             };
-            known.extend(read_variables(&text_of(name, Path::new(&path))?));
+            let of_minio = read_variables(&text_of(name, Path::new(&path))?);
+            known.extend(of_minio.into_iter().filter(|(name, _)| name.starts_with("MINIO_")));
         }
         Ok(Variables(known))
     }
 
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
@@ -83,9 +84,38 @@ pub(crate) fn fill(
     variables: &Variables,
 ) -> Result<(), ConfigError> {
     fill_credentials(arguments, profile, variables)?;
+    fill_some(arguments, profile, variables, |_| true)
+}
+
+/// The same for the address to listen on alone.
+///
+/// # Errors
+/// [`ConfigError`] with the name of the variable.
+pub(super) fn fill_address(
+    arguments: &mut ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+) -> Result<(), ConfigError> {
+    let is_of_address = |setting: &str| matches!(setting, "address" | "host" | "port");
+    fill_some(arguments, profile, variables, is_of_address)
+}
+
+fn fill_some(
+    arguments: &mut ServerArgs,
+    profile: Option<Profile>,
+    variables: &Variables,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(), ConfigError> {
     for row in TABLE {
         let Effect::Gives(setting, give) = row.effect else { continue };
-        let is_read = row.program != Program::LocalStack || profile == Some(Profile::Localstack);
+        if !is_wanted(setting) {
+            continue;
+        }
+        let is_read = match row.program {
+            Program::LocalStack => profile == Some(Profile::Localstack),
+            Program::S3Mock => profile == Some(Profile::S3mock),
+            Program::LiteIo | Program::Minio | Program::Aws => true,
+        };
         let Some(value) = variables.get(row.name).filter(|_| is_read) else { continue };
         if arguments.sources.get(setting).is_some() {
             continue;
@@ -109,16 +139,25 @@ fn fill_credentials(
     }
     for (access, secret) in PAIRS {
         let is_aws = access.starts_with("AWS_");
-        // Those of a session are no use without its token, and LocalStack's are everybody's.
-        let is_skipped = is_aws
-            && (variables.get("AWS_SESSION_TOKEN").is_some()
-                || profile == Some(Profile::Localstack));
+        // Those of a session are no use without its token, and a profile promises others.
+        let is_skipped =
+            is_aws && (variables.get("AWS_SESSION_TOKEN").is_some() || profile.is_some());
         if is_skipped {
             continue;
         }
         match (credential(access, variables)?, credential(secret, variables)?) {
             (None, None) => {}
+            (Some((_, key)), Some((_, secret_key)))
+                if is_aws && !credentials::is_usable(&key, &secret_key) =>
+            {
+                let told =
+                    format!("{access} and {secret} are not used: their values are too short");
+                arguments.notes.push(told);
+            }
             (Some((from, key)), Some((secret_from, secret_key))) => {
+                if is_aws {
+                    arguments.notes.push(format!("the access key is the one of {access}"));
+                }
                 arguments.access_key = Some(key);
                 arguments.secret_key = Some(secret_key);
                 arguments.sources.note("access_key", Source::Variable(from));

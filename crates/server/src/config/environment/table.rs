@@ -189,11 +189,16 @@ pub(super) const TABLE: &[Variable] = &[
         Gives("memory", give::persistence),
         "`1`: not in memory, but in `/var/lib/localstack`",
     ),
-    row("LOCALSTACK_HOST", LocalStack, Gives("domain", give::localstack_host), "`--domain`"),
+    row(
+        "LOCALSTACK_HOST",
+        LocalStack,
+        Gives("domain", give::localstack_host),
+        "`--domain`, with `s3.` before it, too",
+    ),
     row(
         "EXTRA_CORS_ALLOWED_ORIGINS",
         LocalStack,
-        Gives("cors_origin", give::origins),
+        Gives("cors_origin", give::more_origins),
         "`--cors-origin`",
     ),
     row(

@@ -1,0 +1,139 @@
+//! The guard of a server that looks at no signature. Whoever reaches it may do everything, and a browser reaches
+//! what its user does: a page of anywhere must not use the server through it.
+
+use http::header::{HOST, HeaderMap, ORIGIN};
+use http::{Method, Request};
+
+use crate::config::{Config, CredentialsSource};
+use crate::cors::Cors;
+use crate::reply::{ApiError, ErrorCode};
+
+/// The rules for requests that are taken without a look at their signature.
+#[derive(Debug)]
+pub(crate) struct NoAuth {
+    /// The access key of the user who is taken for the sender.
+    pub(crate) key: String,
+    /// The pages that may use the server.
+    cors: Option<Cors>,
+    /// The names that the server is asked by, beside addresses. None if other machines may reach it: their names
+    /// for it are not known.
+    names: Option<Vec<String>>,
+}
+
+impl NoAuth {
+    /// The rules of a configuration, if signatures are not looked at.
+    pub(crate) fn of(config: &Config) -> Option<NoAuth> {
+        let CredentialsSource::Pair { access_key, .. } = &config.credentials else { return None };
+        let names = config.exposed().is_none().then(|| config.domains.clone());
+        let cors = Cors::of_server(&config.cors_origins);
+        config.no_auth.then(|| NoAuth { key: access_key.clone(), cors, names })
+    }
+
+    /// Refuses what a page of another origin can send without asking, and requests for names that are made to
+    /// lead here (DNS rebinding).
+    ///
+    /// # Errors
+    /// `AccessDenied`.
+    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), ApiError> {
+        let headers = request.headers();
+        if let Some(names) = &self.names
+            && !asked_host(request).is_none_or(|host| is_own(host, names))
+        {
+            return Err(ApiError::new(
+                ErrorCode::AccessDenied,
+                "Signatures are not checked here, so the server answers on this machine's names only: use \
+                 localhost or an address, or give --domain NAME.",
+            ));
+        }
+        // Other methods are asked about first, and the answer to a GET is kept from the page.
+        if *request.method() == Method::POST && !self.may_post(headers) {
+            return Err(ApiError::new(
+                ErrorCode::AccessDenied,
+                "Signatures are not checked here, so pages of this origin may not use the server: give \
+                 --cors-origin ORIGIN.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn may_post(&self, headers: &HeaderMap) -> bool {
+        let Some(page) = headers.get(ORIGIN) else { return true };
+        let methods = |cors: &Cors| cors.allows(page, Method::POST.as_str());
+        self.cors.as_ref().is_some_and(methods)
+    }
+}
+
+/// The host that a request names, without its port.
+fn asked_host<B>(request: &Request<B>) -> Option<&str> {
+    let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let host = request.uri().authority().map(|authority| authority.as_str()).or(header)?;
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => Some(name),
+        _ => Some(host),
+    }
+}
+
+/// True for an address, and for a name or one below it.
+fn is_own(host: &str, names: &[String]) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_below = |name: &String| {
+        let rest = host.strip_suffix(name.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    bare.parse::<std::net::IpAddr>().is_ok() || names.iter().any(is_below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> NoAuth {
+        let cors_origins = vec!["http://localhost:*".to_owned()];
+        let config = Config { no_auth: true, cors_origins, ..Config::default() };
+        NoAuth::of(&config).expect("no check")
+    }
+
+    fn asked(method: &str, host: &str, page: Option<&str>) -> bool {
+        let request = Request::builder().method(method).uri("/photos").header("host", host);
+        let request = page.into_iter().fold(request, |request, it| request.header("origin", it));
+        guard().check(&request.body(()).expect("a request")).is_ok()
+    }
+
+    #[test]
+    fn pages_of_anywhere_cannot_post() {
+        let rows = [
+            ("POST", None, true),
+            ("POST", Some("http://localhost:3000"), true),
+            ("POST", Some("https://evil.example"), false),
+            ("POST", Some("null"), false),
+            ("GET", Some("https://evil.example"), true),
+            ("PUT", Some("https://evil.example"), true),
+        ];
+        for (method, page, expected) in rows {
+            assert_eq!(asked(method, "localhost:4566", page), expected, "{method} {page:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_made_to_lead_here_are_refused() {
+        let rows = [
+            ("localhost", true),
+            ("photos.localhost:4566", true),
+            ("127.0.0.1:4566", true),
+            ("[::1]:4566", true),
+            ("LOCALHOST.", true),
+            ("evil.example", false),
+            ("evil.example:4566", false),
+            ("notlocalhost", false),
+        ];
+        for (host, expected) in rows {
+            assert_eq!(asked("GET", host, None), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_checks_has_no_guard() {
+        assert!(NoAuth::of(&Config::default()).is_none());
+    }
+}
