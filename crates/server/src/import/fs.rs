@@ -1,7 +1,6 @@
 //! `liteio import fs`: files become objects.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +10,10 @@ use liteio_store::{
     Versioning,
 };
 
-use super::content_type;
 use super::stage::Stager;
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use super::walk::{Found, FoundFile, modified_ms, walk};
+use super::{content_type, regular};
 use crate::cli::ImportFsArgs;
 
 /// Bytes that are read at once.
@@ -89,7 +88,7 @@ impl SourceKey for SourceFile {
         let left_out = |error: std::io::Error| Failure::LeftOut(error.to_string());
         let changed =
             || Failure::LeftOut("it changed while it was read; import it again".to_owned());
-        let mut file = File::open(&self.path).map_err(left_out)?;
+        let mut file = regular::open(&self.path).map_err(left_out)?;
         let mut stager = Stager::new(store, self.bytes)?;
         let piece_bytes = usize::try_from(self.bytes).unwrap_or(PIECE_BYTES);
         let mut piece = vec![0; piece_bytes.clamp(1, PIECE_BYTES)];

@@ -12,6 +12,7 @@ mod documents;
 mod fs;
 mod metadata;
 mod minio;
+mod regular;
 mod s3;
 mod stage;
 mod tally;

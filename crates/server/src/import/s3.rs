@@ -191,9 +191,9 @@ fn ended(error: SourceError) -> Failure {
     Failure::Source(error.to_string())
 }
 
-/// A failure in the middle of an object, which says nothing about others.
-fn left_out(error: SourceError) -> Failure {
-    Failure::LeftOut(error.to_string())
+/// A failure in the middle of an object, which says nothing about others, and little about this one.
+fn unread(error: SourceError) -> Failure {
+    Failure::Unread(error.to_string())
 }
 
 /// The versions of a key of the service, the oldest first.
@@ -258,7 +258,7 @@ async fn object(
         let mut stager = Stager::new(store, size)?;
         while stager.left() > 0 {
             if rest.is_empty() {
-                match opened.chunk().await.map_err(left_out)? {
+                match opened.chunk().await.map_err(unread)? {
                     Some(chunk) => rest = chunk,
                     None => break,
                 }
@@ -274,7 +274,7 @@ async fn object(
         md5 = digest;
     }
     // The end, which compares the digest.
-    if !rest.is_empty() || opened.chunk().await.map_err(left_out)?.is_some() {
+    if !rest.is_empty() || opened.chunk().await.map_err(unread)?.is_some() {
         return Err(Failure::LeftOut("it is longer than its parts".to_owned()));
     }
     let content = match is_whole {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
     Bucket, BucketName, DefaultRetention, DocumentKind, ETag, ImportedObject, ImportedVersion,
-    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, Owner, Pending, Store, StoreConfig,
-    StoreError, VersionId, Versioning,
+    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock, Owner, Pending, Store,
+    StoreConfig, StoreError, VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
@@ -26,6 +26,9 @@ const THREADS: usize = 16;
 const QUEUE: usize = 64;
 /// Small objects of a thread that wait for the log, which makes all of them durable by one sync.
 const IN_FLIGHT_MAX: usize = 64;
+
+/// Versions of a key that are read before the oldest of them is imported.
+const STAGED_MAX: usize = 64;
 
 /// The data directory, open.
 #[derive(Debug)]
@@ -71,6 +74,9 @@ pub(crate) enum Failure {
     /// Something of the source cannot be read, or be taken: it is left out, with this reason.
     #[error("{0}")]
     LeftOut(String),
+    /// Something of the source could not be read now: the newer versions of its key wait for it.
+    #[error("{0}")]
+    Unread(String),
     /// The source as a whole cannot be read any more.
     #[error("{0}")]
     Source(String),
@@ -96,7 +102,7 @@ pub(crate) trait SourceKey: Send {
     /// Reads the object of the version at that index.
     ///
     /// # Errors
-    /// [`Failure::LeftOut`] when it cannot be read.
+    /// [`Failure::LeftOut`] when it is damaged or cannot be taken, [`Failure::Unread`] when it could not be read.
     fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure>;
 }
 
@@ -271,7 +277,7 @@ impl Target {
         let named = || format!("{}/{}", job.bucket.name, job.key.as_str());
         let versions = match job.source.versions() {
             Ok(versions) => versions,
-            Err(Failure::LeftOut(reason)) => {
+            Err(Failure::LeftOut(reason) | Failure::Unread(reason)) => {
                 self.tally.left_out(&named(), &reason);
                 return Ok(());
             }
@@ -295,26 +301,80 @@ impl Target {
             }
         };
         self.tally.present(missing.min(versions.len()), self.store.now_ms());
-        for (index, version) in versions.iter().enumerate().skip(missing) {
-            let SourceVersion { modified_ms, is_null, object } = *version;
-            let read = match object {
-                None => Ok(None),
-                Some(_) => job.source.read(&self.store, index).map(Some),
-            };
-            let object = match read {
+        let Some(newest) = versions.len().checked_sub(1).filter(|newest| missing <= *newest) else {
+            return Ok(());
+        };
+        let newest_object =
+            match self.read(&job.bucket, &mut *job.source, newest, &versions[newest]) {
                 Ok(object) => object,
-                Err(Failure::LeftOut(reason)) => {
-                    self.tally.left_out(&described(&named(), version), &reason);
-                    continue;
+                Err(Failure::LeftOut(reason) | Failure::Unread(reason)) => {
+                    let reason = match newest {
+                        0 => reason,
+                        _ => format!(
+                            "{reason}; it is the newest version, and no older one takes its place"
+                        ),
+                    };
+                    self.tally.left_out(&described(&named(), &versions[newest]), &reason);
+                    return Ok(());
                 }
                 Err(failure) => return Err(failure),
             };
+        // A version that could not be read ends the key, as far as possible before anything of it is imported.
+        let mut staged = VecDeque::new();
+        let mut is_first = true;
+        let mut import = |(index, object): (usize, Option<ImportedObject>)| {
+            let SourceVersion { modified_ms, is_null, object: described } = versions[index];
+            // Else a version could fail after a newer one was imported, below which it could not be imported later.
+            if !std::mem::take(&mut is_first) {
+                in_flight.end(0)?;
+            }
             let new = ImportedVersion { modified_ms, is_null, object };
             let pending = self.store.import_version(&job.bucket, job.key.clone(), new);
-            let bytes = version.object.map_or(0, |object| object.bytes);
-            in_flight.add(named(), bytes, pending)?;
+            let bytes = described.map_or(0, |object| object.bytes);
+            in_flight.add(named(), bytes, pending)
+        };
+        for (index, version) in versions.iter().enumerate().take(newest).skip(missing) {
+            match self.read(&job.bucket, &mut *job.source, index, version) {
+                Ok(object) => staged.push_back((index, object)),
+                Err(Failure::LeftOut(reason)) => {
+                    self.tally.left_out(&described(&named(), version), &reason);
+                }
+                Err(Failure::Unread(reason)) => {
+                    let reason = format!(
+                        "{reason}; the newer versions wait for it: run the same command again"
+                    );
+                    self.tally.left_out(&described(&named(), version), &reason);
+                    return Ok(());
+                }
+                Err(failure) => return Err(failure),
+            }
+            if staged.len() > STAGED_MAX
+                && let Some(oldest) = staged.pop_front()
+            {
+                import(oldest)?;
+            }
         }
-        Ok(())
+        staged.push_back((newest, newest_object));
+        staged.into_iter().try_for_each(import)
+    }
+
+    /// The object of a version, which the bucket can take.
+    fn read(
+        &self,
+        bucket: &Bucket,
+        source: &mut dyn SourceKey,
+        index: usize,
+        version: &SourceVersion,
+    ) -> Result<Option<ImportedObject>, Failure> {
+        if version.object.is_none() {
+            return Ok(None);
+        }
+        let object = source.read(&self.store, index)?;
+        if object.lock != ObjectLock::default() && !bucket.object_lock {
+            let reason = "it is locked, and the bucket of the data directory has no object lock";
+            return Err(Failure::LeftOut(reason.to_owned()));
+        }
+        Ok(Some(object))
     }
 }
 
@@ -460,7 +520,82 @@ impl SourceVersion {
 
 #[cfg(test)]
 mod tests {
+    use liteio_store::{ImportedContent, ObjectMetadata};
+
     use super::*;
+    use crate::import::stage::Stager;
+
+    /// Versions of a key, one with each of these contents, or the failure to read it.
+    struct Versions(Vec<Result<&'static [u8], Failure>>);
+
+    impl SourceKey for Versions {
+        fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure> {
+            let version = |(number, content): (u64, &Result<&[u8], _>)| {
+                let bytes = content.as_ref().map_or(1, |content| content.len() as u64);
+                let object = Some(SourceObject { bytes, etag: None });
+                SourceVersion { modified_ms: number, is_null: false, object }
+            };
+            Ok((1..).zip(&self.0).map(version).collect())
+        }
+
+        fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+            let content = match &self.0[index] {
+                Ok(content) => content,
+                Err(Failure::Unread(reason)) => return Err(Failure::Unread(reason.clone())),
+                Err(failure) => return Err(Failure::LeftOut(failure.to_string())),
+            };
+            let mut stager = Stager::new(store, content.len() as u64)?;
+            stager.write(content)?;
+            let (bodies, md5) = stager.finish()?;
+            let content = ImportedContent::Whole { bodies, md5 };
+            let lock = ObjectLock { legal_hold: index == 9, ..ObjectLock::default() };
+            let metadata = ObjectMetadata::default();
+            Ok(ImportedObject { content, etag: None, metadata, checksum: None, lock })
+        }
+    }
+
+    #[test]
+    fn no_older_version_takes_the_place_of_one_that_cannot_be_imported() {
+        let owner = Owner { id: "0".repeat(64), display_name: "owner".to_owned() };
+        let target = Target {
+            store: Store::open(StoreConfig::memory()).expect("opens"),
+            tally: Tally::new(0),
+            owner,
+            overwrites: false,
+            name: "data".to_owned(),
+        };
+        let bucket = target.bucket("bucket").expect("made");
+        let settings =
+            BucketSettings { versioning: Versioning::Enabled, ..BucketSettings::default() };
+        let bucket = target.set(&bucket, settings).expect("set");
+        let damaged = || Err(Failure::LeftOut("it is damaged".to_owned()));
+        let unread = || Err(Failure::Unread("no answer".to_owned()));
+        let import = |name: &str, versions: Vec<Result<&'static [u8], Failure>>| {
+            let key = ObjectKey::new(name.to_owned()).expect("a key");
+            let (bucket, source) = (Arc::clone(&bucket), Box::new(Versions(versions)));
+            let job = Job { bucket: Arc::clone(&bucket), key: key.clone(), source };
+            let mut in_flight =
+                InFlight { tally: &target.tally, store: &target.store, waiting: VecDeque::new() };
+            target.key(job, &mut in_flight).expect("no end");
+            in_flight.end(0).expect("imported");
+            let known = target.store.versions_of_key(&bucket, &key).expect("readable");
+            known.iter().rev().map(|it| it.modified_ms).collect::<Vec<u64>>()
+        };
+        assert_eq!(import("damaged", vec![Ok(b"1"), Ok(b"2"), damaged()]), [0; 0]);
+        assert_eq!(import("unread", vec![Ok(b"1"), Ok(b"2"), unread()]), [0; 0]);
+        assert_eq!(import("between", vec![Ok(b"1"), damaged(), Ok(b"3")]), [1, 3]);
+        // A version that can be read later is not passed over by newer ones.
+        assert_eq!(import("later", vec![Ok(b"1"), unread(), Ok(b"3")]), [0; 0]);
+        assert_eq!(import("later", vec![Ok(b"1"), Ok(b"2"), Ok(b"3")]), [1, 2, 3]);
+        // The tenth is locked, which this bucket cannot take.
+        assert_eq!(import("locked", (0..10).map(|_| Ok(&b"x"[..])).collect()), [0; 0]);
+        let mut many: Vec<_> = (0..STAGED_MAX + 20).map(|_| Ok(&b"x"[..])).collect();
+        many[STAGED_MAX + 5] = unread();
+        many[9] = damaged();
+        let begun = import("many", many);
+        assert!(!begun.is_empty() && begun.len() < 10, "{begun:?}");
+        assert!(!target.tally.finish("data"));
+    }
 
     fn version(number: u64) -> SourceVersion {
         let object =

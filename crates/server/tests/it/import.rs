@@ -307,6 +307,28 @@ fn what_is_damaged_on_a_drive_is_named_and_the_rest_comes_over() {
 }
 
 #[test]
+fn a_bucket_without_its_settings_waits_until_they_can_be_read() {
+    let directory = directory();
+    drive(&directory);
+    let settings = directory.path().join("drive/.minio.sys/buckets/locked/.metadata.bin/xl.meta");
+    let whole = fs::read(&settings).expect("readable");
+    fs::write(&settings, &whole[..whole.len() / 2]).expect("written");
+    let told = imported(&directory, &["minio", "drive"], 1);
+    assert!(told.contains("left out: locked: its settings cannot be read"), "{told}");
+    fs::write(&settings, &whole).expect("written");
+    // A key may be named as the files of MinIO are.
+    let plain = directory.path().join("drive/plain");
+    fs::create_dir(plain.join("a")).expect("made");
+    fs::rename(plain.join("hello.txt"), plain.join("a/xl.meta")).expect("moved");
+    let told = imported(&directory, &["minio", "drive"], 1);
+    assert!(told.contains("2 left out"), "{told}");
+    let server = serve(&directory);
+    let lock = ask(&server, "GET", "/locked?object-lock", b"").text();
+    assert!(lock.contains("<Days>3</Days>"), "{lock}");
+    assert_eq!(ask(&server, "GET", "/plain/a/xl.meta", b"").body, b"hello");
+}
+
+#[test]
 fn drives_that_are_not_alone_are_refused() {
     for (format, expected) in [
         (r#"{"format":"xl","xl":{"sets":[["a","b","c","d"]]}}"#, "one of 4 drives"),

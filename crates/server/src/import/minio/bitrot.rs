@@ -52,7 +52,8 @@ pub(crate) fn read_verified<E: From<Failed>>(
     }
 }
 
-fn checksum(bytes: &[u8]) -> [u8; SUM_BYTES] {
+/// The checksum of a block.
+pub(super) fn checksum(bytes: &[u8]) -> [u8; SUM_BYTES] {
     let words = HighwayHasher::new(KEY).hash256(bytes);
     let mut sum = [0; SUM_BYTES];
     for (bytes, word) in sum.chunks_exact_mut(8).zip(words) {

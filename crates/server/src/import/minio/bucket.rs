@@ -1,5 +1,7 @@
 //! The settings of a bucket of MinIO.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use super::Failed;
 use super::msgpack::Reader;
 use super::object::read_small;
 use crate::import::documents::{Documents, settings};
-use crate::import::target::{BucketSettings, Failure, Target};
+use crate::import::target::{Failure, Target};
 
 /// Longer settings do not exist: a policy has at most 20 KiB.
 const SETTINGS_BYTES_MAX: u64 = 64 << 20;
@@ -19,11 +21,11 @@ const SETTINGS_BYTES_MAX: u64 = 64 << 20;
 /// # Errors
 /// [`Failure`].
 pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucket>, Failure> {
-    let bucket = target.bucket(name)?;
     let directory = root.join(".minio.sys/buckets").join(name).join(".metadata.bin");
     // A directory that was made beside MinIO is a bucket without settings.
-    if !directory.join("xl.meta").exists() {
-        return Ok(bucket);
+    let is_there = fs::symlink_metadata(&directory);
+    if is_there.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return target.bucket(name);
     }
     let settings = read_small(&directory, SETTINGS_BYTES_MAX).and_then(|bytes| {
         let (documents, others) = parse(&bytes)?;
@@ -33,12 +35,13 @@ pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucke
         }
         Ok(settings(&target.tally, name, &documents))
     });
-    let settings = settings.unwrap_or_else(|error| {
-        target.tally.left_out(&format!("the settings of {name}"), &error.to_string());
-        // So that no version has to be left out.
-        BucketSettings { versioning: Versioning::Suspended, ..BucketSettings::default() }
-    });
-    target.set(&bucket, settings)
+    // Without its versioning and its object lock, its versions could only be imported as others than they are.
+    let settings = settings.map_err(|error| {
+        Failure::LeftOut(format!(
+            "its settings cannot be read, so nothing of it is imported: {error}"
+        ))
+    })?;
+    target.set(&target.bucket(name)?, settings)
 }
 
 /// The documents of a bucket, and the names of settings that are not brought over.

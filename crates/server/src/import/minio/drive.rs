@@ -1,9 +1,11 @@
 //! `format.json`: the drives of a deployment of MinIO.
 
-use std::fs;
+use std::io::read_to_string;
 use std::path::Path;
 
 use serde::Deserialize;
+
+use crate::import::regular;
 
 #[derive(Deserialize)]
 struct Format {
@@ -25,13 +27,13 @@ struct Drives {
 pub(super) fn check(root: &Path) -> Result<(), String> {
     let shown = root.display();
     let path = root.join(".minio.sys/format.json");
-    let text = fs::read(&path).map_err(|error| {
+    let text = regular::open(&path).and_then(read_to_string).map_err(|error| {
         format!(
             "{shown} is no drive of MinIO, {}: {error}; give the directory that MinIO was started with",
             path.display()
         )
     })?;
-    let format: Format = serde_json::from_slice(&text)
+    let format: Format = serde_json::from_str(&text)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let drives: usize = format.xl.sets.iter().map(Vec::len).sum();
     let from_server = "start MinIO on it and import with `liteio import s3 URL`";

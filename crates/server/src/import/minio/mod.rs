@@ -16,39 +16,58 @@ mod object;
 mod walk;
 mod xl_meta;
 
+use std::fmt::Display;
 use std::io;
 
 use super::target::{Failure, Target};
 use crate::cli::ImportMinioArgs;
 
-/// Something of the source cannot be read: the reason.
+/// Something of the source is not imported: the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-struct Failed(String);
+enum Failed {
+    /// It is damaged, or cannot be taken as it is.
+    #[error("{0}")]
+    Proven(String),
+    /// It could not be read, which says nothing about it.
+    #[error("{0}")]
+    Unread(String),
+}
 
 impl Failed {
     fn new(reason: impl Into<String>) -> Failed {
-        Failed(reason.into())
+        Failed::Proven(reason.into())
     }
 
     fn reading(error: &io::Error) -> Failed {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Failed::new("it is cut off"),
             io::ErrorKind::NotFound => Failed::new("its file is missing"),
-            _ => Failed(error.to_string()),
+            io::ErrorKind::InvalidInput => Failed::Proven(error.to_string()),
+            _ => Failed::Unread(error.to_string()),
+        }
+    }
+
+    /// The same with the name of what it is about.
+    fn of(self, what: &dyn Display) -> Failed {
+        match self {
+            Failed::Proven(reason) => Failed::Proven(format!("{what}: {reason}")),
+            Failed::Unread(reason) => Failed::Unread(format!("{what}: {reason}")),
         }
     }
 }
 
 impl From<msgpack::Malformed> for Failed {
     fn from(error: msgpack::Malformed) -> Failed {
-        Failed(error.to_string())
+        Failed::Proven(error.to_string())
     }
 }
 
 impl From<Failed> for Failure {
     fn from(failed: Failed) -> Failure {
-        Failure::LeftOut(failed.0)
+        match failed {
+            Failed::Proven(reason) => Failure::LeftOut(reason),
+            Failed::Unread(reason) => Failure::Unread(reason),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The buckets and keys of a drive.
 
 use std::fs::{self, DirEntry};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use liteio_store::{Bucket, ObjectKey};
 
 use super::object::StoredKey;
 use super::{Failed, bucket};
+use crate::import::regular;
 use crate::import::target::{Failure, Job, Jobs, Target};
 
 /// Directories of the drive that are no buckets.
@@ -16,8 +18,7 @@ const NO_BUCKETS: [&str; 2] = [".minio.sys", "lost+found"];
 /// Ends the name of the directory of a key that ends with `/`.
 const DIRECTORY: &str = "__XLDIR__";
 
-/// Finds every key of every bucket, and brings over the settings of buckets: those that objects need first, the
-/// lifecycle after all of them.
+/// Finds every key of every bucket, and brings over the settings of each bucket before its keys.
 pub(super) fn buckets(target: &Target, jobs: &Jobs<'_>, root: &Path) -> Result<(), Failure> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root)? {
@@ -60,7 +61,9 @@ impl Walk<'_> {
                 return Ok(());
             }
         };
-        let is_object = entries.iter().any(|entry| entry.file_name() == "xl.meta");
+        let is_object = entries.iter().any(|entry| {
+            entry.file_name() == "xl.meta" && entry.file_type().is_ok_and(|kind| kind.is_file())
+        });
         if is_object {
             self.key(path, prefix)?;
         }
@@ -77,6 +80,7 @@ impl Walk<'_> {
                     }
                 }
                 Ok(kind) if kind.is_file() && matches!(name, "xl.meta" | "xl.meta.bkp") => {}
+                Ok(kind) if !kind.is_file() => self.leave_out(&path, "it is no regular file"),
                 Ok(_) => self.leave_out(&path, "it belongs to no xl.meta"),
                 Err(error) => self.leave_out(&path, &error.to_string()),
             }
@@ -137,14 +141,15 @@ pub(super) fn read_metadata(path: &Path) -> Result<Vec<u8>, Failed> {
     /// As long as two thousand versions with the longest inline bytes of MinIO's defaults.
     const BYTES_MAX: u64 = 256 << 20;
     let read = || {
-        let bytes = fs::metadata(path)?.len();
-        if bytes > BYTES_MAX { Ok(None) } else { fs::read(path).map(Some) }
+        let mut bytes = Vec::new();
+        regular::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
     };
-    match read() {
-        Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Failed::new(
+    let bytes = read().map_err(|error| Failed::reading(&error).of(&"its xl.meta"))?;
+    match bytes.len() as u64 {
+        0..=BYTES_MAX => Ok(bytes),
+        _ => Err(Failed::new(
             "its xl.meta is longer than 256 MiB: start MinIO on it and import with `liteio import s3 URL`",
         )),
-        Err(error) => Err(Failed::new(format!("its xl.meta: {error}"))),
     }
 }

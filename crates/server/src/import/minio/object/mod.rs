@@ -1,6 +1,6 @@
 //! The versions of a key of MinIO, and their bytes.
 
-use std::fs::File;
+use std::fs;
 use std::io::{ErrorKind, Read, empty};
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::Failed;
 use super::bitrot::read_verified;
 use super::walk::read_metadata;
 use super::xl_meta::{Object, Version, XlMeta, uuid};
-use crate::import::metadata;
 use crate::import::stage::Stager;
 use crate::import::target::{Failure, SourceKey, SourceObject, SourceVersion};
+use crate::import::{metadata, regular};
 
 /// The one checksum that MinIO has written since 2020.
 const HIGHWAY_HASH: u64 = 1;
@@ -50,6 +50,9 @@ impl StoredKey {
             return Ok(vec![Part { bytes: *bytes, block_bytes, place }]);
         }
         let directory = self.directory.join(uuid(&object.data_directory));
+        if fs::symlink_metadata(&directory).is_ok_and(|it| !it.is_dir()) {
+            return Err(Failed::new("it is no directory").of(&directory.display()));
+        }
         let parts = object.part_numbers.iter().zip(&object.part_bytes);
         let parts = parts.map(|(number, bytes)| {
             let place = Place::File(directory.join(format!("part.{number}")));
@@ -84,12 +87,10 @@ impl Part<'_> {
             }
             Place::File(path) => path,
         };
-        let named =
-            |reason: &dyn std::fmt::Display| Failed(format!("{}: {reason}", path.display()));
-        let mut file: Box<dyn Read> = match File::open(&path) {
+        let mut file: Box<dyn Read> = match regular::open(&path) {
             Ok(file) => Box::new(file),
             Err(error) if bytes == 0 && error.kind() == ErrorKind::NotFound => Box::new(empty()),
-            Err(error) => return Err(named(&error).into()),
+            Err(error) => return Err(Failed::reading(&error).of(&path.display()).into()),
         };
         read_verified(&mut file, bytes, block_bytes, take)
     }
@@ -99,7 +100,7 @@ impl SourceKey for StoredKey {
     fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure> {
         self.bytes = read_metadata(&self.directory.join("xl.meta"))?;
         let meta = XlMeta::parse(&self.bytes);
-        let mut versions = meta.map_err(|error| Failed(format!("its xl.meta: {error}")))?.versions;
+        let mut versions = meta.map_err(|error| Failed::from(error).of(&"its xl.meta"))?.versions;
         versions.reverse();
         self.versions = versions;
         let described = self.versions.iter().map(|version| SourceVersion {
@@ -116,8 +117,8 @@ impl SourceKey for StoredKey {
     fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
         let version = &self.versions[index];
         let object = readable(version)?;
-        let (metadata, lock) = metadata::of_headers(&object.user).map_err(Failed)?;
-        let (mut bodies, mut whole) = (Vec::new(), [0; 16]);
+        let (metadata, lock) = metadata::of_headers(&object.user).map_err(Failed::Proven)?;
+        let (mut bodies, mut md5s) = (Vec::new(), Vec::new());
         for part in self.parts(version)? {
             let mut stager = Stager::new(store, part.bytes)?;
             part.read::<Failure>(&mut |bytes| {
@@ -127,14 +128,15 @@ impl SourceKey for StoredKey {
             })?;
             let (more, md5) = stager.finish()?;
             bodies.extend(more);
-            whole = md5;
+            md5s.push(md5);
         }
         let tag = etag(object);
+        compare(tag, &md5s)?;
         let is_multipart =
             object.part_bytes.len() > 1 || matches!(tag, Some(ETag::Multipart { .. }));
-        let content = match is_multipart {
-            true => ImportedContent::Parts(bodies),
-            false => ImportedContent::Whole { bodies, md5: whole },
+        let content = match md5s[..] {
+            [md5] if !is_multipart => ImportedContent::Whole { bodies, md5 },
+            _ => ImportedContent::Parts(bodies),
         };
         Ok(ImportedObject { content, etag: tag, metadata, checksum: None, lock })
     }
@@ -142,6 +144,28 @@ impl SourceKey for StoredKey {
 
 fn etag(object: &Object) -> Option<ETag> {
     object.user.get("etag").and_then(|tag| ETag::parse(tag))
+}
+
+/// Compares the tag of an object with the MD5s of its parts, where it was made of them: the checksums of blocks say
+/// nothing about their places. Parts of another number are others than those that were uploaded.
+///
+/// # Errors
+/// [`Failed`], when it is the tag of other bytes.
+fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
+    let of_bytes = match (tag, md5s) {
+        (Some(ETag::Md5(_)), [md5]) => ETag::Md5(*md5),
+        (Some(ETag::Multipart { parts, .. }), _) if parts as usize == md5s.len() => {
+            ETag::multipart(md5s)
+        }
+        _ => return Ok(()),
+    };
+    match tag == Some(of_bytes) {
+        true => Ok(()),
+        false => Err(Failed::new(format!(
+            "its bytes are not those of its entity tag, but of {of_bytes}: start MinIO on it, and if it is whole there, \
+             import it with `liteio import s3 URL`"
+        ))),
+    }
 }
 
 /// The object of a version, if its bytes are those of the client, and here.

@@ -118,3 +118,68 @@ fn versions_of_any_bytes_are_read_without_harm() {
         }
     }
 }
+
+/// The checksums of blocks say nothing about where they belong: here those of the object are others, as they are when
+/// two blocks or two files have changed places.
+#[test]
+fn bytes_of_another_entity_tag_are_left_out() {
+    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (key, part) in [("plain/file", "part.1"), ("plain/upload", "part.3")] {
+        let copied = directory.path().join(key);
+        copy(&Path::new(DRIVE).join(key), &copied);
+        let path = files(&copied).into_iter().find(|path| path.ends_with(part)).expect(part);
+        let mut content = fs::read(&path).expect("readable").split_off(32);
+        let original = content.clone();
+        content.rotate_left(1);
+        assert_ne!(content, original);
+        let stored = [&super::super::bitrot::checksum(&content)[..], &content].concat();
+        fs::write(&path, stored).expect("written");
+        let read = read(&store, &copied).expect("versions");
+        let reason = read[0].1.as_ref().expect_err("other bytes");
+        assert!(reason.starts_with("its bytes are not those of its entity tag"), "{key} {reason}");
+    }
+}
+
+#[test]
+fn tags_are_compared_where_they_were_made_of_the_parts() {
+    let md5s = [[1; 16], [2; 16]];
+    let whole = ETag::multipart(&md5s);
+    let of_others = Some(ETag::Multipart { md5: [7; 16], parts: 3 });
+    for tag in [None, Some(whole), of_others, Some(ETag::Md5([7; 16]))] {
+        compare(tag, &md5s).expect("nothing is known against it");
+    }
+    compare(Some(whole), &[md5s[1], md5s[0]]).expect_err("exchanged parts");
+    compare(Some(ETag::Md5([1; 16])), &md5s[..1]).expect("the same");
+    compare(Some(ETag::Md5([1; 16])), &md5s[1..]).expect_err("another");
+}
+
+#[test]
+fn pipes_and_links_are_neither_waited_for_nor_followed() {
+    let store = Store::open(StoreConfig::memory()).expect("opens");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let pipe = |path: &Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("made");
+    };
+    let copied = directory.path().join("file");
+    copy(&Path::new(DRIVE).join("plain/file"), &copied);
+    let path = files(&copied).into_iter().find(|path| path.ends_with("part.1")).expect("a part");
+    let reason = || read(&store, &copied).expect("versions")[0].1.clone().expect_err("no file");
+    let kept = directory.path().join("part.1");
+    fs::rename(&path, &kept).expect("moved");
+    pipe(&path);
+    assert!(reason().contains("it is no regular file"), "{}", reason());
+    fs::remove_file(&path).expect("removed");
+    std::os::unix::fs::symlink(&kept, &path).expect("linked");
+    assert!(reason().contains("it is no regular file"), "{}", reason());
+    let data = path.parent().expect("a directory");
+    fs::remove_file(&path).expect("removed");
+    fs::remove_dir(data).expect("removed");
+    std::os::unix::fs::symlink(directory.path(), data).expect("linked");
+    assert!(reason().contains("it is no directory"), "{}", reason());
+    fs::remove_file(copied.join("xl.meta")).expect("removed");
+    pipe(&copied.join("xl.meta"));
+    assert_eq!(read(&store, &copied), Err("its xl.meta: it is no regular file".to_owned()));
+}
