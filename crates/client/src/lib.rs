@@ -18,6 +18,7 @@ mod text;
 mod transfer;
 mod verbs;
 
+pub use local::content_type;
 pub use source::{Source, SourceEntry, SourceError, SourceKeys, SourceListing, SourceObject};
 
 use std::ffi::OsString;

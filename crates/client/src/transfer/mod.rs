@@ -54,7 +54,8 @@ impl Properties {
     ) -> Vec<(String, String)> {
         let mut headers = self.attributes.clone();
         headers.extend(source);
-        headers.push(("content-type".to_owned(), content_type(key).to_owned()));
+        let found = content_type(key).unwrap_or("application/octet-stream");
+        headers.push(("content-type".to_owned(), found.to_owned()));
         if !self.tags.is_empty() {
             headers.push(("x-amz-tagging".to_owned(), tags_header(&self.tags)));
         }

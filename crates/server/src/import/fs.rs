@@ -10,10 +10,10 @@ use liteio_store::{
     Versioning,
 };
 
+use super::regular;
 use super::stage::Stager;
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use super::walk::{Found, FoundFile, modified_ms, walk};
-use super::{content_type, regular};
 use crate::cli::ImportFsArgs;
 
 /// Bytes that are read at once.
@@ -63,7 +63,7 @@ fn files(
 fn job(bucket: &Arc<Bucket>, file: FoundFile<'_>) -> Job {
     let FoundFile { key, path, bytes, modified_ms, .. } = file;
     let is_null = bucket.versioning != Versioning::Enabled;
-    let content_type = content_type::of_name(key.as_str());
+    let content_type = liteio_client::content_type(key.as_str());
     let source = Box::new(SourceFile { path, bytes, modified_ms, is_null, content_type });
     Job { bucket: Arc::clone(bucket), key, source }
 }

@@ -7,7 +7,6 @@
 //! ```
 //! A source is only read. What cannot be read is left out, by name and with the reason, and the exit code is 1.
 
-pub(crate) mod content_type;
 mod documents;
 mod fs;
 mod metadata;

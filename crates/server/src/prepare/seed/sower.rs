@@ -12,7 +12,6 @@ use liteio_store::{
 };
 
 use super::PIECE_BYTES;
-use crate::import::content_type;
 use crate::prepare::{Site, buckets};
 
 /// Writes that are waited for together.
@@ -94,7 +93,7 @@ impl<'s> Sower<'s> {
             return Err(changed());
         }
         let body = writer.finish().map_err(|error| error.to_string())?;
-        let content_type = content_type::of_name(key.as_str()).map(str::to_owned);
+        let content_type = liteio_client::content_type(key.as_str()).map(str::to_owned);
         let headers = ContentHeaders { content_type, ..ContentHeaders::default() };
         let options = PutOptions {
             metadata: ObjectMetadata { headers, ..ObjectMetadata::default() },

@@ -1,7 +1,7 @@
-//! Content types by the extensions of names.
+//! The content type of a file, by the extension of its name.
 
 /// The content type of a file of that name or key; none for an extension that is not known.
-pub(crate) fn of_name(name: &str) -> Option<&'static str> {
+pub fn content_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
     let found = TYPES.binary_search_by(|(known, _)| (*known).cmp(&extension));
@@ -111,7 +111,7 @@ mod tests {
             ("a.", None),
             ("a.unknown", None),
         ] {
-            assert_eq!(of_name(name), expected, "{name}");
+            assert_eq!(content_type(name), expected, "{name}");
         }
     }
 }
