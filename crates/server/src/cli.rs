@@ -31,6 +31,7 @@ pub(crate) enum Command {
     /// Print the table of the variables of other servers that this one understands.
     Environment,
     /// Ask a running server whether it is ready: exit code 0 if so, else 1.
+    #[command(alias = "healthcheck")]
     Health(HealthArgs),
     /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
     /// code 1 if any is damaged.
@@ -145,7 +146,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,
     /// Directory of all data; created if missing [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Keep everything in memory: nothing survives the process.
     #[arg(long, env = "LITEIO_MEMORY", action = ArgAction::SetTrue,
@@ -252,12 +253,18 @@ pub(crate) struct ServerArgs {
     pub(crate) in_container: bool,
     #[command(flatten)]
     pub(crate) minio: MinioArgs,
-    /// The host of the address, when that is not given.
-    #[arg(skip)]
+    /// The host of the address, when that is not given. A flag of our ancestor.
+    #[arg(long, value_name = "HOST", hide = true)]
     pub(crate) host: Option<String>,
-    /// The port of the address, when that is not given.
-    #[arg(skip)]
+    /// The port of the address, when that is not given. A flag of our ancestor.
+    #[arg(long, short, value_name = "PORT", hide = true)]
     pub(crate) port: Option<u16>,
+    /// The data, as our ancestor has it: memory:// or local:///DIR.
+    #[arg(long, value_name = "DSN", hide = true)]
+    pub(crate) driver: Option<String>,
+    /// The same as --log warn. A flag of our ancestor.
+    #[arg(long, hide = true)]
+    pub(crate) no_log: bool,
     /// The region that buckets are told to be in, when none is given.
     #[arg(skip)]
     pub(crate) told_region: Option<String>,

@@ -178,6 +178,10 @@ fn variables_of_our_ancestor_still_count() {
     let (path, durability) = ("/srv/objects".into(), Durability::Os);
     assert_eq!(config.storage, Storage::Directory { path, durability });
     assert_eq!(config.log, "warn");
+    let flags = of("-p 8000 --host localhost -d /srv/objects --no-log", &[]).expect("settings");
+    assert_eq!(flags.address, config.address);
+    assert_eq!((flags.storage, flags.log), (directory("/srv/objects"), "warn".to_owned()));
+    assert_eq!(of("--driver memory://", &[]).expect("settings").storage, Storage::Memory);
     let memory = of("", &[("LITEIO_DRIVER", "memory://"), ("LITEIO_NO_FSYNC", "1")]);
     assert_eq!(memory.expect("settings").storage, Storage::Memory);
 }

@@ -83,6 +83,16 @@ pub(crate) fn fill(
     profile: Option<Profile>,
     variables: &Variables,
 ) -> Result<(), ConfigError> {
+    if let Some(driver) = arguments.driver.clone() {
+        let is_directory = give::driver(&driver, arguments);
+        if is_directory.map_err(|reason| ConfigError(format!("--driver: {reason}")))? {
+            arguments.sources.note("data_dir", Source::Flag);
+        }
+    }
+    if arguments.no_log && arguments.sources.get("log").is_none() {
+        arguments.log = Some("warn".to_owned());
+        arguments.sources.note("log", Source::Flag);
+    }
     fill_credentials(arguments, profile, variables)?;
     fill_some(arguments, profile, variables, |_| true)
 }
