@@ -236,6 +236,33 @@ fn without_syncs_a_blob_outlives_every_record_that_a_power_cut_may_bring_back() 
 }
 
 #[test]
+fn an_import_can_be_cut_between_and_within_versions_of_a_key() {
+    let place = (0, 0);
+    let long = 3 * (INLINE_BYTES_MAX + 100);
+    let versions = [
+        Step::Import { place, bytes: 10, parts: 1 },
+        Step::Import { place, bytes: long, parts: 3 },
+        Step::Import { place, bytes: INLINE_BYTES_MAX + 1, parts: 1 },
+        Step::Import { place, bytes: long, parts: 2 },
+        Step::Reclaim,
+    ];
+    let kept = Step::SetVersioning { bucket: 0, is_enabled: true };
+    let replaced = Step::SetVersioning { bucket: 0, is_enabled: false };
+    for (durability, end) in [
+        (Durability::Fsync, End::PowerCut),
+        (Durability::Os, End::Kill),
+        (Durability::Os, End::PowerCut),
+    ] {
+        for (seed, first) in (0..3).flat_map(|seed| [(seed, &kept), (seed, &replaced)]) {
+            let begin = [Step::CreateBucket { bucket: 0 }, first.clone()];
+            let steps = [&begin[..], &versions[..]].concat();
+            check_steps(seed, &steps, Machine { durability, end })
+                .unwrap_or_else(|what| panic!("{what}"));
+        }
+    }
+}
+
+#[test]
 fn the_first_start_can_be_cut_anywhere() {
     for durability in [Durability::Fsync, Durability::Os] {
         let disk = SimulatedDisk::new(1);

@@ -248,6 +248,35 @@ impl Model {
                     },
                 )
             }
+            Step::Import { place: (bucket, key), bytes, parts } => {
+                let Some(found) = next.buckets.get_mut(BUCKETS[bucket]) else {
+                    return Refused("NoSuchBucket");
+                };
+                let bytes = turn.body(bytes);
+                let part_md5s: Vec<[u8; 16]> = bytes
+                    .chunks(bytes.len().div_ceil(parts))
+                    .map(|part| Md5::digest(part).into())
+                    .collect();
+                let (etag, part_count) = match part_md5s[..] {
+                    [md5] => (ETag::Md5(md5), None),
+                    _ => (ETag::multipart(&part_md5s), Some(part_md5s.len() as u32)),
+                };
+                let object = ModelObject {
+                    bytes,
+                    etag,
+                    modified_ms: turn.now_ms,
+                    label: turn.label(),
+                    part_count,
+                    part_md5s,
+                    is_null: true,
+                    is_held: false,
+                    made_by: None,
+                    is_encrypted: false,
+                };
+                // Events are not told.
+                found.put(KEYS[key], object);
+                Done(next)
+            }
             Step::Delete { place: (bucket, key) } => match next.buckets.get_mut(BUCKETS[bucket]) {
                 Some(found) => {
                     let event = found.delete(KEYS[key], turn.now_ms);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::{
     Bucket, ByteRange, Cause, CompleteOptions, CompletePart, CopyOptions, CopyPartOptions,
-    DeleteTarget, Encryption, ManualClock, NewBucket, NotificationRule, Notifications, ObjectId,
-    ObjectMetadata, PartNumber, PutOptions, RenameOptions, Store, StoreError, StoreHealth,
-    UploadId, UploadOptions, VersionChange, Versioning,
+    DeleteTarget, Encryption, ImportedContent, ImportedObject, ImportedVersion, ManualClock,
+    NewBucket, NotificationRule, Notifications, ObjectId, ObjectLock, ObjectMetadata, PartNumber,
+    PutOptions, RenameOptions, Store, StoreError, StoreHealth, UploadId, UploadOptions,
+    VersionChange, Versioning,
 };
 
 use super::compare::{check, versions};
@@ -276,6 +277,22 @@ fn perform(
             let options =
                 PutOptions { metadata: metadata(turn), owner: owner(), ..PutOptions::default() };
             store.put_object(&target.bucket, target.key, body, options).wait()?;
+        }
+        Step::Import { place, bytes, parts } => {
+            let target = object_id(store, place)?;
+            let body = turn.body(bytes);
+            let bodies = body.chunks(bytes.div_ceil(parts)).map(|part| stage(store, part, None));
+            let bodies: Vec<_> = bodies.collect::<Result<_, _>>().map_err(before_submission)?;
+            let content = match bodies.len() {
+                1 => ImportedContent::Whole { md5: bodies[0].digests().md5, bodies },
+                _ => ImportedContent::Parts(bodies),
+            };
+            let (metadata, lock) = (metadata(turn), ObjectLock::default());
+            let object = ImportedObject { content, etag: None, metadata, checksum: None, lock };
+            let is_null = target.bucket.versioning != Versioning::Enabled;
+            let object = Some(object);
+            let version = ImportedVersion { modified_ms: turn.now_ms, is_null, object };
+            store.import_version(&target.bucket, target.key, version).wait()?;
         }
         Step::Delete { place } => {
             let target = object_id(store, place)?;

@@ -30,6 +30,12 @@ pub(super) enum Step {
         place: Place,
         bytes: usize,
     },
+    /// A version of another store, in so many parts.
+    Import {
+        place: Place,
+        bytes: usize,
+        parts: usize,
+    },
     Delete {
         place: Place,
     },
@@ -153,7 +159,11 @@ fn next_step(random: &SeededRandom, model: &Model, next_slot: u32) -> Step {
         }
         104..115 => Step::DeleteVersion { place: somewhere(), newer: random.below(3) as usize },
         128.. => Step::Append { place: somewhere(), bytes: body_bytes(random).max(1) },
-        120..128 => {
+        125..128 => {
+            let parts = 1 + random.below(3) as usize;
+            Step::Import { place: somewhere(), bytes: body_bytes(random).max(parts), parts }
+        }
+        120..125 => {
             Step::Rename { from: somewhere(), to: random.below(KEYS.len() as u64) as usize }
         }
         115.. => Step::Hold { place: somewhere(), is_held: random.below(4) > 0 },
