@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::pool::Pool;
 use super::reader::Reader;
-use super::upload::{Sizes, upload};
+use super::upload::{Sizes, end, upload};
 use super::{Job, Properties};
 use crate::error::Error;
 use crate::s3::{CopySource, Head, Part, Sent, Span, Upload};
@@ -46,15 +46,7 @@ pub(super) async fn copy(
     let upload = target.s3.begin_upload(&target.bucket, &target.key, &headers).await?;
     session.open_upload(&target.s3, &upload);
     let result = copy_parts(from, &upload, head.size, target).await;
-    if result.is_err()
-        && let Err(error) = target.s3.abort_upload(&upload).await
-    {
-        let message =
-            format!("Unable to abort the upload of `{}`: `rm --incomplete` does.", target.name());
-        session.output.failure(&message, &error);
-    }
-    session.close_upload(&upload);
-    result
+    end(session, target, &upload, result).await
 }
 
 async fn copy_parts(

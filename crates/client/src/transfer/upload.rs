@@ -83,14 +83,24 @@ pub(crate) async fn upload(
     session.open_upload(&target.s3, &upload);
     let parts = Parts { session, s3: &target.s3, upload: &upload, part_bytes: sizes.part, sent };
     let result = parts.send(bytes, room, reader).await;
+    end(session, target, &upload, result).await
+}
+
+/// Ends an upload in parts: after a failure it is aborted.
+pub(super) async fn end<T>(
+    session: &Session,
+    target: &Remote,
+    upload: &Upload,
+    result: Result<T, Error>,
+) -> Result<T, Error> {
     if result.is_err()
-        && let Err(error) = target.s3.abort_upload(&upload).await
+        && let Err(error) = target.s3.abort_upload(upload).await
     {
         let message =
             format!("Unable to abort the upload of `{}`: `rm --incomplete` does.", target.name());
         session.output.failure(&message, &error);
     }
-    session.close_upload(&upload);
+    session.close_upload(upload);
     result
 }
 
