@@ -7,7 +7,7 @@ use liteio_store::Store;
 
 use crate::config::{CredentialsSource, Storage};
 use crate::iam::other_owner_of_all;
-use crate::identity::{random_id, random_secret};
+use crate::identity::{canonical_id_of_key, random_id, random_secret};
 use crate::private_file;
 
 /// The file in the data directory, in the format of credentials files.
@@ -51,10 +51,11 @@ impl MadeCredentials {
             return Ok(MadeCredentials { source, pair, path: None });
         };
         let owner = other_owner_of_all(store, &access_key).map_err(|error| error.to_string())?;
-        let owner = owner.map(|id| format!("id = \"{id}\"\n")).unwrap_or_default();
+        // Said also where it goes with the key: the owner stays when somebody edits that.
+        let id = owner.unwrap_or_else(|| canonical_id_of_key(&access_key));
         let text = format!(
             "# Made at the first start. Read again when it changes.\n[[user]]\nname = \"root\"\n\
-             access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n{owner}"
+             access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\nid = \"{id}\"\n"
         );
         private_file::write(&path, &text)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -80,6 +81,7 @@ mod tests {
         let (access_key, secret_key) = made.pair.expect("shown");
         let text = std::fs::read_to_string(made.path.expect("a file")).expect("written");
         assert!(text.contains(&access_key) && text.contains(&secret_key));
+        assert!(text.contains(&canonical_id_of_key(&access_key)), "the owner of what it makes");
         let kept = MadeCredentials::of(&storage, &store).expect("kept");
         assert!(kept.pair.is_none());
         assert_eq!(kept.source, made.source);
