@@ -271,7 +271,7 @@ pub(crate) struct ServerArgs {
     /// The directories of data behind `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
-    /// What whoever starts the server should know about these.
+    /// Remarks about these settings, for whoever starts the server.
     #[arg(skip)]
     pub(crate) notes: Vec<String>,
     #[arg(skip)]

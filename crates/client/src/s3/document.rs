@@ -20,7 +20,7 @@ impl Element {
     /// Reads the root.
     ///
     /// # Errors
-    /// What came is no document.
+    /// The error of an answer that is no document.
     pub(super) fn parse(bytes: &[u8]) -> Result<Element, Error> {
         let wrong = |reason: &dyn std::fmt::Display| {
             Error::transport(format!(

@@ -27,7 +27,7 @@ impl Age {
         Ok(Age { before: moment(&arguments.older_than)?, after: moment(&arguments.newer_than)? })
     }
 
-    /// What has no time is neither older nor newer.
+    /// True for an entry of that age. One without a time is neither older nor newer.
     pub(super) fn matches(self, modified: Option<Timestamp>) -> bool {
         self.before.is_none_or(|before| modified.is_some_and(|it| it < before))
             && self.after.is_none_or(|after| modified.is_some_and(|it| it > after))

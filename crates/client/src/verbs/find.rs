@@ -12,7 +12,7 @@ use crate::target::Target;
 use crate::text::{Flat, Glob, parse_size};
 use crate::transfer::{Item, Listing};
 
-/// What is searched for.
+/// The conditions of a search.
 struct Wanted {
     name: Option<Glob>,
     path: Option<Flat>,

@@ -315,7 +315,7 @@ impl Mirror<'_> {
     }
 }
 
-/// What is copied would be listed, and copied or removed again.
+/// Refuses an overlap: a copy would be listed, and copied or removed again.
 fn refuse_overlap(source: &Target, target: &Target) -> Result<(), Error> {
     if is_within(target, source) || is_within(source, target) {
         let (source, target) = (source.name(), target.name());

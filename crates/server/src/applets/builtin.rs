@@ -103,7 +103,7 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok().filter(|_| is_number)? * factor)
 }
 
-/// Whether these arguments of `tail` keep a container for ever.
+/// True for the arguments of `tail` that keep a container for ever.
 pub(super) fn is_tail_of_nothing(flag: &str, file: &str) -> bool {
     matches!(flag, "-f" | "-F") && file == "/dev/null"
 }

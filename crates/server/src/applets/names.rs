@@ -43,7 +43,7 @@ pub(super) const NAMES: [(&str, Applet); 16] = [
     ("wget", Applet::Wget),
 ];
 
-/// Where programs of these names are in images.
+/// The directories of programs in images.
 const DIRECTORIES: [&str; 5] = ["", "/bin", "/usr/bin", "/usr/local/bin", "/opt/bin"];
 
 /// The applet of a file name.
@@ -60,7 +60,7 @@ pub(super) fn applet_at(name: &str) -> Option<Applet> {
     }
 }
 
-/// Whether this file is one for `sh`.
+/// True for a file of `sh`.
 ///
 /// # Errors
 /// It cannot be read.

@@ -57,7 +57,7 @@ impl Shell {
         self.command(arguments).output().expect("it runs")
     }
 
-    /// What a verb that succeeds prints.
+    /// The output of a verb that succeeds.
     #[track_caller]
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);

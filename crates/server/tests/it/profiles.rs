@@ -174,7 +174,7 @@ fn the_table_of_variables_is_the_documented_one() {
     assert!(documented.contains(&table), "docs/environment.md wants this table:\n{table}");
 }
 
-/// Who gives a server another key to its root user wants the data, not a new and empty store.
+/// The data is wanted by those who give the root user of a server another key, not a new and empty store.
 #[tokio::test]
 async fn the_only_user_owns_the_data_whatever_its_key() {
     let directory = directory();

@@ -108,7 +108,7 @@ async fn attempts(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Whether curl would try again after this exit code and this status.
+/// True for an exit code and a status after which curl would try again.
 fn is_worth_another(retries: &Retries, code: u8, status: u16) -> bool {
     let is_passing = matches!(status, 408 | 429 | 500 | 502 | 503 | 504);
     match code {

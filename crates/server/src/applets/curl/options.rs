@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Method};
 
 use super::{Failure, USAGE, failure};
 
-/// What is asked for.
+/// The request, and the way to its answer.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) url: String,
@@ -181,7 +181,7 @@ pub(super) fn seconds(name: &str, text: &str) -> Result<Duration, Failure> {
         .ok_or_else(|| Failure(USAGE, format!("option {name}: {text:?} is no number of seconds")))
 }
 
-/// What `--write-out` makes of a format.
+/// The text that `--write-out` makes of a format.
 ///
 /// # Errors
 /// It names something other than the status.

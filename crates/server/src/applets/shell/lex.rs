@@ -45,7 +45,7 @@ fn is_meta(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
 }
 
-/// Whether shells look for files of such names. URLs are none that files have, and values are assigned as they are.
+/// True for a pattern: shells look for files of such names. URLs are none that files have, and values are assigned as they are.
 fn is_pattern(word: &Word) -> bool {
     let shown = |piece: &Piece| match piece {
         Piece::Text { text, is_quoted: false } => text.clone(),
@@ -217,7 +217,7 @@ impl Lexer<'_> {
         Ok(text)
     }
 
-    /// What follows a double quote, to the one that ends it.
+    /// The text behind a double quote, to the one that ends it.
     fn quoted(&mut self, word: &mut Word) -> Result<(), Refusal> {
         let mut text = String::new();
         let before = word.0.len();
@@ -260,7 +260,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What `$` stands before.
+    /// The expansion behind a `$`.
     fn value(&mut self, is_quoted: bool, depth: usize) -> Result<Piece, Refusal> {
         self.char();
         if depth > DEPTH_MAX {
@@ -291,7 +291,7 @@ impl Lexer<'_> {
         Ok(Piece::Value { name, default: None, is_quoted })
     }
 
-    /// What follows `${`, to its `}`.
+    /// The expansion behind `${`, to its `}`.
     fn braced(&mut self, is_quoted: bool, depth: usize) -> Result<Piece, Refusal> {
         for (text, is_joined) in [("@}", false), ("*}", true)] {
             if self.take(text) {

@@ -62,7 +62,7 @@ pub(super) enum Command {
     },
 }
 
-/// Whether this is the name of a variable.
+/// True for the name of a variable.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_in_name)
 }
