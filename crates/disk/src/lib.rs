@@ -141,6 +141,19 @@ pub trait Disk: Debug + Send + Sync + 'static {
     fn health(&self) -> &Health;
 }
 
+impl dyn Disk {
+    /// Removes a file if it is there.
+    ///
+    /// # Errors
+    /// Those of [`Disk::remove`], but `NotFound`.
+    pub fn remove_if_there(&self, path: &str) -> io::Result<()> {
+        match self.remove(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
+    }
+}
+
 /// The identity of a file on this machine while it exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileIdentity {

@@ -31,6 +31,8 @@ pub struct StoreConfig {
     pub durability: Durability,
     /// Memory for pages of metadata.
     pub cache_bytes: usize,
+    /// Memory for metadata that was written lately: what is on its way into the tree, and what was.
+    pub memory_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,
     /// Longest time between an acknowledgement and the beginning of the background sync that covers it.
@@ -68,6 +70,9 @@ pub struct StoreConfig {
     /// closure that must not run again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
+    /// Drains after so many bytes of log, by the thread that commits, and never by time.
+    #[cfg(any(test, feature = "test-util"))]
+    pub log_bytes: Option<u64>,
 }
 
 impl StoreConfig {
@@ -88,6 +93,7 @@ impl StoreConfig {
             backend,
             durability: Durability::default(),
             cache_bytes: 32 << 20,
+            memory_bytes: 192 << 20,
             reserve_bytes: 64 << 20,
             sync_interval: Duration::from_secs(1),
             region: "us-east-1".to_owned(),
@@ -104,6 +110,8 @@ impl StoreConfig {
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
+            #[cfg(any(test, feature = "test-util"))]
+            log_bytes: None,
         }
     }
 }

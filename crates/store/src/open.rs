@@ -26,6 +26,7 @@ impl Store {
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(open(config)?);
         store.start_reclaimer()?;
+        store.start_columns();
         if store.inner.disk.is_some() {
             store.start_scrubber()?;
         }
@@ -219,9 +220,9 @@ fn describe(tail: &DroppedTail) -> String {
         None => "are lost, because there was no space for a copy".to_owned(),
     };
     format!(
-        "{records} of the log, at byte {}, cannot be read, or the blob of the first: cut off by a crash before \
+        "{records} of the log, at byte {} of {}, cannot be read, or the blob of the first: cut off by a crash before \
          they were durable, or damaged since. Their {} bytes {copy}. Orphans are not swept before the next start",
-        tail.position, tail.bytes,
+        tail.position, tail.path, tail.bytes,
     )
 }
 
@@ -229,10 +230,15 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
     KvConfig {
         durability: config.durability,
         cache_bytes: config.cache_bytes,
+        memory_bytes: config.memory_bytes,
         reserve_bytes: config.reserve_bytes,
         sync_interval: config.sync_interval,
         #[cfg(any(test, feature = "test-util"))]
         runs_twice: config.runs_twice,
+        #[cfg(any(test, feature = "test-util"))]
+        log_bytes: config.log_bytes.unwrap_or(KvConfig::default().log_bytes),
+        #[cfg(any(test, feature = "test-util"))]
+        drain_after_groups: config.log_bytes.map(|bytes| bytes % 3),
         ..KvConfig::default()
     }
 }

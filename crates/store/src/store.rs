@@ -152,7 +152,8 @@ impl Store {
     /// Starts the thread that looks whether the files of the data directory are still there.
     pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
         if let Some(disk) = &self.inner.disk {
-            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk))?);
+            let tree = self.inner.kv.read().as_ref().and_then(Kv::tree_file);
+            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk), tree)?);
         }
         Ok(())
     }

@@ -13,16 +13,19 @@ use liteio_disk::{Disk, FileIdentity};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::StoreError;
+use crate::kv::TreeFile;
 use crate::limits::WATCH_INTERVAL;
 
 /// The files that are the same from the start of a store to its end.
-const FILES: [&str; 4] = ["format", "lock", "meta.redb", "meta.redb.log"];
+const FILES: [&str; 4] = ["format", "lock", "meta.redb.log", "meta.redb.log2"];
 const BLOBS: &str = "blobs";
 
 /// The names of an open data directory, as they were at the start.
 #[derive(Debug)]
 struct Watched {
     disk: Arc<dyn Disk>,
+    /// The store itself replaces it.
+    tree: Option<Arc<TreeFile>>,
     files: Vec<(&'static str, FileIdentity)>,
     /// The most directories of blobs that were seen, which have two digits. They are never removed.
     blob_directories: Mutex<usize>,
@@ -30,10 +33,10 @@ struct Watched {
 
 impl Watched {
     /// Watches those of the files that are there.
-    fn new(disk: Arc<dyn Disk>) -> Self {
+    fn new(disk: Arc<dyn Disk>, tree: Option<Arc<TreeFile>>) -> Self {
         let identity = |name| disk.identity(name).ok().map(|identity| (name, identity));
         let files = FILES.into_iter().chain([BLOBS]).filter_map(identity).collect();
-        Self { disk, files, blob_directories: Mutex::new(0) }
+        Self { disk, tree, files, blob_directories: Mutex::new(0) }
     }
 
     /// Poisons the disk if a name is not what it was.
@@ -47,10 +50,17 @@ impl Watched {
     }
 
     fn find_lost(&self) -> Result<(), String> {
-        for (name, known) in &self.files {
-            match self.disk.identity(name) {
-                Ok(found) if found == *known => {}
-                Ok(_) => return Err(format!("{name} is another file than the one that is open")),
+        let is_in_place = |name: &str, known: &FileIdentity| {
+            self.disk.identity(name).map(|found| found == *known)
+        };
+        let files = self.files.iter().map(|(name, known)| (*name, is_in_place(name, known)));
+        let tree = self.tree.iter().map(|tree| ("meta.redb", tree.is_in_place()));
+        for (name, is_in_place) in files.chain(tree) {
+            match is_in_place {
+                Ok(true) => {}
+                Ok(false) => {
+                    return Err(format!("{name} is another file than the one that is open"));
+                }
                 Err(error) if is_gone(&error) => return Err(error.to_string()),
                 // No memory or no descriptor is left, say: the next look tells.
                 Err(_) => {}
@@ -88,8 +98,11 @@ pub(crate) struct Watch {
 impl Watch {
     /// # Errors
     /// [`StoreError::Io`] if there can be no thread.
-    pub(crate) fn start(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
-        let watched = Arc::new(Watched::new(disk));
+    pub(crate) fn start(
+        disk: Arc<dyn Disk>,
+        tree: Option<Arc<TreeFile>>,
+    ) -> Result<Self, StoreError> {
+        let watched = Arc::new(Watched::new(disk, tree));
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let for_thread = (Arc::clone(&watched), Arc::clone(&stop));
         let thread = thread::Builder::new().name("liteio-watch".to_owned());

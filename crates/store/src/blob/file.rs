@@ -137,10 +137,7 @@ impl FileBlobStore {
     fn make_anew(&self, id: &BlobId, contents: &[u8]) -> io::Result<()> {
         let disk = &self.shared.disk;
         let path = file_path::blob_path(id);
-        match disk.remove(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        disk.remove_if_there(&path)?;
         let file = disk.create_temporary()?;
         file.write_at(contents, 0)?;
         self.shared.directories.link(&**disk, &*file, id).map(drop)

@@ -19,25 +19,24 @@ pub struct KvConfig {
     ///   power cut takes at most the updates since; it takes whole updates, newest first, and never
     ///   damages what is older, because the tree behind the log is synced in order at either level.
     pub durability: Durability,
-    /// Memory for pages of the tree, in bytes. Half of it at most holds changed pages that no
-    /// checkpoint has written yet.
+    /// Memory for pages of the tree, in bytes.
     ///
     /// The allocator makes a quarter more of it. A page that is not there is read from the page cache
-    /// of the kernel in 3 µs; writes and listings are as fast with 8 MiB as with 64.
+    /// of the kernel in 3 µs.
     pub cache_bytes: usize,
+    /// Memory for pairs, in bytes: those that are on their way into the tree, and as many that were drained lately as
+    /// there is room for, which are read from here. Writers are slowed down from two thirds on. Snapshots that are held longer than a drain
+    /// takes keep what they see in addition.
+    pub memory_bytes: usize,
     /// Free bytes of the device that ordinary updates leave untouched: below it they are refused
     /// with [`KvError::NoSpace`](super::KvError::NoSpace), while updates that give space back
     /// ([`Kv::update_freeing`](super::Kv::update_freeing)) still run.
     pub reserve_bytes: u64,
-    /// Bytes of log after which a checkpoint brings the tree up to date and the log starts again.
-    /// More makes updates cheaper on average; less makes the pause of a checkpoint, and the replay
-    /// after a crash, shorter.
+    /// Bytes of log after which the updates in it are drained into the tree, unless those before them still are.
+    /// More makes the tree cheaper to write; less makes the replay after a crash shorter.
     pub log_bytes: u64,
-    /// Puts and deletes after which a checkpoint is made whatever their bytes: each may have
-    /// changed a page of its own.
-    pub log_writes: u64,
-    /// A checkpoint is made after this long without an update.
-    pub checkpoint_idle: Duration,
+    /// Everything is drained after this long without an update.
+    pub idle: Duration,
     /// At [`Durability::Os`]: the longest wait of an update for its sync to begin.
     pub sync_interval: Duration,
     /// Data outside of the key space that updates depend on.
@@ -49,6 +48,10 @@ pub struct KvConfig {
     /// fails a test.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
+    /// Drains so many groups after a table was frozen, by the thread that commits, and never by time: the same
+    /// calls make the same operations of the disk.
+    #[cfg(any(test, feature = "test-util"))]
+    pub drain_after_groups: Option<u64>,
 }
 
 impl Default for KvConfig {
@@ -57,15 +60,38 @@ impl Default for KvConfig {
             engine: EngineKind::default(),
             durability: Durability::Fsync,
             cache_bytes: 32 << 20,
+            memory_bytes: 192 << 20,
             reserve_bytes: 64 << 20,
-            log_bytes: 16 << 20,
-            log_writes: 5_000,
-            checkpoint_idle: Duration::from_millis(200),
+            log_bytes: 48 << 20,
+            idle: Duration::from_millis(200),
             sync_interval: Duration::from_secs(1),
             attachments: None,
             salvage: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
+            #[cfg(any(test, feature = "test-util"))]
+            drain_after_groups: None,
         }
+    }
+}
+
+impl KvConfig {
+    /// Groups after which a test wants a frozen table to be drained by the thread that commits.
+    pub(super) fn drain_after_groups(&self) -> Option<u64> {
+        #[cfg(any(test, feature = "test-util"))]
+        return self.drain_after_groups;
+        #[cfg(not(any(test, feature = "test-util")))]
+        None
+    }
+
+    /// Changes that a transaction of the tree has at most while a table drains. It copies every page that it changes, and
+    /// the space of the old ones can be used again after it only: a large one would double the file.
+    pub(super) fn drain_changes(&self) -> usize {
+        // Tests of crashes have small tables.
+        if self.drains_inline() { 8 } else { 1 << 16 }
+    }
+
+    pub(super) fn drains_inline(&self) -> bool {
+        self.drain_after_groups().is_some()
     }
 }

@@ -9,6 +9,8 @@ use super::log::{Log, Nonce, Operation, Record, Round, Version};
 const NONCE: Nonce = [0x5A; 16];
 const ROUND: Round = Round { number: 0, nonce: NONCE, version: Version::Current };
 const PATH: &str = "log";
+/// The first of its files.
+const FILE: &str = "log.log";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Write {
@@ -26,7 +28,7 @@ pub(crate) fn log(data: &[u8]) {
 
 fn file(bytes: &[u8]) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1);
-    let file = disk.open(PATH, OpenMode::CreateOrWrite).expect("a simulated file");
+    let file = disk.open(FILE, OpenMode::CreateOrWrite).expect("a simulated file");
     file.write_at(bytes, 0).expect("a simulated write");
     disk
 }
@@ -35,7 +37,7 @@ fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     let mut writes = Vec::new();
     let mut log = Log::open(disk, PATH, 64).expect("a simulated file");
     let all = |_, _: Operation<'_>| Ok(true);
-    let result = log.replay(&ROUND, false, all, |operation| {
+    let result = log.replay(&ROUND, false, all, |_, _, operation| {
         writes.push(match operation {
             Operation::Put { key, value } => Write::Put(key.to_vec(), value.to_vec()),
             Operation::Delete { key } => Write::Delete(key.to_vec()),
@@ -146,7 +148,7 @@ fn own_records(data: &[u8]) {
         return;
     }
     let place = place % log.bytes();
-    let file = disk.open(PATH, OpenMode::Write).expect("a simulated file");
+    let file = disk.open(FILE, OpenMode::Write).expect("a simulated file");
     let mut byte = [0];
     file.read_at(&mut byte, place).expect("a simulated read");
     file.write_at(&[byte[0] ^ flip], place).expect("a simulated write");

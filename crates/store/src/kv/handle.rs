@@ -4,18 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use liteio_disk::Disk;
 use parking_lot::Mutex;
 
+use liteio_disk::Disk;
+
 use super::committer::Committer;
-use super::home::{Home, Recovery};
+use super::drainer::Drainer;
+use super::engine::{Checkpoint, Engine};
+use super::home::{Home, Recovery, open};
+use super::layers::{Layers, OpenTree};
+use super::memtable::Memtable;
 use super::queue::Update;
 use super::shared::Shared;
-use super::syncer;
-use super::{Attachments, KvConfig, KvError, Pending, Snapshot, Transaction};
+use super::tree_file::TreeFile;
+use super::{KvConfig, KvError, Pending, Snapshot, Transaction};
+use super::{drain, syncer};
 use crate::Durability;
 
-/// The key space. Clones are handles of the same one; the last to go writes a checkpoint and closes
+/// The key space. Clones are handles of the same one; the last to go drains it and closes
 /// it, which may take some milliseconds.
 ///
 /// Snapshots that outlive the last handle keep the file open.
@@ -26,7 +32,6 @@ pub struct Kv {
 
 struct Inner {
     shared: Arc<Shared>,
-    attachments: Option<Arc<dyn Attachments>>,
     recovery: Recovery,
     committer: Mutex<Option<JoinHandle<()>>>,
     /// The thread of [`syncer::run`], where syncs come later than acknowledgements: at
@@ -39,7 +44,7 @@ struct Inner {
 pub struct Position(u64);
 
 impl Kv {
-    /// Opens the key space in the files `path` and `path.log` of `disk`, creating them if they are
+    /// Opens the key space in the files `path`, `path.log` and `path.log2` of `disk`, creating them if they are
     /// missing, and replays what the last run left in the log. Their directory must exist.
     ///
     /// # Errors
@@ -47,37 +52,50 @@ impl Kv {
     /// [`KvError::Io`].
     pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
         let home = Home { disk, path: path.to_owned() };
-        let (committer, recovery) = Committer::open(home, config.clone())?;
-        let kv = Self::start(committer, config.attachments.clone(), recovery)?;
-        if config.durability == Durability::Os || config.attachments.is_some() {
+        let opened = open(&home, &config)?;
+        let needs_syncer = config.durability == Durability::Os || config.attachments.is_some();
+        let sequence = opened.sequence;
+        let committer = Committer::new(Some(opened.log), sequence);
+        let (drainer, layers) = (opened.drainer, opened.layers);
+        let shared = Shared::new(config, Some(home), committer, drainer, layers, sequence);
+        if let Some(frozen) = opened.frozen {
+            shared.drains.begin(frozen);
+        }
+        let kv = Self::start(shared, opened.recovery)?;
+        if needs_syncer {
             let shared = Arc::clone(&kv.inner.shared);
             let thread = thread::Builder::new().name("liteio-sync".into());
-            let run = move || syncer::run(&shared, config.attachments, config.sync_interval);
-            *kv.inner.syncer.lock() = Some(thread.spawn(run)?);
+            *kv.inner.syncer.lock() = Some(thread.spawn(move || syncer::run(&shared))?);
         }
         Ok(kv)
     }
 
-    /// Creates a key space in memory; it ends with its last handle. Of `config` only
-    /// `cache_bytes` and `log_writes` matter.
+    /// Creates a key space in memory; it ends with its last handle. Of `config` only the sizes of memory matter.
     ///
     /// # Errors
-    /// [`KvError::Io`] if the engine or the thread of the committer cannot be started.
+    /// [`KvError::Io`] if the engine or a thread cannot be started.
     pub fn memory(config: KvConfig) -> Result<Self, KvError> {
-        Self::start(Committer::memory(config)?, None, Recovery::default())
+        let engine = Engine::memory(config.engine, config.cache_bytes)?;
+        let tables = vec![Arc::new(Memtable::new())];
+        let layers = Layers::new(OpenTree::new(&engine)?, tables, 0);
+        let drainer = Drainer::new(engine, Checkpoint::without_log());
+        let committer = Committer::new(None, 0);
+        let shared = Shared::new(config, None, committer, drainer, layers, 0);
+        Self::start(shared, Recovery::default())
     }
 
-    fn start(
-        committer: Committer,
-        attachments: Option<Arc<dyn Attachments>>,
-        recovery: Recovery,
-    ) -> Result<Self, KvError> {
-        let shared = committer.shared();
-        let thread = thread::Builder::new().name("liteio-commit".into());
-        let thread = thread.spawn(move || committer.run())?;
-        let committer = Mutex::new(Some(thread));
-        let syncer = Mutex::new(None);
-        Ok(Self { inner: Arc::new(Inner { shared, attachments, recovery, committer, syncer }) })
+    fn start(shared: Shared, recovery: Recovery) -> Result<Self, KvError> {
+        let shared = Arc::new(shared);
+        let thread = |name: &str| thread::Builder::new().name(name.into());
+        if !shared.config.drains_inline() {
+            let shared_there = Arc::clone(&shared);
+            let drain = thread("liteio-drain").spawn(move || drain::run(&shared_there))?;
+            *shared.drains.thread.lock() = Some(drain);
+        }
+        let shared_there = Arc::clone(&shared);
+        let committer = thread("liteio-commit").spawn(move || shared_there.commit_all())?;
+        let (committer, syncer) = (Mutex::new(Some(committer)), Mutex::new(None));
+        Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
     }
 
     /// A view of everything acknowledged so far.
@@ -85,10 +103,7 @@ impl Kv {
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn snapshot(&self) -> Result<Snapshot, KvError> {
-        match &*self.inner.shared.engine.read() {
-            Ok(engine) => Snapshot::new(engine),
-            Err(error) => Err(error.clone()),
-        }
+        self.inner.shared.snapshot()
     }
 
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this
@@ -96,7 +111,7 @@ impl Kv {
     ///
     /// The closure may run several times, and only its last run counts, so that an engine with optimistic
     /// concurrency control can retry. So it borrows its captures, and its effects are its writes and its
-    /// result; the result of an earlier run is dropped. It runs on the committer's thread: it must not
+    /// result; the result of an earlier run is dropped. It runs on any thread that commits: it must not
     /// block, and must not wait for another update. A panic in it is [`KvError::Panicked`], for this
     /// update only. Its captures are dropped after the commit and before the answer. Submitting blocks
     /// while thousands of updates are queued (back-pressure).
@@ -131,7 +146,7 @@ impl Kv {
         if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
             job.acknowledge(Err(KvError::Closed));
         }
-        Pending::new(receiver)
+        Pending::new(receiver, Arc::clone(&self.inner.shared))
     }
 
     /// Makes all updates durable that were acknowledged before the call, with their attachments. The
@@ -146,7 +161,7 @@ impl Kv {
         if self.inner.syncer.lock().is_none() {
             return Ok(false);
         }
-        syncer::sync(&self.inner.shared, self.inner.attachments.as_deref())
+        syncer::sync(&self.inner.shared, self.inner.shared.config.attachments.as_deref())
     }
 
     /// The position of the newest update that is not durable yet with its attachments; `None` when all
@@ -161,6 +176,12 @@ impl Kv {
     #[must_use]
     pub fn is_synced(&self, position: Position) -> bool {
         self.inner.shared.syncs.is_synced(position.0)
+    }
+
+    /// The file of the tree; `None` in memory.
+    #[must_use]
+    pub fn tree_file(&self) -> Option<Arc<TreeFile>> {
+        self.inner.shared.tree_file.clone()
     }
 
     /// The findings of opening the key space.

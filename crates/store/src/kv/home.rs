@@ -1,18 +1,28 @@
 //! The files of a key space: creating them, and opening them with recovery from the log.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
 
-use super::engine::{Checkpoint, Engine, Table};
-use super::log::{DroppedTail, Ending, Log, Operation, Round, is_unreadable};
-use super::{Attachments, KvConfig, KvError};
+use super::committer::sync_attachments;
+use super::drain::Frozen;
+use super::drainer::{Drainer, TableChanges};
+use super::engine::{Checkpoint, Engine, NoChanges};
+use super::layers::{Layers, OpenTree};
+use super::log::{
+    self, DroppedTail, Ending, LOG_FILES, Log, Operation, Round, Version, is_unreadable,
+};
+use super::memtable::{MEMTABLE_BYTES_MAX, Memtable, hash};
+use super::{KvConfig, KvError, compact};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.
 const PREALLOCATED_BYTES: u64 = 1 << 20;
+/// The same of the file that is not used at first.
+const PREALLOCATED_OTHER_BYTES: u64 = 1 << 16;
 
 /// The place of a key space on its disk.
 pub(super) struct Home {
@@ -22,43 +32,48 @@ pub(super) struct Home {
 }
 
 impl Home {
-    pub(super) fn log_path(&self) -> String {
-        format!("{}.log", self.path)
+    /// `true` if the tree has its final name. The log exists then, too: it is created first. A key space of an earlier
+    /// version has only the first of its files.
+    pub(super) fn exists(&self) -> Result<bool, KvError> {
+        let tree = self.has(&self.path)?;
+        let [log_path, _] = log::paths(&self.path);
+        if tree && !self.has(&log_path)? {
+            return Err(KvError::Corrupt(format!("{log_path} is missing")));
+        }
+        Ok(tree)
     }
 
-    /// `true` if the tree has its final name. The log exists then, too: it is created first.
-    pub(super) fn exists(&self) -> Result<bool, KvError> {
-        let exists = |path: &str| match self.disk.open(path, OpenMode::Read) {
+    fn has(&self, path: &str) -> Result<bool, KvError> {
+        match self.disk.open(path, OpenMode::Read) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(KvError::from(error)),
-        };
-        let tree = exists(&self.path)?;
-        if tree && !exists(&self.log_path())? {
-            return Err(KvError::Corrupt(format!("{} is missing", self.log_path())));
         }
-        Ok(tree)
+    }
+
+    /// Makes the names of the files durable.
+    pub(super) fn sync_names(&self) -> Result<(), KvError> {
+        Ok(self.disk.sync_dir(self.path.rsplit_once('/').map_or("", |(parent, _)| parent))?)
     }
 
     /// Creates both files. The tree gets its final name last, so that an interrupted creation starts
     /// again.
     pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
-        let mut log = Log::open(&*self.disk, &self.log_path(), config.log_bytes)?;
+        let mut log = Log::open(&*self.disk, &self.path, config.log_bytes)?;
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
         log.preallocate(config.log_bytes.min(PREALLOCATED_BYTES))?;
+        // Not empty: from the first checkpoint on it is known if it was removed.
+        log.preallocate_other(config.log_bytes.min(PREALLOCATED_OTHER_BYTES))?;
         let new_path = format!("{}.new", self.path);
-        match self.disk.remove(&new_path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+        self.disk.remove_if_there(&new_path)?;
         let engine = Engine::open(config.engine, &self.disk, &new_path, config.cache_bytes)?;
         let round = Round::new(0)?;
-        engine.checkpoint(&Checkpoint { round, log_bytes: log.durable_bytes() })?;
+        let checkpoint = Checkpoint::new(round, log.durable_bytes());
+        engine.apply(&mut NoChanges, &checkpoint).map_err(|failure| failure.error)?;
         drop(engine);
-        let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        self.disk.sync_dir(parent)?;
+        self.sync_names()?;
         let sums = |path: &str| format!("{path}.sums");
         match self.disk.rename(&sums(&new_path), &sums(&self.path)) {
             // An engine without them.
@@ -66,8 +81,7 @@ impl Home {
             result => result?,
         }
         self.disk.rename(&new_path, &self.path)?;
-        self.disk.sync_dir(parent)?;
-        Ok(())
+        self.sync_names()
     }
 }
 
@@ -81,59 +95,59 @@ pub struct Recovery {
     pub passed_over: Vec<RangeInclusive<u64>>,
 }
 
-/// The occasion on which a tree is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occasion {
-    /// A start, perhaps after a crash, which may have torn the end of the log and damaged attachments.
-    Start,
-    /// There was no crash: the log ends with the record `number`, and all attachments are synced.
-    Return { number: u64 },
+/// An open key space.
+pub(super) struct Opened {
+    pub(super) log: Log,
+    pub(super) layers: Layers,
+    pub(super) drainer: Drainer,
+    /// The older of two tables that the log held.
+    pub(super) frozen: Option<Frozen>,
+    /// That of the newest write.
+    pub(super) sequence: u64,
+    pub(super) recovery: Recovery,
 }
 
-/// Opens the tree and brings it up to date with the log. A failed write leaves it frozen.
-pub(super) fn open_engine(
-    home: &Home,
-    log: &mut Log,
-    config: &KvConfig,
-    occasion: Occasion,
-) -> Result<(Arc<Engine>, Recovery), KvError> {
-    let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
-    let recovery = match recover(&engine, home, log, config, occasion) {
-        Ok(recovery) => recovery,
-        Err(error) => {
-            engine.close_without_checkpoint();
-            return Err(error);
-        }
-    };
-    // Known from here on, so that a start which finds less of it knows that the log was cut.
-    log.sync_length()?;
-    // Also when there was nothing to replay: at `Durability::Os` a power cut may leave whole records
-    // behind a torn one. Under a new nonce they never verify.
-    // A number of its own: an older copy of the tree, of before this start, would have the same, and none of
-    // the records that follow would verify under its nonce.
-    let round = Round::new(log.number() + 1)?;
-    match engine.checkpoint(&Checkpoint { round, log_bytes: log.durable_bytes() }) {
-        Ok(()) => log.start(&round),
-        // Frozen: the log keeps what the file does not have.
-        Err(_) if engine.frozen().is_some() => {}
-        Err(error) => return Err(error),
+/// Opens the files, and creates them if there are none. The updates that the tree does not have are in tables
+/// afterwards; after an end that was not orderly they are in the tree.
+pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
+    if !home.exists()? {
+        home.create(config)?;
     }
-    Ok((engine, recovery))
+    let [_, second] = log::paths(&home.path);
+    let is_new = !home.has(&second)?;
+    let mut log = Log::open(&*home.disk, &home.path, config.log_bytes)?;
+    if is_new {
+        home.sync_names()?;
+    }
+    let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
+    compact::remove_remains(home)?;
+    let opened =
+        replay(&engine, home, &mut log, config).and_then(|replayed| settle(&engine, log, replayed));
+    opened.inspect_err(|_| engine.close_without_checkpoint())
 }
 
-/// Applies the records that the tree does not have, and syncs their attachments: the checkpoint that
-/// follows makes the records durable.
-fn recover(
+/// The updates that the log held.
+struct Replayed {
+    checkpoint: Checkpoint,
+    /// By file of the log.
+    tables: [Memtable; LOG_FILES],
+    /// The last record of each file, and the last sequence in it.
+    ends: [(u64, u64); LOG_FILES],
+    recovery: Recovery,
+    is_orderly: bool,
+}
+
+/// Reads the records that the tree does not have, and syncs them with their attachments.
+fn replay(
     engine: &Engine,
     home: &Home,
     log: &mut Log,
     config: &KvConfig,
-    occasion: Occasion,
-) -> Result<Recovery, KvError> {
-    let Some(Checkpoint { round, log_bytes }) = engine.read_checkpoint()? else {
+) -> Result<Replayed, KvError> {
+    let Some(checkpoint) = engine.read_checkpoint()? else {
         return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
     };
-    let log_path = home.log_path();
+    let round = checkpoint.round;
     let refused = |what: String| {
         KvError::Corrupt(format!(
             "{what} Nothing was changed, and nothing is written before this is decided: copy the directory, \
@@ -142,19 +156,7 @@ fn recover(
     };
     let mut recovery = Recovery::default();
     if !config.salvage {
-        // If it cannot be read, the replay says so.
-        let (bytes, first) = (log.file_bytes(), log.first_number().unwrap_or(0));
-        if bytes < log_bytes {
-            let what = format!("{log_path} was cut: it has {bytes} of at least {log_bytes} bytes.");
-            return Err(refused(what));
-        }
-        if first > round.number + 1 {
-            return Err(refused(format!(
-                "{log_path} begins at byte 0 with record {first}, but {} ends with record {}: one of them is damaged, \
-                 or an older copy.",
-                home.path, round.number,
-            )));
-        }
+        log.check(&round, checkpoint.log_bytes).map_err(refused)?;
     }
     let mut marked = round.number;
     let salvage = config.salvage;
@@ -164,31 +166,28 @@ fn recover(
         }
         Ok(true)
     };
-    recovery.passed_over = log.replay(&round, salvage, read_mark, |_| Ok(()))?;
-    let whole = (log.number(), log.bytes());
-    let dropped_path = format!("{log_path}.dropped");
-    if let Occasion::Return { number } = occasion {
-        log.expect_whole(&log_path, number)?;
-    } else {
-        recovery.dropped = match log.ending()? {
-            Ending::Orderly => None,
-            Ending::Damaged { tail, durable } if !salvage => {
-                return Err(refused(format!(
-                    "Record {} of {log_path} at byte {} is damaged, because records up to {durable} were \
-                     durable when a later one was written.",
-                    tail.number, tail.position,
-                )));
-            }
-            Ending::Torn(mut tail) | Ending::Damaged { mut tail, .. } => {
-                log.keep(&*home.disk, &dropped_path, &mut tail)?;
-                Some(tail)
-            }
-        };
-    }
+    recovery.passed_over = log.replay(&round, salvage, read_mark, |_, _, _| Ok(()))?;
+    let whole = log.ends();
+    let dropped_path = format!("{}.log.dropped", home.path);
+    let (ending, torn) = log.ending()?;
+    recovery.dropped = match ending {
+        Ending::Orderly => None,
+        Ending::Damaged { tail, durable } if !salvage => {
+            return Err(refused(format!(
+                "Record {} of {} at byte {} is damaged, because records up to {durable} were \
+                 durable when a later one was written.",
+                tail.number, tail.path, tail.position,
+            )));
+        }
+        Ending::Torn(mut tail) | Ending::Damaged { mut tail, .. } => {
+            log.keep(&*home.disk, &dropped_path, &torn, &mut tail)?;
+            Some(tail)
+        }
+    };
     // Attachments noted behind the last mark may never have been synced, although their records reached
     // the device. The first that is not whole, and whose contents the log does not hold, ends the
     // replay: later records may build on it.
-    let attachments = config.attachments.as_deref().filter(|_| occasion == Occasion::Start);
+    let attachments = config.attachments.as_deref();
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
             match attachments.recover(attachment, contents) {
@@ -198,31 +197,78 @@ fn recover(
         }
         _ => Ok(true),
     };
-    let group = engine.begin()?;
-    {
-        let mut table = group.table()?;
-        log.replay(&round, salvage, is_whole, |operation| apply(&mut table, operation))?;
-    }
-    group.commit()?;
-    if let Some(mut tail) = log.rest(whole) {
+    let tables = std::array::from_fn(|_| Memtable::new());
+    let mut ends = [(0, 0); LOG_FILES];
+    let mut sequence = 0;
+    log.replay(&round, salvage, is_whole, |file, number, operation| {
+        let is_write = apply(&tables[file], operation, sequence + 1)?;
+        sequence += u64::from(is_write);
+        ends[file] = (number, sequence);
+        Ok(())
+    })?;
+    if let Some((mut tail, parts)) = log.rest(&whole, &torn) {
         // With what was torn behind it, whose copy is at the same path.
-        if let Some(torn) = &recovery.dropped {
-            tail.bytes = torn.position + torn.bytes - tail.position;
-            tail.newest = tail.newest.max(torn.newest);
-        }
-        log.keep(&*home.disk, &dropped_path, &mut tail)?;
+        tail.newest = tail.newest.max(recovery.dropped.map_or(0, |torn| torn.newest));
+        log.keep(&*home.disk, &dropped_path, &parts, &mut tail)?;
         recovery.dropped = Some(tail);
     }
-    attachments.map_or(Ok(()), Attachments::sync)?;
-    Ok(recovery)
+    sync_attachments(config.attachments.as_ref())?;
+    let is_orderly = recovery.dropped.is_none() && !salvage && round.version == Version::Current;
+    if log.number() > round.number {
+        log.sync_replayed()?;
+    }
+    Ok(Replayed { checkpoint, tables, ends, recovery, is_orderly })
 }
 
-/// Applies one operation of the log.
-fn apply(table: &mut Table<'_>, operation: Operation<'_>) -> Result<(), KvError> {
-    match operation {
-        Operation::Put { key, value } => drop(table.insert(key, value)?),
-        Operation::Delete { key } => drop(table.remove(key)?),
-        Operation::Note { .. } | Operation::Mark { .. } => {}
+/// Applies one operation of the log. `true` if it is a write.
+fn apply(table: &Memtable, operation: Operation<'_>, sequence: u64) -> Result<bool, KvError> {
+    let (key, value) = match operation {
+        Operation::Put { key, value } => (key, Some(value)),
+        Operation::Delete { key } => (key, None),
+        Operation::Note { .. } | Operation::Mark { .. } => return Ok(false),
+    };
+    let bytes = key.len() + value.map_or(0, <[u8]>::len);
+    let place = table.insert(key, hash(key), value, sequence);
+    place.map(|_| true).ok_or(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX })
+}
+
+/// Makes layers of what was replayed.
+fn settle(engine: &Arc<Engine>, mut log: Log, replayed: Replayed) -> Result<Opened, KvError> {
+    let Replayed { mut checkpoint, tables, ends, recovery, is_orderly } = replayed;
+    let newest = log.current();
+    let older = (newest + 1) % LOG_FILES;
+    let sequence = ends[newest].1.max(ends[older].1);
+    let has_older = !tables[older].is_empty();
+    let log_bytes = log.durable_bytes();
+    let frozen =
+        has_older.then_some(Frozen { number: ends[older].0, log_bytes, sequence: ends[older].1 });
+    if is_orderly {
+        let mut undrained: Vec<_> = tables.into_iter().map(Arc::new).collect();
+        undrained.swap(0, newest);
+        undrained.truncate(1 + usize::from(has_older));
+        let layers = Layers::new(OpenTree::new(engine)?, undrained, 0);
+        let drainer = Drainer::new(Arc::clone(engine), checkpoint);
+        return Ok(Opened { log, layers, drainer, frozen, sequence, recovery });
     }
-    Ok(())
+    // Whole records may lie behind a torn one. Under a new nonce they never verify. With a number of its own: an
+    // older copy of the tree, of before this start, would have the same, and none of the records that follow would
+    // verify under its nonce.
+    let round = Round::new(log.number() + 1)?;
+    checkpoint.log_bytes = log_bytes;
+    let mut drain = |table: &Memtable, round: Round| {
+        let entries = table.entries(u64::MAX);
+        let mut changes = TableChanges { entries, without: &BTreeSet::new() };
+        checkpoint = engine
+            .apply(&mut changes, &Checkpoint { round, ..checkpoint })
+            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        Ok::<_, KvError>(())
+    };
+    if let Some(frozen) = frozen {
+        drain(&tables[older], Round { number: frozen.number, ..log.round() })?;
+    }
+    drain(&tables[newest], round)?;
+    log.start(&round);
+    let layers = Layers::new(OpenTree::new(engine)?, vec![Arc::new(Memtable::new())], sequence);
+    let drainer = Drainer::new(Arc::clone(engine), checkpoint);
+    Ok(Opened { log, layers, drainer, frozen: None, sequence, recovery })
 }

@@ -1,45 +1,59 @@
 //! One ordered, transactional key space.
 //!
 //! Everything but the bytes of large objects stands on [`Kv`]: keys and values are bytes, keys are
-//! ordered byte by byte. A write-ahead log stands in front of an engine (redb) that keeps the pairs, on
-//! a [`Disk`](liteio_disk::Disk) or in memory.
+//! ordered byte by byte. A write-ahead log and a table in memory stand in front of a tree (redb) that keeps the
+//! pairs, on a [`Disk`](liteio_disk::Disk) or in memory.
 //!
-//! # Group commit
+//! # From an update to the tree
 //! ```text
-//!  update ─┐            ┌─────────────── committer, one thread ───────────────┐
-//!  update ─┼─► queue ──►│ stage in a batch ─► log: append, sync ─► batch visible │──► answers
-//!  update ─┘            └──────────────────────────────────────────────────────┘
-//!                          each closure in     one record for        snapshots see
-//!                          turn, alone         the whole group       all of it
+//!  update ─┐            ┌──────────── whoever holds the lock, one at a time ────────────┐
+//!  update ─┼─► queue ──►│ stage in the active table ─► log: append, sync ─► publish │──► answers
+//!  update ─┘            └────────────────────────────────────────────────────────────┘
+//!                          each closure in            one record for       snapshots see
+//!                          turn, alone                the whole group      all of it
+//!
+//!  active table ──► frozen, after some megabytes or when the store is idle ──► drained into the tree by a thread
 //! ```
-//! One sync serves any number of updates. The engine itself is made durable at checkpoints, some
-//! thousand writes apart and when the store is idle; then the log starts again. Opening replays the log
-//! since the last checkpoint. Alone, redb needs 2 to 4 times as long for the update of one client, and
-//! without its syncs it survives neither `kill -9` nor a power cut. The states are drawn in `committer.rs`.
+//! One sync serves any number of updates, and the lock is held by the first caller that waits for its answer. The
+//! log has two files that take turns with the tables: when a table is in the tree, the records of its file count no
+//! more. Opening replays the others into tables. The states are drawn in `committer.rs`, the layers in `layers.rs`, the
+//! drain in `drainer.rs`.
+//!
+//! A transaction of redb for each group would be half of the time of an update, and write thirty bytes to the tree for
+//! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, it writes fewer than five.
 //!
 //! # The contract
 //! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,
-//!   and must be short-lived: an old snapshot keeps every page alive that was replaced since.
+//!   and must be short-lived: an old snapshot keeps every page and every table alive that it sees.
 //! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and those of
 //!   every earlier update. If it returns `Ok`, all of its writes commit; if it returns `Err` (or
 //!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes. A
 //!   closure may run again, and only its last run counts.
 //! - An update is acknowledged when [`Pending`] resolves to `Ok`: then it is as durable as the
 //!   configured [`Durability`](crate::Durability) says. Updates of several threads share one commit.
+//!   It begins at the latest when [`Pending`] is polled, waited for or dropped.
 //! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
 
 mod attachments;
 mod committer;
+mod compact;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
+mod cursor;
+mod drain;
+mod drainer;
 mod engine;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod handle;
 mod home;
+mod layers;
 mod log;
+mod memtable;
+mod merge;
+mod pace;
 mod pending;
 mod queue;
 mod shared;
@@ -48,12 +62,14 @@ mod syncs;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod tree_file;
 mod view;
 
 use std::ops::Bound;
 
 pub use attachments::Attachments;
 pub use config::KvConfig;
+pub use cursor::{Cursor, Pair};
 pub use engine::EngineKind;
 pub use error::KvError;
 pub use handle::{Kv, Position};
@@ -61,7 +77,8 @@ pub use home::Recovery;
 pub use log::DroppedTail;
 pub use pending::Pending;
 pub use transaction::Transaction;
-pub use view::{Cursor, Pair, Snapshot, Value};
+pub use tree_file::TreeFile;
+pub use view::{Snapshot, Value};
 
 /// Reading, the same from a [`Snapshot`] and inside a [`Transaction`].
 pub trait Read {

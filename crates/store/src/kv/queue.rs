@@ -1,9 +1,8 @@
-//! The queue of updates for the committer; it is bounded, so that submitters feel back-pressure.
+//! The queue of updates for the one that commits; it is bounded, so that submitters feel back-pressure.
 
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -81,20 +80,11 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("?").to_owned()
 }
 
-/// The outcome of [`Queue::pop`].
-pub(super) enum Popped {
-    Job(Box<dyn Job>),
-    /// The deadline passed.
-    TimedOut,
-    /// The queue is closed and empty.
-    Closed,
-}
-
-/// The queue between the updating threads and the committer.
+/// The queue between the updating threads and the one that commits.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    not_empty: Condvar,
+    work: Condvar,
     not_full: Condvar,
 }
 
@@ -102,17 +92,20 @@ pub(super) struct Queue {
 struct State {
     jobs: VecDeque<Box<dyn Job>>,
     is_closed: bool,
-    /// The committer waits: only then a push has to wake it.
-    is_idle: bool,
+    /// The thread has to commit the jobs: nobody who waits for an answer does.
+    is_wanted: bool,
     blocked: usize,
 }
 
 impl Queue {
-    /// Adds a job; waits while the queue is full. Gives it back when the queue is closed.
+    /// Adds a job; waits while the queue is full. Gives it back when the queue is closed. Somebody has to commit it,
+    /// or [`wake`](Self::wake) the thread.
     pub(super) fn push(&self, job: Box<dyn Job>) -> Result<(), Box<dyn Job>> {
         let mut state = self.state.lock();
         while state.jobs.len() >= WAITING_MAX && !state.is_closed {
             state.blocked += 1;
+            state.is_wanted = true;
+            self.work.notify_one();
             self.not_full.wait(&mut state);
             state.blocked -= 1;
         }
@@ -120,44 +113,12 @@ impl Queue {
             return Err(job);
         }
         state.jobs.push_back(job);
-        let wake = std::mem::take(&mut state.is_idle);
-        drop(state);
-        if wake {
-            self.not_empty.notify_one();
-        }
         Ok(())
     }
 
-    /// Waits for a job, until the deadline.
-    pub(super) fn pop(&self, deadline: Option<Instant>) -> Popped {
+    /// Takes the oldest job.
+    pub(super) fn pop(&self) -> Option<Box<dyn Job>> {
         let mut state = self.state.lock();
-        loop {
-            if let Some(job) = self.take(&mut state) {
-                return Popped::Job(job);
-            }
-            if state.is_closed {
-                return Popped::Closed;
-            }
-            state.is_idle = true;
-            match deadline {
-                None => self.not_empty.wait(&mut state),
-                Some(deadline) => {
-                    let timed_out = self.not_empty.wait_until(&mut state, deadline).timed_out();
-                    if timed_out && state.jobs.is_empty() && !state.is_closed {
-                        state.is_idle = false;
-                        return Popped::TimedOut;
-                    }
-                }
-            }
-        }
-    }
-
-    /// A job that already waits.
-    pub(super) fn try_pop(&self) -> Option<Box<dyn Job>> {
-        self.take(&mut self.state.lock())
-    }
-
-    fn take(&self, state: &mut State) -> Option<Box<dyn Job>> {
         let job = state.jobs.pop_front();
         if job.is_some() && state.blocked > 0 {
             self.not_full.notify_one();
@@ -165,10 +126,34 @@ impl Queue {
         job
     }
 
-    /// Refuses further jobs. The committer finishes those that wait, and ends.
+    /// Has the thread commit what is here.
+    pub(super) fn wake(&self) {
+        let mut state = self.state.lock();
+        if !state.is_wanted && !state.jobs.is_empty() {
+            state.is_wanted = true;
+            drop(state);
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits until the thread has to commit what is here. `false` when the queue is closed and empty.
+    pub(super) fn wait(&self) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.is_closed {
+                return !state.jobs.is_empty();
+            }
+            if std::mem::take(&mut state.is_wanted) && !state.jobs.is_empty() {
+                return true;
+            }
+            self.work.wait(&mut state);
+        }
+    }
+
+    /// Refuses further jobs. The thread finishes those that wait, and ends.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
-        self.not_empty.notify_all();
+        self.work.notify_all();
         self.not_full.notify_all();
     }
 }

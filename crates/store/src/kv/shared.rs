@@ -1,20 +1,237 @@
 //! State shared by the threads of a key space.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use super::KvError;
-use super::engine::Engine;
+use super::committer::Committer;
+use super::drain::Drains;
+use super::drainer::Drainer;
+use super::home::Home;
+use super::layers::Layers;
 use super::queue::Queue;
 use super::syncs::Syncs;
+use super::tree_file::TreeFile;
+use super::{KvConfig, KvError, Snapshot, pace};
+use crate::Durability;
 
-/// State shared by the handles, the committer and the syncer.
+/// State shared by the handles and the threads.
 pub(super) struct Shared {
+    pub(super) config: KvConfig,
+    /// `None` in memory.
+    pub(super) home: Option<Home>,
+    /// `None` in memory.
+    pub(super) tree_file: Option<Arc<TreeFile>>,
     pub(super) queue: Queue,
-    /// The engine that snapshots read. It changes only when a store that ran out of space returns.
-    pub(super) engine: RwLock<Result<Arc<Engine>, KvError>>,
+    /// The holder writes: see [`Shared::committer`].
+    committer: Mutex<Committer>,
+    /// The holder drains.
+    pub(super) drainer: Mutex<Drainer>,
+    /// The layers that new snapshots read. An error while a tree that ran out of space could not be opened again, and at the end.
+    layers: RwLock<Result<Arc<Layers>, KvError>>,
+    /// The sequence up to which snapshots see.
+    pub(super) published: AtomicU64,
     /// The reason why updates are refused, while they are.
     pub(super) refusal: RwLock<Option<KvError>>,
     pub(super) syncs: Syncs,
+    pub(super) drains: Drains,
+}
+
+/// The lock of the one that writes. Updates may have come while it was held, and whose threads found it taken wait for
+/// an answer: when it is given back, the thread is woken for them.
+pub(super) struct CommitterGuard<'s> {
+    guard: Option<MutexGuard<'s, Committer>>,
+    queue: &'s Queue,
+}
+
+impl Deref for CommitterGuard<'_> {
+    type Target = Committer;
+
+    fn deref(&self) -> &Committer {
+        self.guard.as_ref().expect("only the end takes it")
+    }
+}
+
+impl DerefMut for CommitterGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Committer {
+        self.guard.as_mut().expect("only the end takes it")
+    }
+}
+
+impl Drop for CommitterGuard<'_> {
+    fn drop(&mut self) {
+        self.guard = None;
+        // The look into the queue comes after the lock is free: see `try_committer`.
+        fence(Ordering::SeqCst);
+        self.queue.wake();
+    }
+}
+
+impl Shared {
+    pub(super) fn new(
+        config: KvConfig,
+        home: Option<Home>,
+        committer: Committer,
+        drainer: Drainer,
+        layers: Layers,
+        published: u64,
+    ) -> Self {
+        let file = |home: &Home| TreeFile::new(Arc::clone(&home.disk), home.path.clone());
+        let tree_file = home.as_ref().map(file).map(Arc::new);
+        Self {
+            config,
+            home,
+            tree_file,
+            queue: Queue::default(),
+            committer: Mutex::new(committer),
+            drainer: Mutex::new(drainer),
+            layers: RwLock::new(Ok(Arc::new(layers))),
+            published: AtomicU64::new(published),
+            refusal: RwLock::new(None),
+            syncs: Syncs::default(),
+            drains: Drains::default(),
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> Result<Snapshot, KvError> {
+        // Before the layers: see `Snapshot::new`.
+        let published = self.published.load(Ordering::Acquire);
+        Ok(Snapshot::new(self.layers()?, published))
+    }
+
+    pub(super) fn layers(&self) -> Result<Arc<Layers>, KvError> {
+        self.layers.read().clone()
+    }
+
+    /// The lock of the layers, for what must not meet a new snapshot.
+    pub(super) fn layers_mut(
+        &self,
+    ) -> parking_lot::RwLockWriteGuard<'_, Result<Arc<Layers>, KvError>> {
+        self.layers.write()
+    }
+
+    pub(super) fn set_layers(&self, layers: Layers) {
+        let old = std::mem::replace(&mut *self.layers.write(), Ok(Arc::new(layers)));
+        // Not under the lock: it may be the last reference to much memory.
+        drop(old);
+    }
+
+    /// Changes the layers, unless there are none.
+    pub(super) fn change_layers(&self, change: impl FnOnce(&Layers) -> Option<Layers>) {
+        let mut current = self.layers.write();
+        let Ok(layers) = &*current else { return };
+        let Some(changed) = change(layers) else { return };
+        let old = std::mem::replace(&mut *current, Ok(Arc::new(changed)));
+        drop(current);
+        drop(old);
+    }
+
+    /// Commits what waits, if nobody else does: the caller has put an update into the queue and wants its answer.
+    pub(super) fn lead(&self) {
+        self.unblock_inline();
+        let Some(mut committer) = self.try_committer() else { return };
+        let answers = self.queue.pop().map(|job| committer.group(self, job));
+        drop(committer);
+        if let Some(answers) = answers {
+            answers.send();
+        }
+        self.drain_inline();
+    }
+
+    /// Takes the lock of the one that writes.
+    pub(super) fn committer(&self) -> CommitterGuard<'_> {
+        CommitterGuard { guard: Some(self.committer.lock()), queue: &self.queue }
+    }
+
+    /// The same if nobody has it. Whoever has it sees to what is in the queue.
+    pub(super) fn try_committer(&self) -> Option<CommitterGuard<'_>> {
+        // What this thread has put into the queue comes before its look at the lock.
+        fence(Ordering::SeqCst);
+        let guard = self.committer.try_lock()?;
+        Some(CommitterGuard { guard: Some(guard), queue: &self.queue })
+    }
+
+    /// The same for a caller that must not wait long: where commits are synced, the thread does it.
+    pub(super) fn lead_or_wake(&self) {
+        let is_synced = self.config.durability == Durability::Fsync && self.home.is_some();
+        let has_room = || {
+            let free = pace::free_bytes(&self.config);
+            self.layers().is_ok_and(|layers| layers.undrained_bytes() < free)
+        };
+        if !is_synced && has_room() {
+            self.lead();
+        } else {
+            self.queue.wake();
+        }
+    }
+
+    /// The thread that commits what nobody else does, until the queue is closed. Then it closes the key space.
+    pub(super) fn commit_all(&self) {
+        while self.queue.wait() {
+            loop {
+                self.unblock_inline();
+                let answers = {
+                    let mut committer = self.committer();
+                    let Some(job) = self.queue.pop() else { break };
+                    committer.group(self, job)
+                };
+                answers.send();
+                self.drain_inline();
+            }
+        }
+        self.drains.stop();
+        self.drainer.lock().close(self);
+    }
+
+    /// Tries a tree again that had no space, where no thread does.
+    fn unblock_inline(&self) {
+        if self.config.drains_inline() && self.drains.is_blocked() {
+            self.drainer.lock().step(self);
+        }
+    }
+
+    /// Drains on this thread, where a test has asked for it.
+    pub(super) fn drain_inline(&self) {
+        if self.drains.is_due_inline(&self.config) {
+            self.drainer.lock().step(self);
+        }
+    }
+
+    /// The error of a store that has stopped writing.
+    pub(super) fn poisoned(&self) -> Option<KvError> {
+        self.refusal.read().clone().filter(|it| matches!(it, KvError::Poisoned { .. }))
+    }
+
+    /// Refuses updates until the store is opened again.
+    pub(super) fn stop_writing(&self, error: &KvError) {
+        let refusal = match error {
+            KvError::Poisoned { reason } => KvError::Poisoned { reason: reason.clone() },
+            other => KvError::Poisoned { reason: other.to_string() },
+        };
+        let mut current = self.refusal.write();
+        if !matches!(&*current, Some(KvError::Poisoned { .. })) {
+            *current = Some(refusal);
+        }
+    }
+
+    /// Refuses updates for want of space, or takes them again, unless writing has stopped.
+    pub(super) fn set_refusal(&self, refusal: Option<KvError>) {
+        // The shared lock is enough for a group that changes nothing.
+        if self.refusal.read().is_some() == refusal.is_some() {
+            return;
+        }
+        let is_refusing = refusal.is_some();
+        {
+            let mut current = self.refusal.write();
+            if !matches!(&*current, Some(KvError::Poisoned { .. })) {
+                *current = refusal;
+            }
+        }
+        if is_refusing {
+            // The thread looks from time to time whether there is space again.
+            self.drains.wake();
+        }
+    }
 }

@@ -3,16 +3,15 @@
 //! meanwhile.
 //!
 //! ```text
-//!  appended ≥ n          attachments up to n       committer: mark n, sync the log      synced = n
+//!  appended ≥ n          attachments up to n              mark n, sync the log          synced = n
 //!  ──────────► take n ─────────────────────► ask ────────────────────────────────────► ─────────►
 //! ```
-//! Commits continue meanwhile; they wait for the sync of the log only. The mark is a watermark: it is
+//! Commits continue meanwhile. The mark is a watermark: it is
 //! appended only after the attachments are synced, so it is valid whenever it reaches the disk.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::queue::Update;
 use super::shared::Shared;
 use super::{Attachments, KvError};
 
@@ -33,28 +32,13 @@ pub(super) fn sync(
         progress.appended
     };
     attachments.map_or(Ok(()), Attachments::sync)?;
-    {
-        let mut progress = syncs.progress.lock();
-        progress.outcome = None;
-        progress.mark = Some(number);
+    let to_sync = shared.committer().mark(shared, number)?;
+    to_sync.sync().inspect_err(|error| shared.stop_writing(error))?;
+    if let Some(log) = &mut shared.committer().log {
+        log.synced(to_sync.number);
     }
-    // An empty update wakes the committer, which appends the mark after its group.
-    let (sender, _) = oneshot::channel();
-    let closure = |_: &mut super::Transaction<'_>| Ok::<(), KvError>(());
-    let wake = Update { closure, result: None, sender, frees_space: true };
-    if shared.queue.push(Box::new(wake)).is_err() {
-        return Err(KvError::Closed);
-    }
-    let outcome = {
-        let mut progress = syncs.progress.lock();
-        syncs.changed.wait_while(&mut progress, |it| it.outcome.is_none() && !it.is_stopped);
-        progress.mark = None;
-        progress.outcome.take().unwrap_or(Err(KvError::Closed))
-    };
-    if outcome.is_ok() {
-        syncs.synced(number, begun);
-    }
-    outcome.map(|()| true)
+    syncs.synced(number, begun);
+    Ok(true)
 }
 
 /// The wait for a sync to begin, so that it ends an `interval` after the oldest update that it covers, if it
@@ -64,11 +48,8 @@ fn wait_for_sync(interval: Duration, last: Duration) -> Duration {
 }
 
 /// Syncs while there is something to sync, about an `interval` after it came, until [`Syncs::stop`].
-pub(super) fn run(
-    shared: &Arc<Shared>,
-    attachments: Option<Arc<dyn Attachments>>,
-    interval: Duration,
-) {
+pub(super) fn run(shared: &Arc<Shared>) {
+    let (attachments, interval) = (&shared.config.attachments, shared.config.sync_interval);
     let syncs = &shared.syncs;
     let mut retry_at: Option<Instant> = None;
     let mut last = Duration::ZERO;

@@ -4,14 +4,11 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{Attachments, KvError};
+use super::Attachments;
 
 /// Unsynced bytes of attachments that start a sync before the interval is over: a longer backlog would
 /// make the sync, and what waits for it, long.
 const PRESSING_BYTES: u64 = 256 << 20;
-/// Unsynced bytes of attachments up to which a checkpoint syncs them itself, while commits wait.
-const CHECKPOINT_BYTES_MAX: u64 = 4 << 20;
-
 /// The progress of background syncs.
 #[derive(Debug, Default)]
 pub(super) struct Syncs {
@@ -29,10 +26,6 @@ pub(super) struct Progress {
     pub(super) synced: u64,
     /// The time at which the oldest unsynced record was appended.
     pub(super) unsynced_since: Option<Instant>,
-    /// The mark that the syncer requests from the committer.
-    pub(super) mark: Option<u64>,
-    /// The result of appending it.
-    pub(super) outcome: Option<Result<(), KvError>>,
     /// `true` if the next sync should begin before the interval is over.
     pub(super) is_pressing: bool,
     pub(super) is_stopped: bool,
@@ -73,27 +66,6 @@ impl Syncs {
     /// `true` when everything up to record `number` is durable.
     pub(super) fn is_synced(&self, number: u64) -> bool {
         self.progress.lock().synced >= number
-    }
-
-    /// `true` when a checkpoint can begin without a long sync first; if not, that sync is requested.
-    pub(super) fn allow_checkpoint(&self, attachments: Option<&dyn Attachments>) -> bool {
-        if attachments.is_none_or(|it| it.unsynced_bytes() <= CHECKPOINT_BYTES_MAX) {
-            return true;
-        }
-        self.progress.lock().is_pressing = true;
-        self.changed.notify_all();
-        false
-    }
-
-    /// The mark that the committer is to append.
-    pub(super) fn take_mark(&self) -> Option<u64> {
-        self.progress.lock().mark.take()
-    }
-
-    /// The committer's result of appending a mark.
-    pub(super) fn marked(&self, result: Result<(), KvError>) {
-        self.progress.lock().outcome = Some(result);
-        self.changed.notify_all();
     }
 
     /// Ends the syncer and every sync.

@@ -2,78 +2,140 @@
 
 use std::cell::OnceCell;
 use std::fmt;
-use std::ops::{Bound, Range};
+use std::ops::Bound;
 
-use super::engine::Table;
+use super::cursor::Cursor;
+use super::layers::Layers;
 use super::log::{Record, RecordFill};
-use super::view::{Cursor, Value};
+use super::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
+use super::view::Value;
 use super::{KvError, Read, Write};
 
-/// Bytes of a key with its value; the engine itself ends at 3 GiB.
+/// Bytes of a key with its value; the tree itself ends at 3 GiB.
 const PAIR_BYTES_MAX: usize = 1 << 30;
+/// Sees everything, staged writes included.
+const NEWEST: u64 = u64::MAX;
 
 /// The view of one update on the key space, to read and write.
 ///
-/// It sees its own writes and those of all earlier updates of its group. If the update fails, its own
-/// writes are rolled back one by one from an undo log of the values that they replaced.
+/// It sees its own writes and those of all earlier updates of its group. They are in the active table already, with
+/// sequences that no snapshot sees yet. If the update fails, they are taken back.
 pub struct Transaction<'a> {
-    table: Table<'a>,
-    record: &'a mut Record,
-    undo: &'a mut Undo,
-    /// The first failure of the engine. It ends the batch even if the closure ignores it: the batch may
-    /// hold half of a write.
+    layers: &'a Layers,
+    stage: &'a mut Stage,
+    /// The first failure of a read or a write. It fails the update even if the closure ignores it: what it knows may
+    /// be wrong.
     failure: OnceCell<KvError>,
 }
 
+/// The writes of a group that nobody sees yet.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// The record for the log.
+    pub(super) record: Record,
+    /// The places of the writes in the active table.
+    places: Vec<Place>,
+    /// The sequence of the newest write.
+    pub(super) sequence: u64,
+}
+
+/// The writes so far, to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Savepoint {
+    record: RecordFill,
+    places: usize,
+}
+
+impl Stage {
+    /// Nothing is staged, and everything up to `sequence` is published.
+    pub(super) fn new(sequence: u64) -> Self {
+        Self { record: Record::new(), places: Vec::new(), sequence }
+    }
+
+    /// Starts the next group.
+    pub(super) fn clear(&mut self) {
+        self.record.clear();
+        self.places.clear();
+    }
+
+    fn savepoint(&self) -> Savepoint {
+        Savepoint { record: self.record.fill(), places: self.places.len() }
+    }
+
+    /// Takes back all of the group.
+    pub(super) fn take_back(&mut self, layers: &Layers) {
+        self.places.drain(..).for_each(|place| layers.active().take_back(place));
+        self.record.clear();
+    }
+}
+
 impl<'a> Transaction<'a> {
-    pub(super) fn new(table: Table<'a>, record: &'a mut Record, undo: &'a mut Undo) -> Self {
-        Self { table, record, undo, failure: OnceCell::new() }
+    pub(super) fn new(layers: &'a Layers, stage: &'a mut Stage) -> Self {
+        Self { layers, stage, failure: OnceCell::new() }
     }
 
     /// Notes an attachment that is not durable yet, without which the writes of this update must not
     /// survive a crash: see [`Attachments`](super::Attachments). With its `contents` (else empty) the
     /// update is as durable as any other.
     pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
-        self.record.note(attachment, contents);
+        self.stage.record.note(attachment, contents);
     }
 
     /// Starts an update. Returns the savepoint for [`Transaction::roll_back`].
-    pub(super) fn begin(&mut self) -> RecordFill {
-        self.undo.clear();
-        self.record.fill()
+    pub(super) fn begin(&mut self) -> Savepoint {
+        self.failure.take();
+        self.stage.savepoint()
     }
 
-    /// Takes back everything since `begin` returned `fill`.
-    pub(super) fn roll_back(&mut self, fill: RecordFill) -> Result<(), KvError> {
-        while let Some((key, previous)) = self.undo.entries.pop() {
-            let key = &self.undo.bytes[key];
-            match previous {
-                Some(value) => drop(self.table.insert(key, &self.undo.bytes[value])?),
-                None => drop(self.table.remove(key)?),
-            }
+    /// Takes back everything since `begin` returned `savepoint`.
+    pub(super) fn roll_back(&mut self, savepoint: Savepoint) {
+        for place in self.stage.places.drain(savepoint.places..) {
+            self.layers.active().take_back(place);
         }
-        self.undo.clear();
-        self.record.truncate(fill);
-        Ok(())
+        self.stage.record.truncate(savepoint.record);
     }
 
     /// Bytes of the group's log record so far.
     pub(super) fn record_bytes(&self) -> usize {
-        self.record.bytes()
+        self.stage.record.bytes()
     }
 
+    /// The failure of a read or write of this update.
     pub(super) fn failure(&self) -> Option<&KvError> {
         self.failure.get()
+    }
+
+    /// Writes again what could not be drained, unless something newer was written since.
+    pub(super) fn carry(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
+        if self.layers.active().get(key, hash(key), NEWEST).is_some() {
+            return Ok(());
+        }
+        self.write(key, value)
+    }
+
+    fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
+        let sequence = self.stage.sequence + 1;
+        let Some(place) = self.layers.active().insert(key, hash(key), value, sequence) else {
+            let bytes = self.record_bytes() + key.len() + value.map_or(0, <[u8]>::len);
+            return Err(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX });
+        };
+        self.stage.sequence = sequence;
+        self.stage.places.push(place);
+        match value {
+            Some(value) => self.stage.record.put(key, value),
+            None => self.stage.record.delete(key),
+        }
+        Ok(())
     }
 }
 
 impl Read for Transaction<'_> {
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(keep(&self.failure, self.table.get(key))?.map(Value::new))
+        Ok(Value::of(keep(&self.failure, self.layers.get(key, NEWEST))?))
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        keep(&self.failure, Cursor::new(self.table.tree(), lower, upper))
+        keep(&self.failure, Cursor::new(self.layers, NEWEST, lower, upper))
     }
 }
 
@@ -83,19 +145,14 @@ impl Write for Transaction<'_> {
         if bytes > PAIR_BYTES_MAX {
             return Err(KvError::TooLarge { bytes, bytes_max: PAIR_BYTES_MAX });
         }
-        let previous = keep(&self.failure, self.table.insert(key, value))?;
-        self.undo.push(key, previous.as_ref().map(|value| value.bytes()));
-        drop(previous);
-        self.record.put(key, value);
-        Ok(())
+        self.write(key, Some(value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
-        let Some(previous) = keep(&self.failure, self.table.remove(key))? else { return Ok(()) };
-        self.undo.push(key, Some(previous.bytes()));
-        drop(previous);
-        self.record.delete(key);
-        Ok(())
+        if self.get(key)?.is_none() {
+            return Ok(());
+        }
+        self.write(key, None)
     }
 }
 
@@ -108,32 +165,4 @@ impl fmt::Debug for Transaction<'_> {
 /// Remembers the first failure.
 fn keep<T>(failure: &OnceCell<KvError>, result: Result<T, KvError>) -> Result<T, KvError> {
     result.inspect_err(|error| _ = failure.get_or_init(|| error.clone()))
-}
-
-/// The values that one update replaced, in one buffer that is used again by the next.
-#[derive(Debug, Default)]
-pub(super) struct Undo {
-    bytes: Vec<u8>,
-    /// Key and previous value, as ranges of `bytes`.
-    entries: Vec<(Range<usize>, Option<Range<usize>>)>,
-}
-
-impl Undo {
-    fn push(&mut self, key: &[u8], previous: Option<&[u8]>) {
-        let key = self.store(key);
-        let previous = previous.map(|value| self.store(value));
-        self.entries.push((key, previous));
-    }
-
-    fn store(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.bytes.shrink_to(1 << 20);
-        self.entries.clear();
-    }
 }

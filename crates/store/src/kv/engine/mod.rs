@@ -1,34 +1,30 @@
-//! The engine: the ordered map that the committer writes to and snapshots read.
+//! The engine: the ordered map on the disk, which the drain writes to and snapshots read.
 //!
 //! This is the seam between the key space and what keeps its pairs. Above it are the queue, the
-//! committer, the log, the syncs and the undo of failed updates; below it is one module for each
-//! engine, the only place that uses its types:
+//! committer, the log, the memtables and the drain; below it is one module for each engine, the only place
+//! that uses its types:
 //!
 //! ```text
-//!  Kv ── Snapshot, Cursor, Value                     Kv ── Transaction
-//!          │                                                  │
-//!          │                                   queue ── committer ── log, syncs
-//!          ▼                                                  ▼
-//!     View, Tree, Place, PairGuard, Value          Engine, Batch, Table        (enums, this file)
-//!          └───────────────────────┬──────────────────────────┘
-//!                            on_redb, …                       (one module an engine)
+//!  Snapshot, Transaction ── Cursor, Value                drain ── memtables, log
+//!          ▼                                               ▼
+//!     View, Tree, Place, PairGuard, Value               Engine              (enums, this file)
+//!          └───────────────────────┬──────────────────────┘
+//!                            on_redb, …                    (one module an engine)
 //! ```
 //!
 //! # The contract of an engine
-//! - [`Engine::view`] sees everything committed so far and nothing later, and lives as long as the
-//!   caller likes. Views and one [`Batch`] exist side by side.
-//! - [`Engine::begin`] starts the only batch there is. Its table reads its own writes. Its commit makes
-//!   them visible to views that begin later, all at once. It need not make them durable: the log has
-//!   them. A batch that is dropped or aborted leaves nothing.
-//! - [`Engine::checkpoint`] makes everything committed durable, together with the [`Checkpoint`], as
-//!   one atomic step. Writes of the engine in between must not damage the last checkpoint.
+//! - [`Engine::view`] sees everything applied so far and nothing later, and lives as long as the
+//!   caller likes, also while changes are applied.
+//! - [`Engine::apply`] makes changes, which come in order of their keys, durable together with a [`Checkpoint`], as
+//!   one atomic step. One thread at a time. If it fails nothing of it is there.
 //! - The first write that fails freezes the engine ([`Engine::frozen`]): from then on it writes nothing,
-//!   and goes on reading what was committed. Opening it again finds the last checkpoint.
+//!   and goes on reading what was applied. Opening it again finds the last checkpoint.
 //!
 //! The dispatch is an enum, matched where an operation begins and, in a cursor, at each step. With one
 //! engine in the build the match compiles to nothing; with several it is a well-predicted branch. Type
 //! parameters would spread through `Transaction` and `Snapshot` into every signature of the store.
 
+mod checkpoint;
 #[cfg(test)]
 mod on_map;
 mod on_redb;
@@ -38,8 +34,8 @@ use std::sync::Arc;
 
 use liteio_disk::Disk;
 
+pub(super) use self::checkpoint::{Checkpoint, Contents};
 use super::KvError;
-use super::log::{Round, Version};
 
 /// Engines to choose from, in [`KvConfig::engine`](super::KvConfig::engine).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,52 +48,38 @@ pub enum EngineKind {
     Map,
 }
 
-/// The place of the tree in the order of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Checkpoint {
-    /// The records that follow; its number is that of the last record in the tree.
-    pub(super) round: Round,
-    /// Bytes that the log has at least.
-    pub(super) log_bytes: u64,
+/// A pair to set, or a key to remove.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change<'c> {
+    pub(super) key: &'c [u8],
+    pub(super) value: Option<&'c [u8]>,
 }
 
-impl Checkpoint {
-    /// Bytes of the encoding.
-    const BYTES: usize = 33;
+/// Changes in order of their keys.
+pub(super) trait Changes {
+    fn next(&mut self) -> Result<Option<Change<'_>>, KvError>;
+}
 
-    /// That of a tree without a log.
-    pub(super) fn without_log() -> Self {
-        let round = Round { number: 0, nonce: [0; 16], version: Version::Current };
-        Self { round, log_bytes: 0 }
+/// No changes.
+pub(super) struct NoChanges;
+
+impl Changes for NoChanges {
+    fn next(&mut self) -> Result<Option<Change<'_>>, KvError> {
+        Ok(None)
     }
+}
 
-    fn encode(&self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.round.number.to_le_bytes());
-        bytes[8..24].copy_from_slice(&self.round.nonce);
-        bytes[24] = match self.round.version {
-            Version::Old { in_order } => u8::from(in_order),
-            Version::Current => 2,
-        };
-        bytes[25..].copy_from_slice(&self.log_bytes.to_le_bytes());
-        bytes
-    }
+/// The failure of [`Engine::apply`].
+#[derive(Debug)]
+pub(super) struct ApplyError {
+    pub(super) error: KvError,
+    /// The key whose change met it, if it was one.
+    pub(super) key: Option<Vec<u8>>,
+}
 
-    fn decode(bytes: &[u8]) -> Result<Self, KvError> {
-        let split = bytes.split_first_chunk::<8>();
-        let parsed = split.and_then(|(number, rest)| {
-            let number = u64::from_le_bytes(*number);
-            let (nonce, rest) = rest.split_first_chunk()?;
-            let (version, log_bytes) = match rest {
-                // Checkpoints of 24 bytes were written before the order was told.
-                [] | [0] => (Version::Old { in_order: false }, 0),
-                [1] => (Version::Old { in_order: true }, 0),
-                [2, bytes @ ..] => (Version::Current, u64::from_le_bytes(bytes.try_into().ok()?)),
-                _ => return None,
-            };
-            Some(Self { round: Round { number, nonce: *nonce, version }, log_bytes })
-        });
-        parsed.ok_or_else(|| KvError::Corrupt("the checkpoint cannot be read".into()))
+impl From<KvError> for ApplyError {
+    fn from(error: KvError) -> Self {
+        Self { error, key: None }
     }
 }
 
@@ -177,14 +159,9 @@ impl Engine {
         each!(self, it => it.close_without_checkpoint());
     }
 
-    /// Everything committed so far.
+    /// Everything applied so far.
     pub(super) fn view(&self) -> Result<View, KvError> {
         wrap!(self, it => it.view(), View)
-    }
-
-    /// Starts the next commit.
-    pub(super) fn begin(&self) -> Result<Batch<'_>, KvError> {
-        wrap!(self, it => it.begin(), Batch)
     }
 
     /// The checkpoint in the files; `None` when there never was one.
@@ -192,74 +169,23 @@ impl Engine {
         each!(self, it => it.read_checkpoint())
     }
 
-    /// Makes everything committed durable: after `Ok` the log may start again.
-    pub(super) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
-        each!(self, it => it.checkpoint(checkpoint))
+    /// Makes the changes, which are in order of their keys, and the checkpoint durable: the log needs none of the
+    /// records up to the checkpoint any more. Returns the checkpoint as it was written, with its contents.
+    pub(super) fn apply(
+        &self,
+        changes: &mut dyn Changes,
+        checkpoint: &Checkpoint,
+    ) -> Result<Checkpoint, ApplyError> {
+        each!(self, it => it.apply(changes, checkpoint))
+    }
+
+    /// Bytes of its file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        each!(self, it => it.file_bytes())
     }
 }
 
-/// The writes of one commit.
-#[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the small variant is for tests"))]
-pub(super) enum Batch<'e> {
-    Redb(on_redb::Batch<'e>),
-    #[cfg(test)]
-    Map(on_map::Batch<'e>),
-}
-
-impl Batch<'_> {
-    /// The pairs, to read and write. One table at a time.
-    pub(super) fn table(&self) -> Result<Table<'_>, KvError> {
-        wrap!(self, it => it.table(), Table)
-    }
-
-    /// Makes the writes visible.
-    pub(super) fn commit(self) -> Result<(), KvError> {
-        each!(self, it => it.commit())
-    }
-
-    /// Takes all writes back.
-    pub(super) fn abort(self) -> Result<(), KvError> {
-        each!(self, it => it.abort())
-    }
-}
-
-/// The pairs of a batch.
-pub(super) enum Table<'b> {
-    Redb(on_redb::Table<'b>),
-    #[cfg(test)]
-    Map(on_map::Table<'b>),
-}
-
-impl Table<'_> {
-    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        wrap_some!(self, it => it.get(key), Value)
-    }
-
-    /// Sets `key` and returns the value that it had.
-    pub(super) fn insert(
-        &mut self,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Option<Value<'_>>, KvError> {
-        wrap_some!(self, it => it.insert(key, value), Value)
-    }
-
-    /// Removes `key` and returns the value that it had.
-    pub(super) fn remove(&mut self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        wrap_some!(self, it => it.remove(key), Value)
-    }
-
-    /// The pairs, for cursors.
-    pub(super) fn tree(&self) -> Tree<'_> {
-        match self {
-            Self::Redb(it) => Tree::Redb(it.tree()),
-            #[cfg(test)]
-            Self::Map(it) => Tree::Map(it.tree()),
-        }
-    }
-}
-
-/// The pairs as one commit left them.
+/// The pairs as some checkpoint left them.
 pub(super) enum View {
     Redb(on_redb::View),
     #[cfg(test)]
@@ -282,7 +208,7 @@ impl View {
     }
 }
 
-/// The pairs of a view or of a table, to find places in.
+/// The pairs of a view, to find places in.
 #[derive(Clone, Copy)]
 pub(super) enum Tree<'a> {
     Redb(on_redb::Tree<'a>),

@@ -1,9 +1,8 @@
 //! A map in memory: the smallest engine that keeps the contract, for tests.
 //!
-//! Views share the map; a batch works on a copy, which its commit puts in place. A checkpoint writes the
-//! whole map to a new file, which takes the place of the old one.
+//! Views share the map. Changes are made to a copy, which is written whole to a new file; both then take the place of
+//! the old ones.
 
-use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Bound;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use liteio_disk::{Disk, OpenMode};
 use parking_lot::Mutex;
 
-use super::Checkpoint;
+use super::{ApplyError, Change, Changes, Checkpoint};
 use crate::kv::KvError;
 
 type Bytes = Arc<[u8]>;
@@ -65,35 +64,48 @@ impl Engine {
         Ok(View(Arc::clone(&self.map.lock())))
     }
 
-    pub(crate) fn begin(&self) -> Result<Batch<'_>, KvError> {
-        let map = Map::clone(&self.map.lock());
-        Ok(Batch { engine: self, map: RefCell::new(map) })
-    }
-
     pub(crate) fn read_checkpoint(&self) -> Result<Option<Checkpoint>, KvError> {
         Ok(*self.checkpoint.lock())
     }
 
-    pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+    pub(crate) fn apply(
+        &self,
+        changes: &mut dyn Changes,
+        checkpoint: &Checkpoint,
+    ) -> Result<Checkpoint, ApplyError> {
         if let Some(error) = self.frozen() {
-            return Err(error);
+            return Err(error.into());
         }
-        if let Err(error) = self.write(checkpoint) {
+        let mut map = Map::clone(&self.map.lock());
+        let mut checkpoint = *checkpoint;
+        while let Some(Change { key, value }) = changes.next()? {
+            let before = match value {
+                Some(value) => map.insert(key.into(), value.into()),
+                None => map.remove(key),
+            };
+            let bytes = |value: Option<&[u8]>| value.map(|value| key.len() + value.len());
+            let (before, after) = (bytes(before.as_deref()), bytes(value));
+            checkpoint.contents.iter_mut().for_each(|it| it.count(before, after));
+        }
+        if let Err(error) = self.write(&checkpoint, &map) {
             *self.frozen.lock() = Some(error.clone());
-            return Err(error);
+            return Err(error.into());
         }
-        *self.checkpoint.lock() = Some(*checkpoint);
-        Ok(())
+        *self.map.lock() = Arc::new(map);
+        *self.checkpoint.lock() = Some(checkpoint);
+        Ok(checkpoint)
     }
 
-    fn write(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
+    /// As if every file were full of pairs: it is written whole each time.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.checkpoint.lock().and_then(|it| it.contents).map_or(0, |contents| contents.bytes)
+    }
+
+    fn write(&self, checkpoint: &Checkpoint, map: &Map) -> Result<(), KvError> {
         let Some((disk, path)) = &self.file else { return Ok(()) };
-        let bytes = encode(checkpoint, &self.map.lock());
+        let bytes = encode(checkpoint, map);
         let next = format!("{path}.next");
-        match disk.remove(&next) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+        disk.remove_if_there(&next)?;
         let file = disk.open(&next, OpenMode::CreateOrWrite)?;
         file.write_at(&bytes, 0)?;
         file.sync_data()?;
@@ -104,7 +116,9 @@ impl Engine {
 }
 
 fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
-    let mut bytes = checkpoint.encode().to_vec();
+    let row = checkpoint.encode();
+    let mut bytes = vec![u8::try_from(row.len()).expect("short")];
+    bytes.extend_from_slice(&row);
     for field in map.iter().flat_map(|(key, value)| [key, value]) {
         bytes.extend_from_slice(&u32::try_from(field.len()).expect("short").to_le_bytes());
         bytes.extend_from_slice(field);
@@ -114,7 +128,8 @@ fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
 
 fn decode(bytes: &[u8]) -> Result<(Checkpoint, Map), KvError> {
     let invalid = || KvError::Corrupt("the map cannot be read".into());
-    let (checkpoint, mut rest) = bytes.split_at_checked(Checkpoint::BYTES).ok_or_else(invalid)?;
+    let (row_bytes, rest) = bytes.split_first().ok_or_else(invalid)?;
+    let (checkpoint, mut rest) = rest.split_at_checked((*row_bytes).into()).ok_or_else(invalid)?;
     let mut take = || -> Option<Bytes> {
         let (length, after) = rest.split_first_chunk()?;
         let (field, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -131,55 +146,11 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Map), KvError> {
     }
 }
 
-pub(crate) struct Batch<'e> {
-    engine: &'e Engine,
-    map: RefCell<Map>,
-}
-
-impl Batch<'_> {
-    pub(crate) fn table(&self) -> Result<Table<'_>, KvError> {
-        Ok(Table(self.map.borrow_mut()))
-    }
-
-    pub(crate) fn commit(self) -> Result<(), KvError> {
-        *self.engine.map.lock() = Arc::new(self.map.into_inner());
-        Ok(())
-    }
-
-    pub(crate) fn abort(self) -> Result<(), KvError> {
-        Ok(())
-    }
-}
-
-pub(crate) struct Table<'b>(RefMut<'b, Map>);
-
-impl Table<'_> {
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.get(key).map(|value| Value::Borrowed(value)))
-    }
-
-    pub(crate) fn insert(
-        &mut self,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.insert(key.into(), value.into()).map(Value::Owned))
-    }
-
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.remove(key).map(Value::Owned))
-    }
-
-    pub(crate) fn tree(&self) -> Tree<'_> {
-        Tree(&self.0)
-    }
-}
-
 pub(crate) struct View(Arc<Map>);
 
 impl View {
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.0.get(key).map(|value| Value::Borrowed(value)))
+        Ok(self.0.get(key).map(|value| Value(value)))
     }
 
     pub(crate) fn tree(&self) -> Tree<'_> {
@@ -187,17 +158,11 @@ impl View {
     }
 }
 
-pub(crate) enum Value<'a> {
-    Borrowed(&'a [u8]),
-    Owned(Bytes),
-}
+pub(crate) struct Value<'a>(&'a [u8]);
 
 impl Value<'_> {
     pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Borrowed(bytes) => bytes,
-            Self::Owned(bytes) => bytes,
-        }
+        self.0
     }
 }
 

@@ -1,6 +1,6 @@
 //! The log: what is replayed, and what an ending tells.
 
-use liteio_disk::SimulatedDisk;
+use liteio_disk::{OpenMode, SimulatedDisk};
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn replay(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Vec<u8> {
     let mut found = Vec::new();
     let mut log = Log::open(disk, "log", 100).expect("opens");
     let all = |_, _: Operation<'_>| Ok(true);
-    log.replay(&round(nonce, number), false, all, |operation| {
+    log.replay(&round(nonce, number), false, all, |_, _, operation| {
         match operation {
             Operation::Put { key, value } => {
                 assert_eq!(value, &[key[0]; 30]);
@@ -56,8 +56,8 @@ fn replays_what_follows_the_checkpoint_under_its_nonce_only() {
 fn ending(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Ending {
     let mut log = Log::open(disk, "log", 100).expect("opens");
     let all = |_, _: Operation<'_>| Ok(true);
-    log.replay(&round(nonce, number), false, all, |_| Ok(())).expect("replays");
-    log.ending().expect("reads")
+    log.replay(&round(nonce, number), false, all, |_, _, _| Ok(())).expect("replays");
+    log.ending().expect("reads").0
 }
 
 /// A log of four records behind an older and longer round.
@@ -83,8 +83,8 @@ fn a_changed_byte_is_damage_where_a_later_record_proves_it_and_a_torn_end_in_the
     let record_bytes = log.bytes() / 4;
     for at in 0..log.bytes() {
         let mut byte = [0];
-        log.file.read_at(&mut byte, at).expect("reads");
-        log.file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
+        log.files[0].file.read_at(&mut byte, at).expect("reads");
+        log.files[0].file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
         let record = at / record_bytes;
         match ending(&disk, [1; 16], 9) {
             Ending::Damaged { tail, durable: 12 } if record < 3 => {
@@ -97,17 +97,17 @@ fn a_changed_byte_is_damage_where_a_later_record_proves_it_and_a_torn_end_in_the
             }
             other => panic!("byte {at}: {other:?}"),
         }
-        log.file.write_at(&byte, at).expect("writes");
+        log.files[0].file.write_at(&byte, at).expect("writes");
     }
     // Several records, and a whole sector.
-    log.file.write_at(&vec![0; 2 * record_bytes as usize + 3], 0).expect("writes");
+    log.files[0].file.write_at(&vec![0; 2 * record_bytes as usize + 3], 0).expect("writes");
     assert!(matches!(ending(&disk, [1; 16], 9), Ending::Damaged { durable: 12, .. }));
 }
 
 #[test]
 fn where_nothing_was_synced_a_changed_byte_may_be_torn_and_what_was_synced_may_not() {
     let (disk, mut log) = four_records(false);
-    log.file.write_at(&[0xee], 3).expect("writes");
+    log.files[0].file.write_at(&[0xee], 3).expect("writes");
     let Ending::Torn(tail) = ending(&disk, [1; 16], 9) else { panic!("nothing was durable") };
     assert_eq!((tail.number, tail.newest), (10, 13));
     // A mark is synced, and the record behind it says so.
@@ -125,12 +125,13 @@ fn where_nothing_was_synced_a_changed_byte_may_be_torn_and_what_was_synced_may_n
 fn what_is_left_of_an_end_is_kept() {
     let (disk, log) = four_records(true);
     let record_bytes = log.bytes() / 4;
-    log.file.write_at(&[0xee], 3 * record_bytes + 40).expect("writes");
+    log.files[0].file.write_at(&[0xee], 3 * record_bytes + 40).expect("writes");
     let mut log = Log::open(&disk, "log", 100).expect("opens");
-    log.replay(&round([1; 16], 9), false, |_, _| Ok(true), |_| Ok(())).expect("replays");
-    let Ending::Torn(mut tail) = log.ending().expect("reads") else { panic!("the last record") };
+    log.replay(&round([1; 16], 9), false, |_, _| Ok(true), |_, _, _| Ok(())).expect("replays");
+    let (ending, parts) = log.ending().expect("reads");
+    let Ending::Torn(mut tail) = ending else { panic!("the last record") };
     for _ in 0..2 {
-        log.keep(&disk, "log.dropped", &mut tail).expect("copies");
+        log.keep(&disk, "log.dropped", &parts, &mut tail).expect("copies");
         assert_eq!(tail.copy.as_deref(), Some("log.dropped"));
         let copy = disk.open("log.dropped", OpenMode::Read).expect("there");
         assert_eq!(copy.len().expect("a length"), tail.bytes);
@@ -141,14 +142,14 @@ fn what_is_left_of_an_end_is_kept() {
 fn salvage_passes_over_what_is_damaged_and_names_it() {
     let (disk, log) = four_records(true);
     let record_bytes = log.bytes() / 4;
-    log.file.write_at(&[0xee; 50], record_bytes + 10).expect("writes");
+    log.files[0].file.write_at(&[0xee; 50], record_bytes + 10).expect("writes");
     let mut log = Log::open(&disk, "log", 100).expect("opens");
     let mut found = Vec::new();
     let passed_over = log.replay(
         &round([1; 16], 9),
         true,
         |_, _| Ok(true),
-        |operation| {
+        |_, _, operation| {
             if let Operation::Put { key, .. } = operation {
                 found.push(key[0]);
             }
@@ -157,7 +158,7 @@ fn salvage_passes_over_what_is_damaged_and_names_it() {
     );
     assert_eq!(passed_over.expect("replays"), [11..=11]);
     assert_eq!(found, [0, 2, 3]);
-    assert_eq!(log.ending().expect("reads"), Ending::Orderly);
+    assert_eq!(log.ending().expect("reads").0, Ending::Orderly);
 }
 
 /// A record as the old version wrote it.
@@ -175,7 +176,7 @@ fn records_of_the_old_version_are_read_and_their_damage_is_found() {
     for (in_order, is_damaged) in [(false, None), (true, None), (true, Some(40)), (false, Some(40))]
     {
         let disk = SimulatedDisk::new(1);
-        let file = disk.open("log", OpenMode::CreateOrWrite).expect("opens");
+        let file = disk.open("log.log", OpenMode::CreateOrWrite).expect("opens");
         let old: Vec<u8> = (1..=4).flat_map(|n| old_record([1; 16], n, n as u8)).collect();
         file.write_at(&old, 0).expect("writes");
         if let Some(at) = is_damaged {
@@ -184,20 +185,23 @@ fn records_of_the_old_version_are_read_and_their_damage_is_found() {
         let mut log = Log::open(&disk, "log", 100).expect("opens");
         let round = Round { number: 0, nonce: [1; 16], version: Version::Old { in_order } };
         let mut found = 0;
-        let count = |_: Operation<'_>| {
+        let count = |_, _, _: Operation<'_>| {
             found += 1;
             Ok(())
         };
         log.replay(&round, false, |_, _| Ok(true), count).expect("replays");
         match (in_order, is_damaged) {
             (_, None) => {
-                assert_eq!((found, log.ending().expect("reads")), (4, Ending::Orderly));
+                assert_eq!((found, log.ending().expect("reads").0), (4, Ending::Orderly));
             }
             (true, _) => {
                 assert_eq!(found, 1);
-                assert!(matches!(log.ending().expect("reads"), Ending::Damaged { durable: 3, .. }));
+                assert!(matches!(
+                    log.ending().expect("reads").0,
+                    Ending::Damaged { durable: 3, .. }
+                ));
             }
-            (false, _) => assert!(matches!(log.ending().expect("reads"), Ending::Torn(_))),
+            (false, _) => assert!(matches!(log.ending().expect("reads").0, Ending::Torn(_))),
         }
     }
 }
@@ -212,7 +216,7 @@ fn values_that_look_like_records_are_no_damage_and_no_endless_work() {
     let mut record = Record::new();
     record.put(b"key", &fakes);
     log.append(&mut record, true).expect("appends");
-    log.file.write_at(&[0xff], 30).expect("writes");
+    log.files[0].file.write_at(&[0xff], 30).expect("writes");
     assert!(matches!(ending(&disk, [1; 16], 0), Ending::Torn(tail) if tail.newest == 1));
 }
 
@@ -225,10 +229,10 @@ fn a_changed_byte_ends_the_replay_before_its_record() {
     let record_bytes = log.bytes() / 3;
     for at in 0..log.bytes() {
         let mut byte = [0];
-        log.file.read_at(&mut byte, at).expect("reads");
-        log.file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
+        log.files[0].file.read_at(&mut byte, at).expect("reads");
+        log.files[0].file.write_at(&[byte[0] ^ 0x10], at).expect("writes");
         let whole: Vec<u8> = (0..(at / record_bytes) as u8).collect();
         assert_eq!(replay(&disk, [1; 16], 0), whole, "byte {at}");
-        log.file.write_at(&byte, at).expect("writes");
+        log.files[0].file.write_at(&byte, at).expect("writes");
     }
 }

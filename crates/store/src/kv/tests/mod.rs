@@ -101,7 +101,7 @@ fn reopening_finds_everything_also_without_a_checkpoint() {
 #[test]
 fn an_idle_store_makes_a_checkpoint_by_itself() {
     let disk = SimulatedDisk::new(1);
-    let config = KvConfig { checkpoint_idle: Duration::from_millis(1), ..config() };
+    let config = KvConfig { idle: Duration::from_millis(1), ..config() };
     let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config).expect("opens");
     let before = disk.operations();
     kv.update::<(), KvError, _>(|transaction| transaction.put(b"a", b"1")).wait().expect("put");
@@ -119,7 +119,7 @@ fn without_syncs_the_log_is_synced_by_itself() {
     let disk = SimulatedDisk::new(1);
     let config = KvConfig {
         durability: Durability::Os,
-        checkpoint_idle: Duration::from_secs(3_600),
+        idle: Duration::from_secs(3_600),
         sync_interval: Duration::from_millis(1),
         ..config()
     };
@@ -176,7 +176,7 @@ fn a_log_that_grew_while_checkpoints_were_put_off_is_replayed_whole() {
     let config = KvConfig {
         durability: Durability::Os,
         log_bytes: 8 << 20,
-        checkpoint_idle: Duration::from_secs(3_600),
+        idle: Duration::from_secs(3_600),
         attachments: Some(Arc::new(Behind)),
         ..config()
     };
@@ -194,7 +194,7 @@ fn a_log_that_grew_while_checkpoints_were_put_off_is_replayed_whole() {
 #[test]
 fn a_log_that_was_cut_to_nothing_after_a_kill_is_refused() {
     let mut disk = SimulatedDisk::new(1);
-    let config = KvConfig { checkpoint_idle: Duration::from_secs(3_600), ..config() };
+    let config = KvConfig { idle: Duration::from_secs(3_600), ..config() };
     for i in 0..2_u8 {
         let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
         kv.update::<(), KvError, _>(move |transaction| transaction.put(&[i], b"1"))
@@ -409,4 +409,149 @@ proptest! {
         prop_assert_eq!(kept, model);
         }
     }
+}
+
+/// Puts many pairs, in updates of 500.
+fn fill(kv: &Kv, count: u32, bytes: usize) {
+    for first in (0..count).step_by(500) {
+        kv.update::<(), KvError, _>(move |transaction| {
+            for i in first..(first + 500).min(count) {
+                transaction
+                    .put(&i.wrapping_mul(0x9E37_79B1).to_be_bytes(), &vec![i as u8; bytes])?;
+            }
+            Ok(())
+        })
+        .wait()
+        .expect("put");
+    }
+}
+
+fn is_filled(kv: &Kv, count: u32, bytes: usize) -> bool {
+    let snapshot = kv.snapshot().expect("snapshot");
+    let is_there = |i: u32| {
+        let value = snapshot.get(&i.wrapping_mul(0x9E37_79B1).to_be_bytes()).expect("readable");
+        value.is_some_and(|value| *value == *vec![i as u8; bytes])
+    };
+    (0..count).all(is_there) && pairs(&snapshot).len() == count as usize
+}
+
+#[test]
+fn writers_that_are_faster_than_the_drain_lose_nothing_and_memory_is_bounded() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { memory_bytes: 3 << 20, log_bytes: 256 << 10, ..config() };
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+    fill(&kv, 60_000, 100);
+    assert!(is_filled(&kv, 60_000, 100));
+    drop(kv);
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config).expect("opens");
+    assert!(is_filled(&kv, 60_000, 100));
+}
+
+#[test]
+fn a_snapshot_that_is_held_stops_no_drain_and_sees_what_it_saw() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { log_bytes: 64 << 10, ..config() };
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config).expect("opens");
+    fill(&kv, 1_000, 10);
+    let held = kv.snapshot().expect("snapshot");
+    let seen = pairs(&held);
+    fill(&kv, 20_000, 50);
+    let tree = kv.tree_file().expect("on a disk");
+    assert!(tree.is_in_place().expect("there"));
+    assert_eq!(pairs(&held), seen);
+    assert!(is_filled(&kv, 20_000, 50));
+}
+
+#[test]
+fn a_killed_key_space_goes_on_with_both_files_of_its_log() {
+    for drain_after_groups in [0, 1, 5, u64::MAX] {
+        let mut disk = SimulatedDisk::new(1);
+        let config = KvConfig {
+            log_bytes: 4 << 10,
+            drain_after_groups: Some(drain_after_groups),
+            idle: Duration::from_secs(3_600),
+            ..config()
+        };
+        let mut expected = Vec::new();
+        for round in 0..30_u32 {
+            let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+            assert_eq!(pairs(&kv.snapshot().expect("snapshot")), expected, "round {round}");
+            assert_eq!(*kv.recovery(), super::Recovery::default());
+            for i in 0..7_u32 {
+                let key = [round.to_be_bytes(), i.to_be_bytes()].concat();
+                expected.push((key.clone(), vec![i as u8; 150]));
+                kv.update::<(), KvError, _>(move |t| t.put(&key, &[i as u8; 150]))
+                    .wait()
+                    .expect("put");
+            }
+            disk = disk.kill();
+        }
+    }
+}
+
+/// Fills a key space, deletes nearly all of it, and waits until its file is small.
+fn emptied(disk: &dyn Disk, kv: &Kv) {
+    fill(kv, 30_000, 400);
+    let bytes = || disk.open("meta.redb", OpenMode::Read).expect("there").len().expect("a length");
+    while bytes() < 12 << 20 {
+        std::thread::yield_now();
+    }
+    for first in (0..30_000_u32).step_by(1_000) {
+        kv.update::<(), KvError, _>(move |transaction| {
+            (first..first + 1_000)
+                .filter(|i| i % 100 != 0)
+                .try_for_each(|i| transaction.delete(&i.wrapping_mul(0x9E37_79B1).to_be_bytes()))
+        })
+        .wait()
+        .expect("delete");
+    }
+    while bytes() > 4 << 20 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn space_that_nothing_uses_is_given_back() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { idle: Duration::from_millis(2), ..config() };
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+    fill(&kv, 100, 400);
+    let held = kv.snapshot().expect("snapshot");
+    let seen = pairs(&held);
+    emptied(&disk, &kv);
+    assert_eq!(pairs(&held), seen, "a snapshot keeps the old file");
+    let left = pairs(&kv.snapshot().expect("snapshot"));
+    assert_eq!(left.len(), 300);
+    assert!(kv.tree_file().expect("on a disk").is_in_place().expect("there"));
+    drop(held);
+    kv.update::<(), KvError, _>(|t| t.put(b"more", b"1")).wait().expect("put");
+    drop(kv);
+    let kv = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 301);
+}
+
+#[test]
+fn updates_beside_syncs_and_drains_are_all_answered() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig {
+        durability: Durability::Os,
+        log_bytes: 1 << 10,
+        idle: Duration::from_micros(50),
+        sync_interval: Duration::from_micros(50),
+        ..config()
+    };
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config).expect("opens");
+    std::thread::scope(|scope| {
+        for writer in 0..3_u32 {
+            let kv = kv.clone();
+            scope.spawn(move || {
+                for i in 0..2_000_u32 {
+                    let key = [writer.to_be_bytes(), (i % 50).to_be_bytes()].concat();
+                    let put = kv.update::<(), KvError, _>(move |t| t.put(&key, &i.to_be_bytes()));
+                    put.wait().expect("put");
+                }
+            });
+        }
+    });
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 150);
 }

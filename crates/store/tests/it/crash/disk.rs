@@ -37,6 +37,8 @@ pub(super) fn open(
         part_bytes_min: PART_BYTES_MIN,
         // Half of the starts run every closure twice.
         runs_twice: (seed / 3).is_multiple_of(2),
+        // Half of the starts drain many times, some of them while updates go on.
+        log_bytes: (seed / 6).is_multiple_of(2).then_some(2_000 + seed % 3),
         ..StoreConfig::memory()
     };
     Store::open_on(Arc::new(disk.clone()), config)

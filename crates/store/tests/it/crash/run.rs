@@ -49,6 +49,8 @@ pub(super) struct Run {
     pub(super) unsynced: Vec<Model>,
     /// Failures of the disk so far.
     failures: usize,
+    /// The newest of them.
+    failure: String,
 }
 
 impl Run {
@@ -65,6 +67,7 @@ impl Run {
             in_flight: None,
             unsynced: Vec::new(),
             failures,
+            failure: String::new(),
         }
     }
 
@@ -98,7 +101,9 @@ impl Run {
         }
         match (is_stopped, self.failures > failures, self.acknowledged != before) {
             (true, _, true) => Err("it writes, and says that it does not".to_owned()),
-            (false, true, _) => Err("it does not write, and says that it does".to_owned()),
+            (false, true, _) => {
+                Err(format!("it does not write ({}), and says that it does", self.failure))
+            }
             _ => Ok(()),
         }
     }
@@ -163,6 +168,7 @@ impl Run {
                 check_failure(&error, fault)?;
                 self.check_it_may_fail(&error, fault)?;
                 self.failures += 1;
+                self.failure = error.to_string();
                 // A full disk is the one failure of which certainly nothing is left.
                 if let Expected::Done(next) = expected
                     && is_submitted

@@ -32,7 +32,7 @@ impl Target {
             Self::Clean => path == "clean",
             Self::Tree => path == "meta.redb",
             Self::TreeSums => path == "meta.redb.sums",
-            Self::Log => path == "meta.redb.log",
+            Self::Log => path == "meta.redb.log" || path == "meta.redb.log2",
             Self::Blob => path.starts_with("blobs/") && !path.starts_with("blobs/lost/"),
             Self::Slots => path.ends_with(".slots"),
         }

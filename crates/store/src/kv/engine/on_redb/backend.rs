@@ -17,8 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::DiskFile;
 use parking_lot::RwLock;
+use redb::backends::InMemoryBackend;
 
 use super::error::note_damage;
+use super::gather::Gather;
 use super::sums::{PAGE_BYTES, Sums};
 use crate::kv::KvError;
 
@@ -68,13 +70,68 @@ impl Freeze {
     }
 }
 
+/// The length of a storage, as redb made it. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Size(Arc<AtomicU64>);
+
+impl Size {
+    /// Bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self, bytes: u64) {
+        self.0.store(bytes, Ordering::Release);
+    }
+}
+
+/// Memory for redb that knows its length.
+#[derive(Debug, Default)]
+pub(super) struct MemoryBackend {
+    memory: InMemoryBackend,
+    size: Size,
+}
+
+impl MemoryBackend {
+    pub(super) fn size(&self) -> Size {
+        self.size.clone()
+    }
+}
+
+impl redb::StorageBackend for MemoryBackend {
+    fn len(&self) -> io::Result<u64> {
+        self.memory.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.memory.read(offset, out)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.memory.set_len(bytes)?;
+        self.size.set(bytes);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.memory.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.memory.write(offset, data)
+    }
+}
+
 /// A file for redb.
 #[derive(Debug)]
 pub(super) struct FileBackend {
     file: Box<dyn DiskFile>,
     /// Length of the file in bytes, as redb made it. Were the file asked, and another put in its place, redb
     /// would shrink it while it means to grow it, and panic while that panic unwinds.
-    bytes: AtomicU64,
+    size: Size,
+    gather: RwLock<Gather>,
+    /// Nothing has gathered: most reads find it so, without the lock.
+    is_gathering: AtomicBool,
     /// `None` while redb checks its pages itself.
     sums: Option<Arc<Sums>>,
     freeze: Freeze,
@@ -86,8 +143,15 @@ impl FileBackend {
         sums: Option<Arc<Sums>>,
         freeze: Freeze,
     ) -> io::Result<Self> {
-        let bytes = AtomicU64::new(file.len()?);
-        Ok(Self { file, bytes, sums, freeze })
+        let size = Size::default();
+        size.set(file.len()?);
+        let (gather, is_gathering) = (RwLock::default(), AtomicBool::new(false));
+        Ok(Self { file, size, gather, is_gathering, sums, freeze })
+    }
+
+    /// The length of the file, to be asked for at any time.
+    pub(super) fn size(&self) -> Size {
+        self.size.clone()
     }
 
     /// Does `step` on the file, or on the overlay if the file is frozen or `step` freezes it.
@@ -104,13 +168,61 @@ impl FileBackend {
             let Err(error) = result else { return Ok(()) };
             let mut overlay = self.freeze.shared.overlay.write();
             if overlay.reason.is_none() {
-                overlay.bytes = self.bytes.load(Ordering::Acquire);
+                overlay.bytes = self.size.bytes();
                 overlay.reason = Some(error.into());
                 self.freeze.shared.is_frozen.store(true, Ordering::Release);
             }
             return instead(self, &mut overlay);
         }
         instead(self, &mut self.freeze.shared.overlay.write())
+    }
+
+    /// Reads what has gathered, and from the file what has not.
+    fn read_gathered(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        if !self.is_gathering.load(Ordering::Acquire) {
+            return self.read_file(offset, out);
+        }
+        let gather = self.gather.read();
+        if !gather.has_any(offset, out.len()) {
+            drop(gather);
+            return self.read_file(offset, out);
+        }
+        let mut offset = offset;
+        for piece in out.chunks_mut(PAGE_BYTES) {
+            match gather.page(offset) {
+                Some(page) => piece.copy_from_slice(&page[..piece.len()]),
+                None => self.read_file(offset, piece)?,
+            }
+            offset += PAGE_BYTES as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes what has gathered.
+    fn flush(&self) -> io::Result<()> {
+        if !self.is_gathering.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut gather = self.gather.write();
+        let result = gather.take(|offset, run| {
+            self.write_now(offset, run)?;
+            // So that the sync has less to wait for, and what others sync meanwhile waits for less.
+            self.file.start_writeback(offset, run.len() as u64);
+            Ok(())
+        });
+        self.is_gathering.store(false, Ordering::Release);
+        result
+    }
+
+    fn write_now(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.write_or_freeze(
+            |file| {
+                file.write_at(data, offset)?;
+                self.sums.iter().for_each(|sums| sums.written(offset, data));
+                Ok(())
+            },
+            |backend, overlay| backend.write_overlay(overlay, offset, data),
+        )
     }
 
     /// Reads from the file. A page that cannot be read as it was written has [`DAMAGED`] bytes.
@@ -143,9 +255,7 @@ impl FileBackend {
                 std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
                 std::collections::btree_map::Entry::Vacant(entry) => {
                     let mut content = Box::new([0; BLOCK_BYTES]);
-                    if piece < BLOCK_BYTES
-                        && block * (BLOCK_BYTES as u64) < self.bytes.load(Ordering::Acquire)
-                    {
+                    if piece < BLOCK_BYTES && block * (BLOCK_BYTES as u64) < self.size.bytes() {
                         self.read_file(block * BLOCK_BYTES as u64, &mut content[..])?;
                     }
                     entry.insert(content)
@@ -164,18 +274,19 @@ impl redb::StorageBackend for FileBackend {
         if self.freeze.is_frozen() {
             return Ok(self.freeze.shared.overlay.read().bytes);
         }
-        Ok(self.bytes.load(Ordering::Acquire))
+        Ok(self.size.bytes())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         if !self.freeze.is_frozen() {
-            return self.read_file(offset, out);
+            return self.read_gathered(offset, out);
         }
+        self.flush()?;
         let overlay = self.freeze.shared.overlay.read();
         if offset + out.len() as u64 > overlay.bytes {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        let file_bytes = self.bytes.load(Ordering::Acquire);
+        let file_bytes = self.size.bytes();
         let mut offset = offset;
         let mut out = out;
         while !out.is_empty() {
@@ -194,10 +305,11 @@ impl redb::StorageBackend for FileBackend {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.gather.write().truncate(bytes);
         self.write_or_freeze(
             |file| {
                 file.set_len(bytes)?;
-                self.bytes.store(bytes, Ordering::Release);
+                self.size.set(bytes);
                 self.sums.iter().for_each(|sums| sums.truncate(bytes));
                 Ok(())
             },
@@ -209,6 +321,7 @@ impl redb::StorageBackend for FileBackend {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        self.flush()?;
         // The sums first: the pages count once this is done.
         let sync = |file: &dyn DiskFile| {
             self.sums.as_ref().map_or(Ok(()), |sums| sums.sync())?;
@@ -218,14 +331,17 @@ impl redb::StorageBackend for FileBackend {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.write_or_freeze(
-            |file| {
-                file.write_at(data, offset)?;
-                self.sums.iter().for_each(|sums| sums.written(offset, data));
-                Ok(())
-            },
-            |backend, overlay| backend.write_overlay(overlay, offset, data),
-        )
+        if self.freeze.is_frozen() || !Gather::takes(offset, data) {
+            self.flush()?;
+            return self.write_now(offset, data);
+        }
+        if self.gather.read().is_full(data.len()) {
+            self.flush()?;
+        }
+        let mut gather = self.gather.write();
+        gather.add(offset, data);
+        self.is_gathering.store(true, Ordering::Release);
+        Ok(())
     }
 }
 

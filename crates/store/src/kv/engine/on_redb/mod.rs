@@ -2,6 +2,7 @@
 
 mod backend;
 mod error;
+mod gather;
 mod sums;
 mod view;
 
@@ -9,21 +10,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, DiskFile, OpenMode};
-use parking_lot::Mutex;
-use redb::backends::InMemoryBackend;
-use redb::{
-    Builder, Database, Durability, ReadableDatabase, StorageBackend, TableDefinition, TableError,
-    WriteTransaction,
-};
+use redb::{Builder, Database, ReadableDatabase, StorageBackend, TableDefinition, TableError};
 
-use self::backend::{FileBackend, Freeze};
+use self::backend::{FileBackend, Freeze, MemoryBackend, Size};
 use self::error::{EndsQuietly, guarded};
 use self::sums::Sums;
-use self::view::{Bytes, ReadTable};
-use super::Checkpoint;
+use self::view::Bytes;
+use super::{ApplyError, Change, Changes, Checkpoint};
 use crate::kv::KvError;
 
-pub(crate) use self::view::{PairGuard, Place, Table, Tree, Value, View};
+pub(crate) use self::view::{PairGuard, Place, Tree, Value, View};
 
 /// The key space.
 const KEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("keys");
@@ -32,50 +28,70 @@ const CHECKPOINT: TableDefinition<'_, (), Bytes> = TableDefinition::new("checkpo
 
 /// An open database. Dropping the last reference closes its file.
 pub(crate) struct Engine {
-    /// The table as of the last commit, cached by the first view of it: opening it costs a third of a
-    /// lookup. It is dropped at the next commit, because it would keep replaced pages from being used
-    /// again, and before the database.
-    newest: Mutex<Option<Arc<EndsQuietly<ReadTable>>>>,
     database: EndsQuietly<Database>,
     /// `None` in memory.
     sums: Option<Arc<Sums>>,
     freeze: Freeze,
+    size: Size,
+}
+
+/// The path of the sums of the tree `path`.
+fn sums_path(path: &str) -> String {
+    format!("{path}.sums")
 }
 
 impl Engine {
     /// Opens or creates the file `path`, with its sums in `path.sums`. A failed write does not fail it, but
     /// freezes it.
     pub(crate) fn open(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Self, KvError> {
-        let sums_path = format!("{path}.sums");
+        let own_sums = sums_path(path);
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
         if file.is_empty()? {
-            let sums = Sums::create(disk, &sums_path, &*file, 0)?;
+            let sums = Sums::create(disk, &own_sums, &*file, 0, 0)?;
             return Self::with_file(file, Some(sums), Freeze::default(), cache_bytes);
         }
+        drop(file);
         let mut newest = 0;
         let mut failure = None;
-        if let Some(sums) = Sums::load(disk, &sums_path)? {
-            newest = sums.newest_known();
+        // Those of a tree that took the place of another, whose sums had not followed when it was cut.
+        let compacted_sums = sums_path(&super::super::compact::new_path(path));
+        for its_sums in [&own_sums, &compacted_sums] {
+            let Some(sums) = Sums::load(disk, its_sums)? else { continue };
+            let file = disk.open(path, OpenMode::Write)?;
+            let done = sums.newest_known();
             match Self::with_file(file, Some(sums), Freeze::default(), cache_bytes) {
-                Ok(engine) if engine.is_with_its_sums()? => return Ok(engine),
-                Ok(engine) => engine.close_without_checkpoint(),
+                Ok(engine) if engine.is_with_its_sums()? => {
+                    if its_sums != &own_sums {
+                        disk.rename(its_sums, &own_sums)?;
+                        disk.sync_dir(path.rsplit_once('/').map_or("", |(parent, _)| parent))?;
+                    }
+                    return Ok(engine);
+                }
+                Ok(engine) => {
+                    // Only sums of the same tree tell that it is older than they are.
+                    if engine.has_the_identity_of_its_sums()? {
+                        newest = newest.max(done);
+                    }
+                    engine.close_without_checkpoint();
+                }
                 Err(error) => failure = Some(error),
             }
         }
         // They are missing, damaged, or not of this tree. Or the tree is damaged.
-        let number = match check(disk, path, cache_bytes) {
-            Ok(number) if number >= newest => number,
-            Ok(number) => {
-                return Err(KvError::Corrupt(format!(
-                    "{path} is older than the files beside it: it ends with record {number}, and record \
-                     {newest} was in it once. Put back the copy that belongs to them, or all of an older \
-                     copy of the directory"
-                )));
-            }
+        let checkpoint = match check(disk, path, cache_bytes) {
+            Ok(checkpoint) => checkpoint,
             Err(error) => return Err(failure.unwrap_or(error)),
         };
+        let number = checkpoint.round.number;
+        if number < newest {
+            return Err(KvError::Corrupt(format!(
+                "{path} is older than the files beside it: it ends with record {number}, and record \
+                 {newest} was in it once. Put back the copy that belongs to them, or all of an older \
+                 copy of the directory"
+            )));
+        }
         let file = disk.open(path, OpenMode::Write)?;
-        let sums = Sums::create(disk, &sums_path, &*file, number)?;
+        let sums = Sums::create(disk, &own_sums, &*file, number, checkpoint.identity)?;
         Self::with_file(file, Some(sums), Freeze::default(), cache_bytes)
     }
 
@@ -87,31 +103,42 @@ impl Engine {
     ) -> Result<Self, KvError> {
         let sums = sums.map(Arc::new);
         let backend = FileBackend::new(file, sums.clone(), freeze.clone())?;
-        let mut engine = Self::with_backend(backend, freeze, cache_bytes)?;
+        let size = backend.size();
+        let mut engine = Self::with_backend(backend, freeze, size, cache_bytes)?;
         engine.sums = sums;
         Ok(engine)
     }
 
     pub(crate) fn memory(cache_bytes: usize) -> Result<Self, KvError> {
-        Self::with_backend(InMemoryBackend::new(), Freeze::default(), cache_bytes)
+        let backend = MemoryBackend::default();
+        let size = backend.size();
+        Self::with_backend(backend, Freeze::default(), size, cache_bytes)
     }
 
     fn with_backend(
         backend: impl StorageBackend,
         freeze: Freeze,
+        size: Size,
         cache_bytes: usize,
     ) -> Result<Self, KvError> {
         let mut builder = Builder::new();
         builder.set_cache_size(cache_bytes);
         let database = guarded(|| builder.create_with_backend(backend))?;
         let database = EndsQuietly::new(database);
-        Ok(Self { newest: Mutex::new(None), database, sums: None, freeze })
+        Ok(Self { database, sums: None, freeze, size })
     }
 
     /// `false` if the sums are of another checkpoint than that of the tree.
     fn is_with_its_sums(&self) -> Result<bool, KvError> {
-        let number = self.read_checkpoint()?.map_or(0, |checkpoint| checkpoint.round.number);
-        Ok(self.sums.as_ref().is_none_or(|sums| sums.are_of(number)))
+        let checkpoint = self.read_checkpoint()?;
+        let (number, identity) =
+            checkpoint.map_or((0, 0), |checkpoint| (checkpoint.round.number, checkpoint.identity));
+        Ok(self.sums.as_ref().is_none_or(|sums| sums.are_of(number, identity)))
+    }
+
+    fn has_the_identity_of_its_sums(&self) -> Result<bool, KvError> {
+        let identity = self.read_checkpoint()?.map_or(0, |checkpoint| checkpoint.identity);
+        Ok(self.sums.as_ref().is_none_or(|sums| sums.identity() == identity))
     }
 
     /// The failure that froze the file, if one did.
@@ -119,43 +146,21 @@ impl Engine {
         self.freeze.reason()
     }
 
-    /// Keeps redb from writing when it is dropped. It would commit what it has without the number of
-    /// the log record that belongs to it, and the log would be replayed onto a newer tree.
+    /// Keeps redb from writing when it is dropped.
     pub(crate) fn close_without_checkpoint(&self) {
         self.freeze.close();
     }
 
-    /// Everything committed so far.
+    /// Everything applied so far.
     pub(crate) fn view(&self) -> Result<View, KvError> {
-        // Held while the table is opened. A commit meanwhile waits for the lock before it clears the
-        // table, so no stale one is kept.
-        let mut newest = self.newest.lock();
-        if let Some(table) = &*newest {
-            return Ok(View(Arc::clone(table)));
-        }
-        let table = guarded(|| {
+        guarded(|| {
             let transaction = self.database.begin_read()?;
-            Ok::<_, KvError>(Arc::new(EndsQuietly::new(transaction.open_table(KEYS)?)))
-        })?;
-        *newest = Some(Arc::clone(&table));
-        Ok(View(table))
-    }
-
-    /// Drops the cached table, before and after every commit.
-    fn forget_newest(&self) {
-        // Ending a read transaction takes locks of redb: not while this one is held.
-        let newest = self.newest.lock().take();
-        drop(newest);
-    }
-
-    /// A write transaction whose commit is visible at once and durable with the next checkpoint.
-    pub(crate) fn begin(&self) -> Result<Batch<'_>, KvError> {
-        self.forget_newest();
-        let mut transaction = guarded(|| self.database.begin_write())?;
-        transaction
-            .set_durability(Durability::None)
-            .map_err(|error| KvError::Corrupt(error.to_string()))?;
-        Ok(Batch { engine: self, transaction: EndsQuietly::new(transaction) })
+            match transaction.open_table(KEYS) {
+                Ok(table) => Ok(View::new(Some(table))),
+                Err(TableError::TableDoesNotExist(_)) => Ok(View::new(None)),
+                Err(error) => Err(KvError::from(error)),
+            }
+        })
     }
 
     /// The row of the checkpoint; `None` in a new file.
@@ -170,24 +175,50 @@ impl Engine {
         })
     }
 
-    /// A two-phase commit with both of redb's syncs.
+    /// One transaction, with a two-phase commit and both of redb's syncs.
     ///
-    /// With quick repair, so that opening after a crash does not walk the tree. It makes a durable
-    /// commit dearer, and checkpoints are the only ones: no update waits for the difference.
-    pub(crate) fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), KvError> {
-        self.forget_newest();
-        self.sums.iter().for_each(|sums| sums.begin(checkpoint.round.number));
+    /// With quick repair, so that opening after a crash does not walk the tree. It makes a commit
+    /// dearer, and these are the only ones: no update waits for the difference.
+    pub(crate) fn apply(
+        &self,
+        changes: &mut dyn Changes,
+        checkpoint: &Checkpoint,
+    ) -> Result<Checkpoint, ApplyError> {
+        let mut checkpoint = *checkpoint;
+        let Checkpoint { round, identity, .. } = checkpoint;
+        self.sums.iter().for_each(|sums| sums.begin(round.number, identity));
+        let mut transaction = EndsQuietly::new(guarded(|| self.database.begin_write())?);
+        transaction.set_quick_repair(true);
+        {
+            let mut table =
+                EndsQuietly::new(guarded(|| transaction.open_table(KEYS).map_err(KvError::from))?);
+            while let Some(Change { key, value }) = changes.next()? {
+                let before = guarded(|| {
+                    Ok::<_, KvError>(match value {
+                        Some(value) => table.insert(key, value)?.map(|old| old.value().len()),
+                        None => table.remove(key)?.map(|old| old.value().len()),
+                    })
+                });
+                let before = before
+                    .map_err(|error| ApplyError { error, key: Some(key.to_vec()) })?
+                    .map(|bytes| key.len() + bytes);
+                let after = value.map(|value| key.len() + value.len());
+                checkpoint.contents.iter_mut().for_each(|it| it.count(before, after));
+            }
+        }
         guarded(|| {
-            let mut transaction = self.database.begin_write()?;
-            transaction.set_quick_repair(true);
-            transaction.open_table(KEYS)?;
             transaction.open_table(CHECKPOINT)?.insert((), checkpoint.encode().as_slice())?;
-            Ok::<_, KvError>(transaction.commit()?)
+            Ok::<_, KvError>(())
         })?;
-        self.forget_newest();
+        guarded(|| transaction.into_inner().commit())?;
         self.frozen().map_or(Ok(()), Err)?;
         self.sums.iter().for_each(|sums| sums.finish(checkpoint.round.number));
-        Ok(())
+        Ok(checkpoint)
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.size.bytes()
     }
 }
 
@@ -197,39 +228,15 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Lets redb read and check all of the file, without a change in it. Returns the number of its checkpoint.
-fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<u64, KvError> {
+/// Lets redb read and check all of the file, without a change in it. Returns its checkpoint.
+fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Checkpoint, KvError> {
     let freeze = Freeze::default();
     freeze.close();
     let file = disk.open(path, OpenMode::Read)?;
     let mut engine = Engine::with_file(file, None, freeze, cache_bytes)?;
     match guarded(|| engine.database.check_integrity())? {
-        true => engine.read_checkpoint()?.map(|checkpoint| checkpoint.round.number),
+        true => engine.read_checkpoint()?,
         false => None,
     }
     .ok_or_else(|| KvError::Corrupt(format!("{path} is damaged: it does not pass its own check")))
-}
-
-/// A write transaction of redb.
-pub(crate) struct Batch<'e> {
-    engine: &'e Engine,
-    transaction: EndsQuietly<WriteTransaction>,
-}
-
-impl Batch<'_> {
-    pub(crate) fn table(&self) -> Result<Table<'_>, KvError> {
-        guarded(|| self.transaction.open_table(KEYS).map(Table))
-    }
-
-    /// Makes the writes visible.
-    pub(crate) fn commit(self) -> Result<(), KvError> {
-        let result = guarded(|| self.transaction.into_inner().commit());
-        self.engine.forget_newest();
-        result
-    }
-
-    /// Takes all writes back.
-    pub(crate) fn abort(self) -> Result<(), KvError> {
-        guarded(|| self.transaction.into_inner().abort())
-    }
 }

@@ -16,6 +16,8 @@
 //! synced for, *done* that of a checkpoint that is known to have ended. So the checkpoint in the tree is never
 //! below *done*, unless the tree was replaced by an older one, and never above *begun*, unless the sums were.
 //!
+//! *Identity* tells the tree from one that took its place: the pages of another tree are not compared with them.
+//!
 //! The file can be made again from a tree that passes redb's own check, which reads all of it.
 
 use std::io::{self, ErrorKind};
@@ -54,6 +56,7 @@ struct State {
     is_changed: Vec<bool>,
     begun: u64,
     done: u64,
+    identity: u64,
 }
 
 /// The checksums of the pages of one file.
@@ -79,16 +82,17 @@ impl Sums {
         Ok(State::decode(&content).map(|state| Self { file, state: RwLock::new(state) }))
     }
 
-    /// Makes the file anew, for all pages that `tree`, with the checkpoint `number`, has.
+    /// Makes the file anew, for all pages that `tree`, with the checkpoint `number` and its identity, has.
     pub(super) fn create(
         disk: &dyn Disk,
         path: &str,
         tree: &dyn DiskFile,
         number: u64,
+        identity: u64,
     ) -> Result<Self, KvError> {
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
         file.set_len(0)?;
-        let state = State { begun: number, done: number, ..State::default() };
+        let state = State { begun: number, done: number, identity, ..State::default() };
         let sums = Self { file, state: RwLock::new(state) };
         let mut piece = vec![0; READ_BYTES];
         let mut offset = 0;
@@ -130,9 +134,10 @@ impl Sums {
         }
     }
 
-    /// The next sync is one for the checkpoint `number`.
-    pub(super) fn begin(&self, number: u64) {
-        self.state.write().begun = number;
+    /// The next sync is one for the checkpoint `number` of the tree with this identity.
+    pub(super) fn begin(&self, number: u64, identity: u64) {
+        let mut state = self.state.write();
+        (state.begun, state.identity) = (number, identity);
     }
 
     /// The checkpoint `number` is in the tree. Not synced: it is a witness, and late is soon enough.
@@ -164,10 +169,15 @@ impl Sums {
         self.state.read().done
     }
 
-    /// `true` if a tree with the checkpoint `number` may belong to these sums.
-    pub(super) fn are_of(&self, number: u64) -> bool {
+    /// `true` if a tree with the checkpoint `number` and this identity may belong to these sums.
+    pub(super) fn are_of(&self, number: u64, identity: u64) -> bool {
         let state = self.state.read();
-        (state.done..=state.begun).contains(&number)
+        state.identity == identity && (state.done..=state.begun).contains(&number)
+    }
+
+    /// The identity of their tree.
+    pub(super) fn identity(&self) -> u64 {
+        self.state.read().identity
     }
 }
 
@@ -204,7 +214,8 @@ impl State {
     fn header(&self) -> [u8; SECTOR_BYTES] {
         let bytes = (1 + self.is_changed.len()) * SECTOR_BYTES;
         let mut sector = [0; SECTOR_BYTES];
-        for (field, value) in [MAGIC, self.begun, self.done, bytes as u64].iter().enumerate() {
+        let fields = [MAGIC, self.begun, self.done, bytes as u64, self.identity];
+        for (field, value) in fields.iter().enumerate() {
             sector[field * 8..][..8].copy_from_slice(&value.to_le_bytes());
         }
         sealed(sector, 0)
@@ -238,6 +249,7 @@ impl State {
                     return None;
                 }
                 (state.begun, state.done, bytes) = (field(1), field(2), field(3) as usize);
+                state.identity = field(4);
                 continue;
             }
             let sums = sector.chunks_exact(4).take(SECTOR_SUMS);
@@ -285,7 +297,7 @@ mod tests {
 
     fn written(disk: &SimulatedDisk) -> Sums {
         let tree = disk.open("tree", OpenMode::CreateOrWrite).expect("opens");
-        let sums = Sums::create(disk, "sums", &*tree, 7).expect("creates");
+        let sums = Sums::create(disk, "sums", &*tree, 7, 0).expect("creates");
         for index in 1..PAGES {
             sums.written((index * PAGE_BYTES) as u64, &page(index));
         }
@@ -340,9 +352,9 @@ mod tests {
     fn the_numbers_tell_which_tree_they_are_of() {
         let disk = SimulatedDisk::new(1);
         let sums = written(&disk);
-        let of = |sums: &Sums| (0..20).filter(|number| sums.are_of(*number)).collect::<Vec<_>>();
+        let of = |sums: &Sums| (0..20).filter(|number| sums.are_of(*number, 0)).collect::<Vec<_>>();
         assert_eq!(of(&sums), [7]);
-        sums.begin(9);
+        sums.begin(9, 0);
         sums.sync().expect("syncs");
         assert_eq!(of(&Sums::load(&disk, "sums").expect("reads").expect("whole")), [7, 8, 9]);
         sums.finish(9);

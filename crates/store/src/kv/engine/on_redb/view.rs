@@ -3,7 +3,6 @@
 //! The wrappers are one field each and inlined: a step of a cursor is a step of redb's cursor.
 
 use std::ops::Bound;
-use std::sync::Arc;
 
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
 
@@ -58,82 +57,54 @@ impl<'a> PairGuard<'a> {
     }
 }
 
-/// A read transaction with its table.
-pub(crate) struct View(pub(super) Arc<EndsQuietly<ReadTable>>);
+/// A read transaction with its table; `None` before the first change.
+pub(crate) struct View(Option<EndsQuietly<ReadTable>>);
 
 impl View {
+    pub(super) fn new(table: Option<ReadTable>) -> Self {
+        Self(table.map(EndsQuietly::new))
+    }
+
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        guarded(|| self.0.get(key).map(checked))
+        let Some(table) = &self.0 else { return Ok(None) };
+        guarded(|| table.get(key).map(checked))
     }
 
     pub(crate) fn tree(&self) -> Tree<'_> {
-        Tree::View(&self.0)
+        Tree(self.0.as_deref())
     }
 }
 
-/// The table of a write transaction.
-pub(crate) struct Table<'b>(pub(super) redb::Table<'b, Bytes, Bytes>);
-
-impl Table<'_> {
-    #[inline]
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        guarded(|| self.0.get(key).map(checked))
-    }
-
-    #[inline]
-    pub(crate) fn insert(
-        &mut self,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<Option<Value<'_>>, KvError> {
-        guarded(|| self.0.insert(key, value).map(checked))
-    }
-
-    #[inline]
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        guarded(|| self.0.remove(key).map(checked))
-    }
-
-    pub(crate) fn tree(&self) -> Tree<'_> {
-        Tree::Table(&self.0)
-    }
-}
-
-/// Either kind of table.
+/// The table of a view.
 #[derive(Clone, Copy)]
-pub(crate) enum Tree<'a> {
-    View(&'a ReadTable),
-    Table(&'a redb::Table<'a, Bytes, Bytes>),
-}
+pub(crate) struct Tree<'a>(Option<&'a ReadTable>);
 
 impl<'a> Tree<'a> {
     pub(crate) fn lower_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
-        guarded(|| match self {
-            Self::View(table) => ReadableTable::lower_bound(table, bound).map(Place),
-            Self::Table(table) => ReadableTable::lower_bound(table, bound).map(Place),
-        })
+        let Some(table) = self.0 else { return Ok(Place(None)) };
+        guarded(|| ReadableTable::lower_bound(table, bound).map(|place| Place(Some(place))))
     }
 
     pub(crate) fn upper_bound(self, bound: Bound<&[u8]>) -> Result<Place<'a>, KvError> {
-        guarded(|| match self {
-            Self::View(table) => ReadableTable::upper_bound(table, bound).map(Place),
-            Self::Table(table) => ReadableTable::upper_bound(table, bound).map(Place),
-        })
+        let Some(table) = self.0 else { return Ok(Place(None)) };
+        guarded(|| ReadableTable::upper_bound(table, bound).map(|place| Place(Some(place))))
     }
 }
 
 /// redb's cursor.
-pub(crate) struct Place<'a>(redb::Cursor<'a, Bytes, Bytes>);
+pub(crate) struct Place<'a>(Option<redb::Cursor<'a, Bytes, Bytes>>);
 
 impl<'a> Place<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        guarded(|| self.0.next().map(|pair| pair.map(PairGuard::new)))
+        let Some(cursor) = &mut self.0 else { return Ok(None) };
+        guarded(|| cursor.next().map(|pair| pair.map(PairGuard::new)))
     }
 
     #[inline]
     pub(crate) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        guarded(|| self.0.prev().map(|pair| pair.map(PairGuard::new)))
+        let Some(cursor) = &mut self.0 else { return Ok(None) };
+        guarded(|| cursor.prev().map(|pair| pair.map(PairGuard::new)))
     }
 }

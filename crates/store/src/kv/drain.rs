@@ -1,0 +1,266 @@
+//! [`Drains`]: the progress of the drain, shared by the committer and the thread that drains.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::layers::Layers;
+use super::log::LOG_FILES;
+use super::shared::Shared;
+use super::{KvConfig, KvError};
+
+/// The tree is tried again this often while it has no space, also without an update: clients stop
+/// writing once they see `full`.
+const REFUSED_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Everything is drained after so many times the wait of an idle key space, also while some updates come.
+const TRICKLE_FACTOR: u32 = 25;
+
+/// A table that was frozen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frozen {
+    /// Number of the last record in it.
+    pub(super) number: u64,
+    /// Bytes that the files of the log have for certain.
+    pub(super) log_bytes: [u64; LOG_FILES],
+    /// The sequence of the last write in it.
+    pub(super) sequence: u64,
+}
+
+/// The progress of the drain.
+#[derive(Debug, Default)]
+pub(super) struct Drains {
+    pub(super) thread: Mutex<Option<JoinHandle<()>>>,
+    state: Mutex<State>,
+    /// Something is to be done.
+    work: Condvar,
+    /// Something was drained, or nothing will be.
+    done: Condvar,
+    /// Counts groups.
+    written: AtomicU64,
+    /// The tree has no space.
+    is_blocked: AtomicBool,
+    /// The drain waits for an update of its own.
+    is_carrying: AtomicBool,
+    /// The thread waits for nothing but the next write.
+    is_asleep: AtomicBool,
+    /// Duration of the last drain, in nanoseconds for 1,024 bytes of its table.
+    pace: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The table that drains, or waits for it.
+    frozen: Option<Frozen>,
+    /// Groups when it was frozen.
+    frozen_at: u64,
+    /// Groups when the thread last found that nothing was written.
+    idle_at: Option<u64>,
+    is_wanted: bool,
+    is_stopped: bool,
+}
+
+/// The reason to wake up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A table waits, or the tree may have space again.
+    Work,
+    /// Nothing was written for a while.
+    Idle,
+    Stop,
+}
+
+impl Drains {
+    /// Notes that a group was committed.
+    pub(super) fn written(&self) {
+        self.written.fetch_add(1, Ordering::SeqCst);
+        if self.is_asleep.load(Ordering::SeqCst) {
+            let _state = self.state.lock();
+            self.work.notify_one();
+        }
+    }
+
+    /// Groups so far.
+    pub(super) fn groups(&self) -> u64 {
+        self.written.load(Ordering::SeqCst)
+    }
+
+    /// `true` if the active table, which has `log_bytes` of log, is to be frozen.
+    pub(super) fn is_due(&self, layers: &Layers, log_bytes: u64, shared: &Shared) -> bool {
+        let config = &shared.config;
+        let bytes = layers.active().bytes();
+        (log_bytes >= config.log_bytes || bytes >= config.memory_bytes / 3)
+            && layers.draining().is_none()
+            && !layers.active().is_empty()
+    }
+
+    /// A table was frozen.
+    pub(super) fn begin(&self, frozen: Frozen) {
+        let mut state = self.state.lock();
+        state.frozen = Some(frozen);
+        state.frozen_at = self.groups();
+        drop(state);
+        self.work.notify_one();
+    }
+
+    /// The table that waits.
+    pub(super) fn frozen(&self) -> Option<Frozen> {
+        self.state.lock().frozen
+    }
+
+    /// The table that waited is in the tree. It had so many bytes, and took so long.
+    pub(super) fn end(&self, bytes: usize, took: Duration) {
+        self.is_blocked.store(false, Ordering::Release);
+        if bytes > 1 << 20 {
+            let nanos = took.as_nanos() as u64 / (bytes as u64 / 1024);
+            self.pace.store(nanos, Ordering::Relaxed);
+        }
+        self.state.lock().frozen = None;
+        self.done.notify_all();
+    }
+
+    /// The time that the drain takes for a byte.
+    pub(super) fn nanos_per_byte(&self) -> f64 {
+        self.pace.load(Ordering::Relaxed) as f64 / 1024.0
+    }
+
+    /// The tree has no space, or has some again.
+    pub(super) fn set_blocked(&self, is_blocked: bool) {
+        self.is_blocked.store(is_blocked, Ordering::Release);
+        self.done.notify_all();
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Acquire)
+    }
+
+    /// `true` if a table waits, or the thread is to end: what takes long gives up.
+    pub(super) fn is_pressing(&self) -> bool {
+        let state = self.state.lock();
+        state.frozen.is_some() || state.is_stopped
+    }
+
+    /// The drain waits for an update of its own, which nothing may hold up.
+    pub(super) fn set_carrying(&self, is_carrying: bool) {
+        self.is_carrying.store(is_carrying, Ordering::Release);
+    }
+
+    /// Waits until the tables that wait take no more than `bytes`.
+    pub(super) fn wait_for_room(&self, shared: &Shared, bytes: usize) -> Result<(), KvError> {
+        loop {
+            if self.is_blocked() {
+                return Err(KvError::NoSpace);
+            }
+            if self.is_carrying.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            if let Some(error) = shared.poisoned() {
+                return Err(error);
+            }
+            let layers = shared.layers()?;
+            if layers.undrained_bytes() <= bytes || layers.draining().is_none() {
+                return Ok(());
+            }
+            drop(layers);
+            let mut state = self.state.lock();
+            if state.frozen.is_some() && !state.is_stopped && !shared.config.drains_inline() {
+                self.done.wait_for(&mut state, Duration::from_millis(10));
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets the thread look whether there is something to do.
+    pub(super) fn wake(&self) {
+        let mut state = self.state.lock();
+        if !state.is_wanted {
+            state.is_wanted = true;
+            drop(state);
+            self.work.notify_one();
+        }
+    }
+
+    /// Ends the thread.
+    pub(super) fn stop(&self) {
+        self.state.lock().is_stopped = true;
+        self.work.notify_all();
+        self.done.notify_all();
+        let thread = self.thread.lock().take();
+        // A panic has been printed by the hook.
+        let _ = thread.map(JoinHandle::join);
+    }
+
+    /// Waits for something to do.
+    fn wait(&self, shared: &Shared) -> Wake {
+        let mut state = self.state.lock();
+        let mut groups = self.groups();
+        let mut waits = 0;
+        loop {
+            if state.is_stopped {
+                return Wake::Stop;
+            }
+            // After writing has stopped nothing is drained either.
+            let is_waiting =
+                state.frozen.is_some() && !self.is_blocked() && shared.poisoned().is_none();
+            if is_waiting && !shared.config.drains_inline() || std::mem::take(&mut state.is_wanted)
+            {
+                return Wake::Work;
+            }
+            let is_refusing = shared.refusal.read().is_some();
+            if !is_refusing && state.idle_at == Some(self.groups()) {
+                self.is_asleep.store(true, Ordering::SeqCst);
+                // Once more: a write that came meanwhile may not have seen it.
+                if state.idle_at == Some(self.groups()) {
+                    self.work.wait(&mut state);
+                }
+                self.is_asleep.store(false, Ordering::SeqCst);
+                continue;
+            }
+            let wait = if is_refusing { REFUSED_INTERVAL } else { shared.config.idle };
+            if self.work.wait_for(&mut state, wait).timed_out() {
+                if is_refusing {
+                    return Wake::Work;
+                }
+                let now = self.groups();
+                waits += 1;
+                if std::mem::replace(&mut groups, now) == now || waits == TRICKLE_FACTOR {
+                    state.idle_at = Some(now);
+                    return Wake::Idle;
+                }
+            }
+        }
+    }
+
+    /// There is still something to do, although nothing is written.
+    fn look_again(&self) {
+        self.state.lock().idle_at = None;
+    }
+
+    /// `true` if a test wants the table to be drained now by the thread that commits.
+    pub(super) fn is_due_inline(&self, config: &KvConfig) -> bool {
+        let Some(after) = config.drain_after_groups() else { return false };
+        let mut state = self.state.lock();
+        let is_due =
+            state.frozen.is_some() && self.groups() >= state.frozen_at.saturating_add(after);
+        std::mem::take(&mut state.is_wanted) || is_due
+    }
+}
+
+/// Drains until the key space is closed.
+pub(super) fn run(shared: &Arc<Shared>) {
+    loop {
+        match shared.drains.wait(shared) {
+            Wake::Stop => return,
+            Wake::Work => shared.drainer.lock().step(shared),
+            Wake::Idle => {
+                if !shared.drainer.lock().idle(shared) {
+                    shared.drains.look_again();
+                }
+            }
+        }
+    }
+}

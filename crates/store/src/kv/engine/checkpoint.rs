@@ -1,0 +1,133 @@
+//! [`Checkpoint`]: what a tree says of itself.
+
+use crate::kv::KvError;
+use crate::kv::log::{LOG_FILES, Round, Version};
+
+/// The version of checkpoints with the bytes of two files of log.
+const CURRENT: u8 = 3;
+
+/// The place of the tree in the order of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::kv) struct Checkpoint {
+    /// The records that follow; its number is that of the last record in the tree.
+    pub(in crate::kv) round: Round,
+    /// Bytes that each file of the log has at least.
+    pub(in crate::kv) log_bytes: [u64; LOG_FILES],
+    /// Random, of this file: tells it from one that took its place. 0 in the first.
+    pub(in crate::kv) identity: u64,
+    /// `None` in a tree of an earlier version, which did not count.
+    pub(in crate::kv) contents: Option<Contents>,
+}
+
+/// The amount of pairs in a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::kv) struct Contents {
+    pub(in crate::kv) pairs: u64,
+    /// Bytes of their keys and values.
+    pub(in crate::kv) bytes: u64,
+}
+
+impl Contents {
+    /// Counts a change of a key, with the bytes of the pair before it and after it.
+    pub(in crate::kv) fn count(&mut self, before: Option<usize>, after: Option<usize>) {
+        let pair = |bytes: Option<usize>| (u64::from(bytes.is_some()), bytes.unwrap_or(0) as u64);
+        let ((pairs, bytes), (new_pairs, new_bytes)) = (pair(before), pair(after));
+        self.pairs = (self.pairs + new_pairs).saturating_sub(pairs);
+        self.bytes = (self.bytes + new_bytes).saturating_sub(bytes);
+    }
+}
+
+impl Checkpoint {
+    /// That of a new tree that begins with `round`.
+    pub(in crate::kv) fn new(round: Round, log_bytes: [u64; LOG_FILES]) -> Self {
+        Self { round, log_bytes, identity: 0, contents: Some(Contents::default()) }
+    }
+
+    /// That of a tree without a log.
+    pub(in crate::kv) fn without_log() -> Self {
+        Self::new(Round { number: 0, nonce: [0; 16], version: Version::Current }, [0; LOG_FILES])
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(80);
+        bytes.extend_from_slice(&self.round.number.to_le_bytes());
+        bytes.extend_from_slice(&self.round.nonce);
+        bytes.push(CURRENT);
+        for field in self.log_bytes.into_iter().chain([self.identity]) {
+            bytes.extend_from_slice(&field.to_le_bytes());
+        }
+        if let Some(contents) = self.contents {
+            bytes.extend_from_slice(&contents.pairs.to_le_bytes());
+            bytes.extend_from_slice(&contents.bytes.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, KvError> {
+        parse(bytes).ok_or_else(|| KvError::Corrupt("the checkpoint cannot be read".into()))
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Checkpoint> {
+    let (number, rest) = bytes.split_first_chunk::<8>()?;
+    let (nonce, rest) = rest.split_first_chunk()?;
+    let (mut log_bytes, mut identity, mut contents) = ([0; LOG_FILES], 0, None);
+    let version = match rest {
+        // Checkpoints of 24 bytes were written before the order was told.
+        [] | [0] => Version::Old { in_order: false },
+        [1] => Version::Old { in_order: true },
+        [2, bytes @ ..] => {
+            log_bytes[0] = u64::from_le_bytes(bytes.try_into().ok()?);
+            Version::Current
+        }
+        [CURRENT, fields @ ..] => {
+            let (fields, []) = fields.as_chunks::<8>() else { return None };
+            let fields: Vec<u64> = fields.iter().map(|it| u64::from_le_bytes(*it)).collect();
+            let [first, second, its_identity, counts @ ..] = &fields[..] else { return None };
+            (log_bytes, identity) = ([*first, *second], *its_identity);
+            contents = match counts {
+                [] => None,
+                [pairs, bytes] => Some(Contents { pairs: *pairs, bytes: *bytes }),
+                _ => return None,
+            };
+            Version::Current
+        }
+        _ => return None,
+    };
+    let round = Round { number: u64::from_le_bytes(*number), nonce: *nonce, version };
+    Some(Checkpoint { round, log_bytes, identity, contents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_of_all_versions_are_read() {
+        let round = |version| Round { number: 7, nonce: [9; 16], version };
+        let start = [&7_u64.to_le_bytes()[..], &[9; 16]].concat();
+        let old = |round, log_bytes| Checkpoint { round, log_bytes, identity: 0, contents: None };
+        for (rest, expected) in [
+            (vec![], old(round(Version::Old { in_order: false }), [0; 2])),
+            (vec![0], old(round(Version::Old { in_order: false }), [0; 2])),
+            (vec![1], old(round(Version::Old { in_order: true }), [0; 2])),
+            ([&[2][..], &5_u64.to_le_bytes()].concat(), old(round(Version::Current), [5, 0])),
+        ] {
+            let bytes = [start.clone(), rest].concat();
+            assert_eq!(Checkpoint::decode(&bytes).expect("readable"), expected);
+        }
+        for contents in [None, Some(Contents { pairs: 3, bytes: 4 })] {
+            let log_bytes = [1, 2];
+            let checkpoint =
+                Checkpoint { round: round(Version::Current), log_bytes, identity: 6, contents };
+            let bytes = checkpoint.encode();
+            assert_eq!(Checkpoint::decode(&bytes).expect("readable"), checkpoint);
+            for cut in 25..bytes.len() {
+                // The contents may be missing as a whole.
+                assert!(cut == 49 || Checkpoint::decode(&bytes[..cut]).is_err(), "{cut}");
+            }
+        }
+        let of_a_newer_version = [start, vec![4; 40]].concat();
+        assert!(Checkpoint::decode(&of_a_newer_version).is_err());
+    }
+}
