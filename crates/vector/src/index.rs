@@ -1,17 +1,20 @@
 //! [`VectorIndex`]: a slot file with the derived codes for fast search.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use liteio_disk::Disk;
-use parking_lot::{Mutex, RwLock};
+use liteio_disk::{Disk, Durability};
+use parking_lot::Mutex;
 
-use crate::codes::{Codes, Loaded, new_path};
+use crate::codes::{Codes, Home, Progress};
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::limits::{CODES_DIMENSION_MIN, WITHOUT_CODE_MAX};
+use crate::limits::{CODES_DIMENSION_MIN, PARTITIONS_FROM, WORK_PER_SAMPLE};
+use crate::measure;
+use crate::recall::{Due, Recall, Steering};
 use crate::search::{Found, Neighbour, Search, search_coded, search_exactly};
-use crate::slot::{Slot, SlotSet};
-use crate::slots::{Runs, SlotFile, View, directory_of};
+use crate::slots::{SlotFile, View, directory_of};
+use crate::worker::{self, Work};
 
 /// Vectors, and their nearest neighbours.
 ///
@@ -19,22 +22,38 @@ use crate::slots::{Runs, SlotFile, View, directory_of};
 /// them: it may be missing, old or damaged, and is then made again.
 #[derive(Debug)]
 pub struct VectorIndex {
-    slots: SlotFile,
-    /// The place of the codes; `None` in memory.
-    home: Option<Home>,
-    codes: RwLock<Option<Arc<Codes>>>,
-    /// The lock of the thread that makes codes.
-    making: Mutex<Saved>,
+    inner: Arc<Inner>,
 }
 
-/// The sequence of the commit whose codes are saved in the file, if known.
-#[derive(Debug, Default)]
-struct Saved(Option<u64>);
-
+/// The state that an index shares with the thread in the background.
 #[derive(Debug)]
-struct Home {
-    disk: Arc<dyn Disk>,
-    codes_path: String,
+struct Inner {
+    slots: SlotFile,
+    codes: Codes,
+    steering: Steering,
+    /// Entries that searches have scanned since one was answered exactly.
+    work: AtomicU64,
+    /// A query that is to be answered exactly.
+    sample: Mutex<Option<Vec<f32>>>,
+    /// Vectors of the index that were taken as queries to be measured.
+    samples: AtomicUsize,
+    is_closing: AtomicBool,
+    /// `true` if work is not done in the background, but by who has it.
+    is_inline: bool,
+}
+
+/// Settings of an index that tests change.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// Vectors from which an index has partitions.
+    pub partitions_from: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { partitions_from: PARTITIONS_FROM }
+    }
 }
 
 impl VectorIndex {
@@ -45,7 +64,7 @@ impl VectorIndex {
     /// As [`SlotFile::create`].
     pub fn create(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let slots = SlotFile::create(&*disk, &slots_path(path), shape)?;
-        Ok(Self::with(slots, Some(Home { disk, codes_path: codes_path(path) })))
+        Ok(Self::with(slots, Some(Home { disk, path: codes_path(path) })))
     }
 
     /// Opens the index with the path `path`. This is quick; the codes are read, or made again, by
@@ -55,7 +74,7 @@ impl VectorIndex {
     /// As [`SlotFile::open`].
     pub fn open(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let slots = SlotFile::open(&*disk, &slots_path(path), shape)?;
-        Ok(Self::with(slots, Some(Home { disk, codes_path: codes_path(path) })))
+        Ok(Self::with(slots, Some(Home { disk, path: codes_path(path) })))
     }
 
     /// An empty index in memory only.
@@ -67,7 +86,26 @@ impl VectorIndex {
     }
 
     fn with(slots: SlotFile, home: Option<Home>) -> Self {
-        Self { slots, home, codes: RwLock::new(None), making: Mutex::default() }
+        let is_inline = slots.is_simulated();
+        let inner = Inner {
+            slots,
+            codes: Codes::new(home),
+            steering: Steering::default(),
+            work: AtomicU64::new(0),
+            sample: Mutex::default(),
+            samples: AtomicUsize::new(0),
+            is_closing: AtomicBool::new(false),
+            is_inline,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The same index with other settings. To be called before it has codes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tuned(self, tuning: Tuning) -> Self {
+        self.inner.codes.tune(tuning.partitions_from);
+        self
     }
 
     /// Removes the files of the index with the path `path`, which must not be open. A missing file is no
@@ -77,7 +115,8 @@ impl VectorIndex {
     /// [`VectorError::Io`] or [`VectorError::Poisoned`].
     pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
         let codes_path = codes_path(path);
-        for path in [new_path(&codes_path), codes_path, slots_path(path)] {
+        // Earlier versions wrote codes to a file of another name first.
+        for path in [format!("{codes_path}.new"), codes_path, slots_path(path)] {
             match disk.remove(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 result => result?,
@@ -89,110 +128,60 @@ impl VectorIndex {
     /// The vectors: everything but searching.
     #[must_use]
     pub fn slots(&self) -> &SlotFile {
-        &self.slots
+        &self.inner.slots
     }
 
-    /// Makes the codes of all committed vectors that have none, so that the next search does not have to.
-    /// The first call reads the saved codes, if they are valid.
+    /// Lets a thread in the background make the codes of committed vectors that have none, partitions of
+    /// them, and save both. Searches compare vectors without a code exactly until then, and begin this
+    /// themselves; to be called after a commit, it begins earlier.
+    pub fn prepare_soon(&self) {
+        if self.inner.has_codes() {
+            self.inner.begin();
+        }
+    }
+
+    /// Does all that there is to do in the background, and returns when it is done.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. Damaged codes are no
     /// error: they are made again.
     pub fn prepare(&self) -> Result<(), VectorError> {
-        if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
-            return Ok(());
-        }
-        self.make_codes().map(drop)
+        while self.inner.try_step()? {}
+        Ok(())
     }
 
-    fn make_codes(&self) -> Result<Arc<Codes>, VectorError> {
-        let mut saved = self.making.lock();
-        self.make_codes_locked(&mut saved)
-    }
-
-    fn make_codes_locked(&self, saved: &mut Saved) -> Result<Arc<Codes>, VectorError> {
-        let changed = self.slots.take_changed();
-        let view = self.slots.view();
-        let present = self.codes.read().clone();
-        let codes = match present {
-            Some(codes) if !codes.are_outgrown(&view)? => {
-                codes.encode(&view, changed.slots())?;
-                codes
-            }
-            _ => {
-                let codes = Arc::new(self.load_or_make(&view, &changed, saved)?);
-                *self.codes.write() = Some(Arc::clone(&codes));
-                codes
-            }
-        };
-        self.slots.finish_changed();
-        Ok(codes)
-    }
-
-    fn load_or_make(
-        &self,
-        view: &View,
-        changed: &Runs,
-        saved: &mut Saved,
-    ) -> Result<Codes, VectorError> {
-        *saved = Saved(None);
-        // Outgrown codes are made again with another centre, not loaded.
-        let is_first = self.codes.read().is_none();
-        if is_first && let Some(Loaded { codes, slots, sequence }) = self.load() {
-            *saved = Saved(Some(sequence));
-            codes.encode(view, (slots..view.slot_count()).chain(changed.slots()))?;
-            return Ok(codes);
-        }
-        let codes = Codes::for_vectors_of(view)?;
-        codes.encode(view, view.slots().map(Slot::number))?;
-        Ok(codes)
-    }
-
-    fn load(&self) -> Option<Loaded> {
-        let home = self.home.as_ref()?;
-        let (shape, opened) = (self.slots.shape(), self.slots.opened());
-        Codes::load(&*home.disk, &home.codes_path, shape, opened)
-    }
-
-    /// Codes, and the slots that have none yet: few.
-    fn codes(&self) -> Result<(Arc<Codes>, SlotSet), VectorError> {
-        // The set comes before the codes: a code made in between is compared exactly once more, which
-        // is harmless. The other way round a vector could be in neither.
-        let without_code = self.slots.changed();
-        if without_code.count() <= WITHOUT_CODE_MAX
-            && let Some(codes) = self.codes.read().clone()
-        {
-            return Ok((codes, without_code));
-        }
-        let codes = self.make_codes()?;
-        Ok((codes, self.slots.changed()))
-    }
-
-    /// Writes the codes to the file beside the vectors, so that the next opening need not make them. It
-    /// commits with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced.
-    /// Does nothing for an index in memory, or if the file is up to date.
+    /// Saves codes and partitions that are not in the file yet, so that the next opening need not make them. It
+    /// commits with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced, and
+    /// those that are missing are not made for this. Does nothing for an index in memory.
     ///
     /// # Errors
     /// Those of the commit and of writing. Without the file the next opening makes the codes again.
     pub fn save_codes(&self) -> Result<(), VectorError> {
-        let Some(home) = &self.home else { return Ok(()) };
-        if self.slots.shape().dimension() < CODES_DIMENSION_MIN {
+        if !self.inner.has_codes() {
             return Ok(());
         }
-        let mut saved = self.making.lock();
-        let (stamp, slots) = self.slots.commit_and_stamp()?;
-        let is_untouched =
-            self.codes.read().is_none() && stamp.sequence == self.slots.opened().stamp.sequence;
-        if is_untouched || saved.0 == Some(stamp.sequence) {
-            return Ok(());
-        }
-        // The lock keeps other threads from making codes meanwhile. Codes of vectors committed after the
-        // stamp may be among these. The file does not count them: slots allocated since have no codes in
-        // it, and slots rewritten since make it invalid, unless their commit is lost: then they are free.
-        let codes = self.make_codes_locked(&mut saved)?;
-        codes.save(&*home.disk, &home.codes_path, stamp, slots)?;
-        *saved = Saved(Some(stamp.sequence));
-        Ok(())
+        self.inner.slots.commit(Durability::Fsync)?;
+        self.inner.codes.save(&self.inner.slots, self.inner.steering.notes())
+    }
+
+    /// The number of partitions that the vectors are divided into; 0 before there are codes.
+    #[must_use]
+    pub fn partitions(&self) -> usize {
+        self.inner.codes.table().map_or(0, |table| table.count())
+    }
+
+    /// Codes that searches have compared, up to now or the last sample of recall.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn scanned(&self) -> u64 {
+        self.inner.work.load(Ordering::Relaxed)
+    }
+
+    /// The recall of searches, as far as it has been measured: now and then a query is answered exactly in the
+    /// background.
+    #[must_use]
+    pub fn recall(&self) -> Option<Recall> {
+        self.inner.steering.recall()
     }
 
     /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer
@@ -216,12 +205,137 @@ impl VectorIndex {
     /// As [`VectorIndex::search`].
     pub fn find(&self, view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
         search.check(view)?;
-        self.slots.check()?;
+        self.inner.slots.check()?;
         if search.neighbours == 0 || search.is_exact(view) {
             return search_exactly(view, search);
         }
-        let (codes, without_code) = self.codes()?;
-        search_coded(view, search, &codes, &without_code)
+        if self.inner.slots.has_changed() || self.inner.codes.table().is_none() {
+            self.inner.begin();
+        }
+        if self.inner.codes.table().is_none() {
+            // Sooner done than comparing everything.
+            self.inner.load();
+        }
+        let found = self.inner.find(view, search)?;
+        if self.inner.take_sample(view, search) {
+            self.inner.begin();
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for VectorIndex {
+    fn drop(&mut self) {
+        self.inner.is_closing.store(true, Ordering::Relaxed);
+        worker::end(&self.inner);
+    }
+}
+
+impl Inner {
+    /// `true` if its vectors are long enough for codes.
+    fn has_codes(&self) -> bool {
+        self.slots.shape().dimension() >= CODES_DIMENSION_MIN
+    }
+
+    fn begin(self: &Arc<Self>) {
+        if self.is_inline {
+            while self.step() {}
+        } else {
+            worker::begin(self);
+        }
+    }
+
+    fn find(&self, view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
+        // The set comes before the codes: a code made in between is compared exactly once more, which
+        // is harmless. The other way round a vector could be in neither.
+        let without_code = self.slots.changed();
+        let Some(table) = self.codes.table() else { return search_exactly(view, search) };
+        let vectors = table.entries();
+        let probe = |allowed| self.steering.probe(search.neighbours, allowed, vectors);
+        search_coded(view, search, &table, probe, &without_code, &self.work)
+    }
+
+    /// Keeps the query to be answered exactly, if searches have done enough work since the last one; `true` if
+    /// it did.
+    fn take_sample(&self, view: &View, search: &Search<'_>) -> bool {
+        let least = u64::from(view.slot_count()) * WORK_PER_SAMPLE;
+        if self.work.load(Ordering::Relaxed) < least {
+            return false;
+        }
+        self.work.store(0, Ordering::Relaxed);
+        *self.sample.lock() = Some(search.query.to_vec());
+        true
+    }
+
+    fn load(&self) {
+        if let Some(notes) = self.codes.load(&self.slots) {
+            self.steering.take_notes(notes);
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+
+    fn try_step(&self) -> Result<bool, VectorError> {
+        if !self.has_codes() {
+            return Ok(false);
+        }
+        match self.codes.step(&self.slots, self.steering.notes(), &|| self.is_closing())? {
+            Progress::Loaded(notes) => {
+                self.steering.take_notes(notes);
+                Ok(true)
+            }
+            Progress::Trained => {
+                self.steering.restart();
+                Ok(true)
+            }
+            Progress::Some => Ok(true),
+            Progress::None => self.measure(),
+        }
+    }
+
+    /// Takes a sample that is due; `false` if there is none.
+    fn measure(&self) -> Result<bool, VectorError> {
+        let Some(table) = self.codes.table() else { return Ok(false) };
+        let sample = self.sample.lock().take();
+        let due = self.steering.due(table.entries(), self.codes.made());
+        if sample.is_none() && due == Due::Nothing {
+            return Ok(false);
+        }
+        let view = self.slots.view();
+        let (own, query) = match sample {
+            Some(query) => (None, query),
+            None => {
+                let nth = self.samples.fetch_add(1, Ordering::Relaxed);
+                match measure::nth_vector(&view, nth)? {
+                    Some((slot, vector)) => (Some(slot), vector),
+                    None => return Ok(false),
+                }
+            }
+        };
+        if table.count() > 1 && (own.is_none() || due == Due::Calibration) {
+            let without_code = self.slots.changed();
+            let found = measure::priorities(&view, &table, &without_code, &query, own)?;
+            self.steering.calibrate(found);
+        } else if own.is_some() && due == Due::Calibration {
+            self.steering.calibrate(Default::default());
+        }
+        if own.is_none() || due == Due::Recall {
+            let find = |search: &Search<'_>| Ok(self.find(&view, search)?.neighbours);
+            let recalls = measure::recalls(&view, &query, own, &|| self.is_closing(), find)?;
+            if let Some(recalls) = recalls {
+                self.steering.measured(recalls);
+            }
+        }
+        Ok(!self.is_closing())
+    }
+}
+
+impl Work for Inner {
+    fn step(&self) -> bool {
+        // An error is met again by a search, which returns it.
+        !self.is_closing() && self.try_step().unwrap_or(false)
     }
 }
 

@@ -59,12 +59,12 @@
 //! # Searching
 //! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, or
 //! [`EXACT_CANDIDATES_PER_NEIGHBOUR`] for each neighbour wanted, and vectors below
-//! [`CODES_DIMENSION_MIN`] elements, exactly. With more it scans codes of one bit an element, refines the
-//! bounds of possible neighbours with codes of four bits, and compares the rest exactly: distances are always
-//! exact, and of ten neighbours among unrelated vectors, the hardest case, fewer than one in a hundred
-//! is missed. A filter is applied first, so it never costs results. Codes take 108 bytes of memory for a
-//! vector of 768 elements, the finer ones 448. They are made by the first search after a commit, or ahead of it by [`VectorIndex::prepare`], and saved by
-//! [`VectorIndex::save_codes`].
+//! [`CODES_DIMENSION_MIN`] elements, exactly. With more it scans codes of one bit an element, improves the bounds
+//! of possible neighbours by another bit, and compares the rest exactly: distances are always exact. From 65,536
+//! vectors on, codes are in partitions, of which a search probes as many as it takes to miss fewer than one of a
+//! hundred neighbours: [`VectorIndex::recall`] tells what was measured. A filter is applied first, so it never
+//! costs results. Codes take 220 bytes of memory for a vector of 768 elements. A thread in the background makes
+//! and saves them; vectors that have none yet are compared exactly.
 //!
 //! A search verifies every vector that it compares exactly: one that is not as it was appended is
 //! [`VectorError::DamagedVector`]. After an opening the index does not know how vectors were: it takes them as
@@ -92,21 +92,25 @@ mod guard;
 mod index;
 mod limits;
 mod map;
+mod measure;
 mod metric;
+mod recall;
 mod search;
 mod slot;
 mod slots;
+mod worker;
 
 pub use config::Shape;
 pub use error::VectorError;
 pub use guard::map_files;
-pub use index::VectorIndex;
+pub use index::{Tuning, VectorIndex};
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,
     NEIGHBOURS_MAX, SLOTS_MAX,
 };
 pub use liteio_disk::Durability;
 pub use metric::Metric;
+pub use recall::Recall;
 pub use search::{Found, Neighbour, Search, processor_kernels};
 pub use slot::{Slot, SlotSet};
 pub use slots::{SlotFile, Verified, View, Written, vector_crc};

@@ -62,14 +62,33 @@ pub const EXACT_CANDIDATES_PER_NEIGHBOUR: usize = 12;
 /// short: all candidates are compared exactly.
 pub const CODES_DIMENSION_MIN: usize = 256;
 
-/// The largest partition of a scan of codes, which takes 4 bytes of memory a slot. With smaller ones more
-/// vectors are compared before a threshold is known: with half as many slots a search takes a tenth longer.
-pub(crate) const PARTITION_SLOTS_MAX: usize = 131_072;
+/// Vectors from which an index has partitions.
+pub(crate) const PARTITIONS_FROM: usize = 65_536;
+
+/// The mean recall below which more partitions are probed.
+pub(crate) const RECALL_AT_10_MIN: f64 = 0.992;
+pub(crate) const RECALL_AT_100_MIN: f64 = 0.985;
+
+/// The work of searches, in entries scanned, after which one of them is answered exactly: for each vector of the
+/// index. An exact comparison takes as long as some ten entries, so this is about 1 % of the work.
+pub(crate) const WORK_PER_SAMPLE: u64 = 1_024;
+
+/// Codes that are made before they are saved: while there is nothing else to do a share of all, at least so many;
+/// otherwise the most. After a `kill -9` so many are made again.
+pub(crate) const UNSAVED_SHARE: usize = 16;
+pub(crate) const UNSAVED_MIN: usize = 1_024;
+pub(crate) const UNSAVED_MAX: usize = 65_536;
+
+/// The part of all vectors that a search by codes compares exactly at the most, and the number that it may
+/// always compare. It takes some thousands where codes tell least; where they tell nothing, as among equal
+/// vectors, one is as good as the other.
+pub(crate) const EXACT_SHARE: usize = 16;
+pub(crate) const EXACT_VECTORS_MIN: usize = 16_384;
 
 /// Vectors of a partition that are compared first, for each neighbour wanted and at least: their distances
 /// are the first threshold.
 pub(crate) const FIRSTS_PER_NEIGHBOUR: usize = 4;
-pub(crate) const FIRSTS_MIN: usize = 128;
+pub(crate) const FIRSTS_MIN: usize = 512;
 
 /// The standard deviations of its error by which the estimate of a distance is lowered to a bound. A
 /// vector is compared more closely if the bound is below the threshold. The farthest neighbour is missed with
@@ -77,16 +96,12 @@ pub(crate) const FIRSTS_MIN: usize = 128;
 /// 0.8 % are missed, with 2.4 deviations 0.6 %, in about a tenth more time.
 pub(crate) const BOUND_DEVIATIONS: f32 = 2.3;
 
-/// The same in a file of at most `FEW_SLOTS`, where a miss rate of 0.03 % costs no more than 0.1 ms.
-pub(crate) const FEW_BOUND_DEVIATIONS: f32 = 3.0;
+/// The same for the estimate with the second bits, which has half of the error.
+pub(crate) const SECOND_DEVIATIONS: f32 = 2.7;
+
+/// Both in a file of at most `FEW_SLOTS`, where a miss rate of 0.03 % costs no more than 0.1 ms.
+pub(crate) const FEW_DEVIATIONS: (f32, f32) = (3.0, 3.5);
 pub(crate) const FEW_SLOTS: u32 = 20_000;
-
-/// The same for the estimate of the finer code, whose error is so small that this costs nothing.
-pub(crate) const REFINED_DEVIATIONS: f32 = 3.5;
-
-/// The largest number of vectors without a code that a search compares exactly. More of them get codes
-/// first.
-pub(crate) const WITHOUT_CODE_MAX: usize = 1_024;
 
 /// The largest number of neighbours of one search.
 pub const NEIGHBOURS_MAX: usize = 10_000;

@@ -69,8 +69,9 @@ impl Map {
     /// writes to those bytes of the file, and it extends to their end, or the map is guarded.
     #[inline]
     pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
-        debug_assert!(offset.is_multiple_of(4), "aligned as elements are");
-        debug_assert!(offset + count as u64 * 4 <= self.bytes, "within the map");
+        assert!(offset.is_multiple_of(4), "aligned as elements are");
+        let end = (count as u64).checked_mul(4).and_then(|bytes| bytes.checked_add(offset));
+        assert!(end.is_some_and(|end| end <= self.bytes), "within the map");
         // SAFETY: within one mapping, there and unchanged, by the contract; aligned, because mappings
         // begin at pages; any bits are an `f32`; mapped as long as `self` lives.
         unsafe {
@@ -91,6 +92,19 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = bytes;
+}
+
+/// Prefetches the line of memory with the first byte of `values` into the cache of the processor.
+#[inline]
+pub(crate) fn prefetch_at<T>(values: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = values;
 }
 
 /// Prefetches as many bytes as `bytes` has from behind them, into the second-level cache. That memory need

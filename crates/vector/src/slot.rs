@@ -115,6 +115,11 @@ impl SlotSet {
         self.words.iter().enumerate().flat_map(|(index, word)| bits(index, *word))
     }
 
+    /// The bits of slots, 64 a word, up to the largest that was ever inserted.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The bits of slots `64 * index` to `64 * index + 63`.
     pub(crate) fn word(&self, index: usize) -> u64 {
         self.words.get(index).copied().unwrap_or(0)

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use liteio_vector::Slot;
 use parking_lot::{Mutex, RwLock};
@@ -22,9 +22,22 @@ pub(crate) trait Derived: Default {
 /// Derived data by index and metadata key.
 #[derive(Debug)]
 pub(crate) struct Cache<T> {
-    bytes_max: usize,
+    bytes_max: AtomicUsize,
     clock: AtomicU64,
-    entries: Mutex<HashMap<IndexId, Keys<T>>>,
+    entries: Mutex<Entries<T>>,
+}
+
+#[derive(Debug)]
+struct Entries<T> {
+    by_index: HashMap<IndexId, Keys<T>>,
+    /// Memory of all, as last reported.
+    bytes: usize,
+}
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self { by_index: HashMap::new(), bytes: 0 }
+    }
 }
 
 /// Allowance for an entry beside its key and its derived data. Without it, entries of empty indexes would
@@ -35,36 +48,63 @@ type Keys<T> = HashMap<String, Arc<Entry<T>>>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Entry<T> {
+    /// The metadata key.
+    pub(crate) key: String,
     pub(crate) derived: RwLock<T>,
+    /// The cache has it no more, so that it learns of no changes.
+    is_gone: AtomicBool,
     /// Clock value of the last use.
     used: AtomicU64,
     /// Memory of the entry, as last reported to [`Cache::grown`].
     bytes: AtomicUsize,
-    /// Bytes of the entry without its derived data.
-    own_bytes: usize,
+}
+
+impl<T> Entry<T> {
+    fn own_bytes(&self) -> usize {
+        ENTRY_BYTES + self.key.len()
+    }
+
+    /// `true` once it is evicted or removed. If it is not, it knows all that was published before the call.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Acquire)
+    }
 }
 
 impl<T: Derived> Cache<T> {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { bytes_max, clock: AtomicU64::new(0), entries: Mutex::default() }
+        Self {
+            bytes_max: AtomicUsize::new(bytes_max),
+            clock: AtomicU64::new(0),
+            entries: Mutex::default(),
+        }
     }
 
     /// Limit of the cache, and so of each entry, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
-        self.bytes_max
+        self.bytes_max.load(Ordering::Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn limit(&self, bytes_max: usize) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.entries.lock().bytes
     }
 
     /// The entry of `key`; its data is empty if the entry is new.
     pub(crate) fn get(&self, id: IndexId, key: &str) -> Arc<Entry<T>> {
         let mut entries = self.entries.lock();
-        let keys = entries.entry(id).or_default();
+        let Entries { by_index, bytes } = &mut *entries;
+        let keys = by_index.entry(id).or_default();
         let entry = match keys.get(key) {
             Some(entry) => Arc::clone(entry),
             None => {
-                let derived = RwLock::new(T::default());
-                let own_bytes = ENTRY_BYTES + key.len();
-                let (used, bytes) = (AtomicU64::new(0), AtomicUsize::new(own_bytes));
-                let entry = Entry { derived, used, bytes, own_bytes };
+                let entry = Entry { key: key.to_owned(), ..Entry::default() };
+                entry.bytes.store(entry.own_bytes(), Ordering::Relaxed);
+                *bytes += entry.own_bytes();
                 Arc::clone(keys.entry(key.to_owned()).or_insert(Arc::new(entry)))
             }
         };
@@ -72,50 +112,68 @@ impl<T: Derived> Cache<T> {
         entry
     }
 
+    /// All entries of an index.
+    pub(crate) fn of_index(&self, id: IndexId) -> Vec<Arc<Entry<T>>> {
+        let entries = self.entries.lock();
+        entries.by_index.get(&id).map_or_else(Vec::new, |keys| keys.values().cloned().collect())
+    }
+
     /// Records that the data of `entry` has grown to `bytes`, and evicts the least recently used entries
     /// until all fit.
     pub(crate) fn grown(&self, entry: &Entry<T>, bytes: usize) {
-        entry.bytes.store(entry.own_bytes + bytes, Ordering::Relaxed);
         let mut entries = self.entries.lock();
-        loop {
+        if entry.is_gone() {
+            return;
+        }
+        let bytes = entry.own_bytes() + bytes;
+        let before = entry.bytes.swap(bytes, Ordering::Relaxed);
+        entries.bytes = entries.bytes - before + bytes;
+        while entries.bytes > self.bytes_max() {
             let all = entries
+                .by_index
                 .iter()
-                .flat_map(|(id, keys)| keys.iter().map(|(key, entry)| (*id, key, entry)));
-            let total: usize =
-                all.clone().map(|(_, _, entry)| entry.bytes.load(Ordering::Relaxed)).sum();
-            if total <= self.bytes_max {
-                return;
-            }
-            let oldest = all.min_by_key(|(_, _, entry)| entry.used.load(Ordering::Relaxed));
-            let Some((id, key)) = oldest.map(|(id, key, _)| (id, key.clone())) else { return };
-            if let Some(keys) = entries.get_mut(&id) {
-                keys.remove(&key);
-            }
+                .flat_map(|(id, keys)| keys.values().map(|entry| (*id, entry)));
+            let oldest = all.min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed));
+            let Some((id, key)) = oldest.map(|(id, entry)| (id, entry.key.clone())) else { return };
+            entries.remove(id, &key);
         }
     }
 
     /// Drops what is derived from `key`.
     pub(crate) fn remove(&self, id: IndexId, key: &str) {
-        if let Some(keys) = self.entries.lock().get_mut(&id) {
-            keys.remove(key);
-        }
+        self.entries.lock().remove(id, key);
     }
 
     /// Drops all that is derived from an index.
     pub(crate) fn remove_index(&self, id: IndexId) {
-        self.entries.lock().remove(&id);
+        let mut entries = self.entries.lock();
+        for entry in entries.by_index.remove(&id).unwrap_or_default().into_values() {
+            entries.leave(&entry);
+        }
     }
 
     /// Removes slots from all data of an index. Call it before records reference new vectors in them: no
     /// reader uses the slots at that time, and what was derived from their former vectors is stale.
     pub(crate) fn forget(&self, id: IndexId, slots: &[Slot]) {
-        let of_index: Vec<Arc<Entry<T>>> = match self.entries.lock().get(&id) {
-            Some(keys) => keys.values().cloned().collect(),
-            None => return,
-        };
-        for entry in of_index {
+        for entry in self.of_index(id) {
             entry.derived.write().forget(slots);
         }
+    }
+}
+
+impl<T> Entries<T> {
+    fn remove(&mut self, id: IndexId, key: &str) {
+        let Some(keys) = self.by_index.get_mut(&id) else { return };
+        let removed = keys.remove(key);
+        if keys.is_empty() {
+            self.by_index.remove(&id);
+        }
+        removed.into_iter().for_each(|entry| self.leave(&entry));
+    }
+
+    fn leave(&mut self, entry: &Entry<T>) {
+        entry.is_gone.store(true, Ordering::Release);
+        self.bytes -= entry.bytes.load(Ordering::Relaxed);
     }
 }
 
@@ -129,7 +187,7 @@ mod tests {
         for number in 0..1_000 {
             fill(&cache, &number.to_string(), 0);
         }
-        let kept: usize = cache.entries.lock().values().map(HashMap::len).sum();
+        let kept: usize = cache.entries.lock().by_index.values().map(HashMap::len).sum();
         assert!((5..=10).contains(&kept), "{kept}");
     }
 

@@ -1,295 +1,397 @@
-//! Filters evaluated on dictionary-encoded columns; the result is a set of slots.
+//! The columns of open indexes: made in the background when a filter first uses a metadata key, and from
+//! then on kept up to date by every put and delete.
 //!
-//! Each metadata key that filters use has a column with one code a slot, the number of its value among
-//! the distinct values. A condition is then evaluated once for each distinct value, not once for each
-//! vector. The vector in a slot never changes while readers can see it, so columns are only extended: the
-//! next query with that key adds the new slots.
+//! ```text
+//!         filter          maker           maker, at the end
+//! absent ───────► wanted ───────► making ───────────────────► ready
+//!                                   │ more memory than all columns may have
+//!                                   └──────────────────────────────────────► too large
+//! ```
+//! Puts tell a column of their slots between the commit of their records and the publication of the slots. A
+//! column begins to listen before the maker takes its first snapshot, so each vector is in a snapshot of the
+//! maker, or is told by its put, or both. So a column that is ready knows every slot of every [`Moment`]
+//! (super::referenced::Moment) that is taken from then on.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::ops::Bound;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use liteio_vector::{Slot, SlotSet};
+use parking_lot::{Condvar, Mutex, RwLockReadGuard};
 
-use super::cache::{Cache, Derived};
-use super::filter::{Condition, Filter};
+use super::cache::{Cache, Derived, Entry};
+use super::column::Column;
+use super::filter::Filter;
 use super::index::Index;
-use super::referenced::{Moment, Version};
+use super::scope::Scope;
+use super::selection::{Part, Selection};
 use crate::error::StoreError;
-use crate::kv::{Read, Snapshot};
-use crate::meta::space;
-use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::{Metadata, MetadataValue};
+use crate::name::IndexId;
 
-/// The slot has no code yet.
-const UNKNOWN: u32 = 0;
-/// The vector has no value.
-const ABSENT: u32 = 1;
-/// Code of the first value.
-const FIRST: u32 = 2;
+/// If columns leave at most so many slots, the conditions whose columns are not ready are evaluated on their
+/// records.
+const RECORDS_MAX: usize = 1_024;
 
-/// Bytes of a value beside its texts, with its place in the table.
-const VALUE_BYTES: usize = 96;
+/// The time after which a query that waits for a column asks for it again: the thread that made it may have
+/// ended by a panic.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The values of one metadata key.
+/// Slots whose sets are made at once. Queries and puts wait for no more than that.
+const POST_AT_ONCE: u32 = 4_096;
+
+/// The columns of all open indexes.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    cache: Cache<KeyColumn>,
+    queue: Mutex<Queue>,
+    /// Notified when columns become ready, or will not.
+    changed: (Mutex<()>, Condvar),
+    is_stopped: AtomicBool,
+}
+
+/// The indexes with wanted columns.
 #[derive(Debug, Default)]
-pub(crate) struct Column {
-    codes: Vec<u32>,
-    values: Vec<MetadataValue>,
-    by_hash: HashMap<u64, u32>,
-    value_bytes: usize,
-    /// Version of the index whose slots all have a code.
-    complete_at: Option<Version>,
+pub(crate) struct Queue {
+    pub(crate) wanted: Vec<Index>,
+    /// Columns are made by a thread, not by the query that wants them.
+    pub(crate) may_spawn: bool,
+    /// The thread that makes columns will look at `wanted` again before it ends.
+    pub(crate) is_making: bool,
+    pub(crate) thread: Option<JoinHandle<()>>,
 }
 
-impl Derived for Column {
-    fn bytes(&self) -> usize {
-        self.codes.capacity() * 4 + self.value_bytes
-    }
-
-    fn forget(&mut self, slots: &[Slot]) {
-        for slot in slots {
-            if let Some(code) = self.codes.get_mut(slot.number() as usize) {
-                *code = UNKNOWN;
-            }
-        }
-        // Values that no vector has any more stay in the dictionary. Start again once they dominate.
-        if self.values.len() > 2 * self.codes.len() + 1024 {
-            *self = Self::default();
-        }
-    }
+/// The column of a metadata key.
+#[derive(Debug, Default)]
+pub(crate) struct KeyColumn {
+    column: Column,
+    progress: Progress,
 }
 
-impl Column {
-    fn code(&self, slot: Slot) -> u32 {
-        self.codes.get(slot.number() as usize).copied().unwrap_or(UNKNOWN)
-    }
-
-    fn set(&mut self, slot: Slot, value: Option<&MetadataValue>) {
-        let code = match value {
-            None => ABSENT,
-            Some(value) => self.code_of(value),
-        };
-        let place = slot.number() as usize;
-        if self.codes.len() <= place {
-            self.codes.resize(place + 1, UNKNOWN);
-        }
-        self.codes[place] = code;
-    }
-
-    fn code_of(&mut self, value: &MetadataValue) -> u32 {
-        let hash = hash(value);
-        if let Some(code) = self.by_hash.get(&hash)
-            && self.values[(code - FIRST) as usize] == *value
-        {
-            return *code;
-        }
-        // A value that collides with another one gets a new code each time, which only costs memory.
-        let code = self.values.len() as u32 + FIRST;
-        self.by_hash.insert(hash, code);
-        self.value_bytes += VALUE_BYTES + value.bytes() + value.scalars().len() * 32;
-        self.values.push(value.clone());
-        code
-    }
-
-    /// The slots of `slots` whose value meets the condition.
-    fn select(&self, slots: &SlotSet, condition: &Condition) -> SlotSet {
-        let mut allowed = vec![false, condition.matches(None)];
-        allowed.extend(self.values.iter().map(|value| condition.matches(Some(value))));
-        slots.iter().filter(|slot| allowed[self.code(*slot) as usize]).collect()
-    }
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Absent,
+    Wanted,
+    Making,
+    Ready,
+    /// It was when it had the values of so many vectors.
+    TooLarge(usize),
 }
 
-fn hash(value: &MetadataValue) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(crate::meta::record::encode(1, value))
-}
+pub(crate) type ColumnEntry = Arc<Entry<KeyColumn>>;
 
-/// The state that filters and text searches are evaluated on: an index, a snapshot of its records, and
-/// the slots of one moment.
-pub(crate) struct Scope<'scope> {
-    pub(crate) index: &'scope Index,
-    pub(crate) snapshot: &'scope Snapshot,
-    pub(crate) moment: &'scope Moment,
-}
-
-impl Scope<'_> {
-    /// The slots that a filter accepts; `None` if vectors were replaced meanwhile.
-    pub(crate) fn select(
-        &self,
-        filter: &Filter,
-        cache: &Cache<Column>,
-    ) -> Result<Option<SlotSet>, StoreError> {
-        match self.select_by_columns(filter, cache)? {
-            Outcome::Selected(slots) => Ok(Some(slots)),
-            Outcome::Replaced => Ok(None),
-            Outcome::TooLarge => self.select_by_records(filter),
-        }
-    }
-
-    fn select_by_columns(
-        &self,
-        filter: &Filter,
-        cache: &Cache<Column>,
-    ) -> Result<Outcome, StoreError> {
-        let mut slots = match filter {
-            Filter::All(_) => SlotSet::clone(&self.moment.slots),
-            _ => SlotSet::new(),
-        };
-        match filter {
-            Filter::Key { key, condition } => return self.select_by_column(key, condition, cache),
-            Filter::All(filters) => {
-                for filter in filters {
-                    match self.select_by_columns(filter, cache)? {
-                        Outcome::Selected(others) => slots.intersect(&others),
-                        other => return Ok(other),
-                    }
-                }
-            }
-            Filter::Any(filters) => {
-                for filter in filters {
-                    match self.select_by_columns(filter, cache)? {
-                        Outcome::Selected(others) => slots.unite(&others),
-                        other => return Ok(other),
-                    }
-                }
-            }
-        }
-        Ok(Outcome::Selected(slots))
-    }
-
-    fn select_by_column(
-        &self,
-        key: &str,
-        condition: &Condition,
-        cache: &Cache<Column>,
-    ) -> Result<Outcome, StoreError> {
-        let entry = cache.get(self.index.id, key);
-        {
-            let column = entry.derived.read();
-            if column.complete_at == Some(self.moment.version) {
-                return Ok(Outcome::Selected(column.select(&self.moment.slots, condition)));
-            }
-        }
-        let mut column = entry.derived.write();
-        match self.complete(&mut column, key, cache.bytes_max())? {
-            Completed::Yes => {}
-            Completed::Replaced => return Ok(Outcome::Replaced),
-            Completed::TooLarge => {
-                drop(column);
-                cache.remove(self.index.id, key);
-                return Ok(Outcome::TooLarge);
-            }
-        }
-        let (bytes, slots) = (column.bytes(), column.select(&self.moment.slots, condition));
-        drop(column);
-        cache.grown(&entry, bytes);
-        Ok(Outcome::Selected(slots))
-    }
-
-    /// Adds codes for the slots that have none.
-    fn complete(
-        &self,
-        column: &mut Column,
-        key: &str,
-        bytes_max: usize,
-    ) -> Result<Completed, StoreError> {
-        let mut is_too_large = false;
-        let mut learn = |column: &mut Column, slot: Slot, metadata: &Metadata| {
-            column.set(slot, metadata.get(key));
-            is_too_large = column.bytes() > bytes_max;
-            !is_too_large
-        };
-        let slots = &self.moment.slots;
-        let unknown: Vec<Slot> =
-            slots.iter().filter(|slot| column.code(*slot) == UNKNOWN).collect();
-        let all_known = self.visit(&unknown, slots, &mut |slot, metadata| {
-            column.code(slot) != UNKNOWN || learn(column, slot, metadata)
-        })?;
-        if is_too_large {
-            return Ok(Completed::TooLarge);
-        }
-        if !all_known {
-            return Ok(Completed::Replaced);
-        }
-        column.complete_at = Some(self.moment.version);
-        Ok(Completed::Yes)
-    }
-
-    /// Calls `visit` with the metadata of each of `wanted`, and perhaps of others of `slots`, until it
-    /// returns `false`. The result is `false` if a wanted slot has no record: its vector was replaced
-    /// meanwhile.
-    pub(crate) fn visit(
-        &self,
-        wanted: &[Slot],
-        slots: &SlotSet,
-        visit: &mut dyn FnMut(Slot, &Metadata) -> bool,
-    ) -> Result<bool, StoreError> {
-        let id = self.index.id;
-        if wanted.len() * FEW < slots.count() {
-            for slot in wanted {
-                let Some(key) = self.snapshot.get(&space::vector_slot(id, slot.number()))? else {
-                    return Ok(false);
-                };
-                let place = [&space::vectors_of(id)[..], &key].concat();
-                let Some(bytes) = self.snapshot.get(&place)? else { return Ok(false) };
-                let record = VectorRecord::decode(&bytes)?;
-                if record.slot != slot.number() {
-                    return Ok(false);
-                }
-                if !visit(*slot, &record.metadata) {
-                    return Ok(true);
-                }
-            }
-            return Ok(true);
-        }
-        let mut missing: SlotSet = wanted.iter().copied().collect();
-        let prefix = space::vectors_of(id);
-        let mut cursor = self.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-        while let Some((place, value)) = cursor.next()?
-            && place.starts_with(&prefix)
-        {
-            let record = VectorRecord::decode(value)?;
-            let slot = Slot::new(record.slot);
-            if !slots.contains(slot) {
-                continue;
-            }
-            missing.remove(slot);
-            if !visit(slot, &record.metadata) {
-                return Ok(true);
-            }
-        }
-        Ok(missing.is_empty())
-    }
-
-    /// Evaluates the filter on every record, for columns that do not fit into memory. `None` if vectors
-    /// were replaced meanwhile.
-    pub(crate) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
-        let all: Vec<Slot> = self.moment.slots.iter().collect();
-        let mut selected = SlotSet::new();
-        let all_there = self.visit(&all, &self.moment.slots, &mut |slot, metadata| {
-            if filter.matches(metadata) {
-                selected.insert(slot);
-            }
-            true
-        })?;
-        Ok(all_there.then_some(selected))
-    }
-}
-
-/// Below one vector in this many, records are looked up one by one; otherwise all are scanned.
-const FEW: usize = 8;
-
-/// Result of applying a filter.
-enum Outcome {
-    Selected(SlotSet),
+/// The slots that a filter accepts.
+pub(crate) enum Selected {
+    Slots(SlotSet),
     /// Vectors were replaced meanwhile.
     Replaced,
+    /// Columns of these keys are not ready.
+    Pending(Vec<ColumnEntry>),
     /// The values of a key do not fit into memory.
     TooLarge,
 }
 
-enum Completed {
-    Yes,
-    Replaced,
-    TooLarge,
+impl Derived for KeyColumn {
+    fn bytes(&self) -> usize {
+        self.column.memory()
+    }
+
+    fn forget(&mut self, slots: &[Slot]) {
+        slots.iter().for_each(|slot| self.column.forget(*slot));
+    }
+}
+
+impl KeyColumn {
+    fn listens(&self) -> bool {
+        matches!(self.progress, Progress::Making | Progress::Ready)
+    }
+
+    fn give_up(&mut self, progress: Progress) {
+        *self = Self { column: Column::default(), progress };
+    }
+}
+
+impl Columns {
+    /// `bytes_max` is the memory of all together.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self {
+            cache: Cache::new(bytes_max),
+            queue: Mutex::default(),
+            changed: Default::default(),
+            is_stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Tells the columns of an index of new vectors. To be called after the commit of their records and before
+    /// the publication of their slots.
+    pub(crate) fn learn<'m>(
+        &self,
+        id: IndexId,
+        vectors: impl Iterator<Item = (Slot, &'m Metadata)> + Clone,
+    ) {
+        for entry in self.cache.of_index(id) {
+            let mut column = entry.derived.write();
+            if !column.listens() {
+                continue;
+            }
+            let mut has_room = true;
+            for (slot, metadata) in vectors.clone() {
+                has_room &= column.column.set(slot, metadata.get(&entry.key));
+            }
+            let known = column.column.known();
+            if !has_room {
+                column.give_up(Progress::TooLarge(known));
+            }
+            let bytes = column.bytes();
+            drop(column);
+            self.cache.grown(&entry, bytes);
+        }
+    }
+
+    /// Tells the columns of an index of slots that are no longer published, before they are freed.
+    pub(crate) fn forget(&self, id: IndexId, slots: &[Slot]) {
+        self.cache.forget(id, slots);
+    }
+
+    /// Drops the columns of an index.
+    pub(crate) fn remove_index(&self, id: IndexId) {
+        self.cache.remove_index(id);
+    }
+
+    /// Puts an index with absent columns into the queue; the caller sees to it that somebody makes them.
+    pub(crate) fn want(&self, index: &Index, entries: &[ColumnEntry], queue: &mut Queue) {
+        let mut is_new = false;
+        for entry in entries {
+            let mut column = entry.derived.write();
+            if column.progress == Progress::Absent {
+                column.progress = Progress::Wanted;
+                is_new = true;
+            }
+        }
+        if is_new && queue.wanted.iter().all(|other| other.id != index.id) {
+            queue.wanted.push(index.clone());
+        }
+    }
+
+    pub(crate) fn queue(&self) -> &Mutex<Queue> {
+        &self.queue
+    }
+
+    /// Takes the wanted columns of an index, which listen to puts from here on.
+    pub(crate) fn claim(&self, id: IndexId) -> Making<'_> {
+        let claim = |entry: &ColumnEntry| {
+            let mut column = entry.derived.write();
+            let is_wanted = column.progress == Progress::Wanted;
+            if is_wanted {
+                column.progress = Progress::Making;
+            }
+            is_wanted
+        };
+        let entries = self.cache.of_index(id).into_iter().filter(claim).collect();
+        Making { columns: self, entries }
+    }
+
+    /// Waits until columns are ready or will not be, at most for a while. `false` if some are still being made.
+    pub(crate) fn wait(&self, entries: &[ColumnEntry]) -> bool {
+        let is_pending = |entry: &ColumnEntry| {
+            let is_to_come =
+                matches!(entry.derived.read().progress, Progress::Wanted | Progress::Making);
+            is_to_come && !entry.is_gone() && !self.is_stopped()
+        };
+        let (lock, changed) = &self.changed;
+        let mut guard = lock.lock();
+        let waited =
+            changed.wait_while_for(&mut guard, |()| entries.iter().any(is_pending), ASK_AGAIN);
+        !waited.timed_out()
+    }
+
+    /// Ends the making of columns, for good.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
+        self.notify();
+        let thread = {
+            let mut queue = self.queue.lock();
+            queue.wanted.clear();
+            queue.thread.take()
+        };
+        // The thread itself may have held the last handle of the store.
+        if let Some(thread) = thread.filter(|it| it.thread().id() != std::thread::current().id()) {
+            // A panic there has been printed by the hook.
+            let _ = thread.join();
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn limit(&self, bytes_max: usize) {
+        self.cache.limit(bytes_max);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.cache.memory()
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Acquire)
+    }
+
+    fn notify(&self) {
+        // Not between the look of a waiting query and its wait.
+        drop(self.changed.0.lock());
+        self.changed.1.notify_all();
+    }
+}
+
+/// A vector with its values, in the order of [`Making::keys`].
+pub(crate) type Values = (Slot, Vec<Option<MetadataValue>>);
+
+/// Columns that are being made. Dropped before they are ready, they are absent again.
+pub(crate) struct Making<'columns> {
+    columns: &'columns Columns,
+    entries: Vec<ColumnEntry>,
+}
+
+impl Making<'_> {
+    /// The metadata keys of the columns.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        self.entries.iter().map(|entry| entry.key.as_str()).collect()
+    }
+
+    /// Adds vectors.
+    pub(crate) fn learn(&self, vectors: &[Values]) {
+        for (place, entry) in self.entries.iter().enumerate() {
+            let mut column = entry.derived.write();
+            if !column.listens() {
+                continue;
+            }
+            let mut has_room = true;
+            for (slot, values) in vectors {
+                has_room &= column.column.set_unknown(*slot, values[place].as_ref());
+            }
+            if !has_room || column.bytes() > self.columns.cache.bytes_max() {
+                let known = column.column.known();
+                column.give_up(Progress::TooLarge(known));
+            }
+            let bytes = column.bytes();
+            drop(column);
+            self.columns.cache.grown(entry, bytes);
+        }
+    }
+
+    /// `true` if nobody needs them any more: the index or its columns were removed, or the store closes.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_needed = |entry: &ColumnEntry| !entry.is_gone() && entry.derived.read().listens();
+        self.columns.is_stopped() || !self.entries.iter().any(is_needed)
+    }
+
+    /// All vectors are known: makes the sets of their slots, and the columns ready.
+    pub(crate) fn finish(&self) {
+        for entry in &self.entries {
+            loop {
+                let mut column = entry.derived.write();
+                if column.progress != Progress::Making {
+                    break;
+                }
+                let is_done = !column.column.post_next(POST_AT_ONCE);
+                let is_too_large = column.bytes() > self.columns.cache.bytes_max();
+                if is_too_large {
+                    let known = column.column.known();
+                    column.give_up(Progress::TooLarge(known));
+                } else if is_done {
+                    column.progress = Progress::Ready;
+                }
+                let bytes = column.bytes();
+                drop(column);
+                self.columns.cache.grown(entry, bytes);
+                if is_done || is_too_large {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        for entry in &self.entries {
+            let mut column = entry.derived.write();
+            if column.progress == Progress::Making {
+                column.give_up(Progress::Absent);
+            }
+        }
+        self.columns.notify();
+    }
+}
+
+/// The columns that are ready, by metadata key.
+type Ready<'entries> = BTreeMap<&'entries str, RwLockReadGuard<'entries, KeyColumn>>;
+
+impl Scope<'_> {
+    /// The slots that a filter accepts.
+    pub(crate) fn select(
+        &self,
+        filter: &Filter,
+        columns: &Columns,
+    ) -> Result<Selected, StoreError> {
+        let keys = filter.keys();
+        let entries: Vec<ColumnEntry> =
+            keys.into_iter().map(|key| columns.cache.get(self.index.id, key)).collect();
+        let mut ready = Ready::new();
+        let (mut pending, mut is_too_large) = (Vec::new(), false);
+        // In the order of their keys, so that queries and writers cannot wait for each other in a circle.
+        for entry in &entries {
+            let column = entry.derived.read();
+            match column.progress {
+                Progress::Ready if !entry.is_gone() => drop(ready.insert(&entry.key, column)),
+                Progress::TooLarge(vectors) if vectors <= self.moment.slots.count() => {
+                    is_too_large = true;
+                }
+                Progress::TooLarge(_) => {
+                    drop(column);
+                    columns.cache.remove(self.index.id, &entry.key);
+                    pending.push(columns.cache.get(self.index.id, &entry.key));
+                }
+                _ => pending.push(Arc::clone(entry)),
+            }
+        }
+        if pending.is_empty() && !is_too_large {
+            let Some(part) = prepare(filter, &ready) else { return Ok(Selected::TooLarge) };
+            return Ok(Selected::Slots(part.select(&self.moment.slots).into_set()));
+        }
+        if let Filter::All(filters) = filter {
+            let parts = filters.iter().filter_map(|filter| prepare(filter, &ready));
+            if let Selection::Few(few) = all(parts).select(&self.moment.slots)
+                && few.len() <= RECORDS_MAX
+            {
+                let selected = self.select_records(&few, filter)?;
+                return Ok(selected.map_or(Selected::Replaced, Selected::Slots));
+            }
+        }
+        Ok(if is_too_large { Selected::TooLarge } else { Selected::Pending(pending) })
+    }
+}
+
+/// The filter, prepared; `None` if a column of it is not ready.
+fn prepare<'a>(filter: &'a Filter, ready: &'a Ready<'_>) -> Option<Part<'a>> {
+    let parts = |filters: &'a [Filter]| {
+        filters.iter().map(|filter| prepare(filter, ready)).collect::<Option<Vec<_>>>()
+    };
+    Some(match filter {
+        Filter::All(filters) => all(parts(filters)?.into_iter()),
+        Filter::Any(filters) => Part::Any(parts(filters)?),
+        Filter::Key { key, condition } => {
+            let column = &ready.get(key.as_str())?.column;
+            Part::Test(column, column.test(condition))
+        }
+    })
+}
+
+/// All of `parts`, the most selective first.
+fn all<'a>(parts: impl Iterator<Item = Part<'a>>) -> Part<'a> {
+    let mut parts: Vec<Part<'a>> = parts.collect();
+    parts.sort_by_cached_key(Part::estimate);
+    Part::All(parts)
 }

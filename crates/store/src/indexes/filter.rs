@@ -1,6 +1,7 @@
 //! Conditions on metadata, as a type.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use super::index::Index;
 use crate::error::StoreError;
@@ -58,7 +59,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    fn holds(self, order: Ordering) -> bool {
+    pub(super) fn holds(self, order: Ordering) -> bool {
         match self {
             Self::Greater => order.is_gt(),
             Self::GreaterOrEqual => order.is_ge(),
@@ -102,6 +103,16 @@ impl Filter {
             Self::All(filters) => filters.iter().all(|filter| filter.matches(metadata)),
             Self::Any(filters) => filters.iter().any(|filter| filter.matches(metadata)),
             Self::Key { key, condition } => condition.matches(metadata.get(key)),
+        }
+    }
+
+    /// The metadata keys that it uses, each once and in their order.
+    pub(crate) fn keys(&self) -> BTreeSet<&str> {
+        match self {
+            Self::All(filters) | Self::Any(filters) => {
+                filters.iter().flat_map(Self::keys).collect()
+            }
+            Self::Key { key, .. } => BTreeSet::from([key.as_str()]),
         }
     }
 

@@ -11,9 +11,15 @@ pub(crate) mod referenced;
 mod unused;
 
 mod cache;
+mod column;
 pub(crate) mod columns;
+mod dictionary;
 pub(crate) mod filter;
 pub(crate) mod fuse;
+mod posting;
+mod scalar;
+pub(crate) mod scope;
+mod selection;
 pub(crate) mod text;
 mod words;
 

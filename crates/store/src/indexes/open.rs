@@ -8,7 +8,7 @@ use liteio_vector::{SlotSet, VectorIndex};
 use parking_lot::Mutex;
 
 use super::cache::Cache;
-use super::columns::Column;
+use super::columns::Columns;
 use super::referenced::Referenced;
 use super::text::TextIndex;
 use super::unused::Unused;
@@ -25,7 +25,7 @@ pub(crate) struct Vectors {
     pub(crate) clock: AtomicU64,
     /// Set when the store closes; no index is opened after that.
     pub(crate) is_closed: AtomicBool,
-    pub(crate) columns: Cache<Column>,
+    pub(crate) columns: Columns,
     pub(crate) texts: Cache<TextIndex>,
 }
 
@@ -54,7 +54,7 @@ impl Vectors {
             open_max: if has_files { OPEN_INDEXES_MAX } else { usize::MAX },
             clock: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
-            columns: Cache::new(COLUMN_BYTES_MAX),
+            columns: Columns::new(COLUMN_BYTES_MAX),
             texts: Cache::new(TEXT_BYTES_MAX),
         }
     }
@@ -83,6 +83,12 @@ impl Vectors {
         entry
     }
 
+    /// An index, if its files are open and nobody is opening or closing them just now.
+    pub(crate) fn if_open(&self, id: IndexId) -> Option<Arc<OpenIndex>> {
+        let entry = self.entries.lock().get(&id).cloned()?;
+        entry.open.try_lock()?.clone()
+    }
+
     /// Closes an index that is about to be deleted. Requests that hold it keep its files open until they
     /// end.
     pub(crate) fn forget(&self, id: IndexId) {
@@ -98,6 +104,7 @@ impl Vectors {
     /// Closes all indexes, and saves their codes, so that the next opening need not compute them.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
+        self.columns.stop();
         let entries = std::mem::take(&mut *self.entries.lock());
         for entry in entries.into_values() {
             if let Some(open) = entry.open.lock().take() {

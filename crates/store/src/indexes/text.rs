@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use liteio_vector::{Slot, SlotSet};
 
 use super::cache::{Cache, Derived};
-use super::columns::Scope;
 use super::fuse::Scored;
 use super::referenced::{Moment, Version};
+use super::scope::Scope;
 use super::words::Analyzer;
 use crate::error::StoreError;
 use crate::meta::vector::TextSearch;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::vector_metadata::Metadata;
+use super::vector_metadata::{BorrowedMetadata, Metadata, MetadataValue};
 use super::{Owner, record, space};
 use crate::error::StoreError;
 use crate::kv::{Read, Write};
@@ -181,6 +181,18 @@ impl VectorRecord {
     pub(crate) fn slot_and_crc_of(bytes: &[u8]) -> Result<(u32, u64), StoreError> {
         let (_, fields) = record::split_version(bytes, 1)?;
         Ok(record::take(fields, "a vector's record")?.0)
+    }
+
+    /// The slot in a record, and the values of some metadata keys.
+    pub(crate) fn values_of(
+        bytes: &[u8],
+        keys: &[&str],
+    ) -> Result<(u32, Vec<Option<MetadataValue>>), StoreError> {
+        let (_, fields) = record::split_version(bytes, 1)?;
+        let ((slot, _, metadata), _): ((u32, u64, BorrowedMetadata<'_>), _) =
+            record::take(fields, "a vector's record")?;
+        let values = keys.iter().map(|key| metadata.get(key)).collect();
+        Ok((slot, values))
     }
 
     /// Removes the vector `key`, if it is there; returns its slot.

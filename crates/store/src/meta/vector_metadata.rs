@@ -30,7 +30,14 @@ impl Number {
 
 /// Compares a whole number with a finite one.
 fn compare_whole(whole: i128, float: f64) -> Ordering {
-    // Of a number beyond 128 bits it is the last whole one; those in metadata have 65 bits at most.
+    // 2¹²⁷: beyond it are no whole numbers of 128 bits, and the cast would return the last.
+    const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
+    if float >= END {
+        return Ordering::Less;
+    }
+    if float < -END {
+        return Ordering::Greater;
+    }
     let part = float.trunc() as i128;
     let rest = || 0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Less);
     whole.cmp(&part).then_with(rest)
@@ -117,9 +124,78 @@ impl Metadata {
     }
 }
 
+/// As [`Metadata`], in the bytes of a record: one value is taken out of many without copying the others.
+#[derive(Debug, Deserialize)]
+pub(crate) struct BorrowedMetadata<'a>(#[serde(borrow)] Vec<(&'a str, BorrowedValue<'a>)>);
+
+/// As [`MetadataValue`].
+#[derive(Debug, Deserialize)]
+enum BorrowedValue<'a> {
+    #[serde(borrow)]
+    Scalar(BorrowedScalar<'a>),
+    List(Vec<BorrowedScalar<'a>>),
+    Document(&'a str),
+}
+
+/// As [`Scalar`].
+#[derive(Debug, Deserialize)]
+enum BorrowedScalar<'a> {
+    String(&'a str),
+    Number(Number),
+    Boolean(bool),
+}
+
+impl BorrowedMetadata<'_> {
+    /// The value of `key`.
+    pub(crate) fn get(&self, key: &str) -> Option<MetadataValue> {
+        let (_, value) = self.0.iter().find(|(name, _)| *name == key)?;
+        Some(match value {
+            BorrowedValue::Scalar(scalar) => MetadataValue::Scalar(scalar.to_owned()),
+            BorrowedValue::List(list) => {
+                MetadataValue::List(list.iter().map(BorrowedScalar::to_owned).collect())
+            }
+            BorrowedValue::Document(text) => MetadataValue::Document((*text).to_owned()),
+        })
+    }
+}
+
+impl BorrowedScalar<'_> {
+    fn to_owned(&self) -> Scalar {
+        match self {
+            Self::String(text) => Scalar::String((*text).to_owned()),
+            Self::Number(number) => Scalar::Number(*number),
+            Self::Boolean(value) => Scalar::Boolean(*value),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn borrowed_metadata_has_the_same_values() {
+        let scalars = vec![
+            Scalar::String("text".to_owned()),
+            Scalar::Number(Number::Integer(-7)),
+            Scalar::Number(Number::Float(0.5)),
+            Scalar::Boolean(true),
+        ];
+        let mut fields: Vec<(String, MetadataValue)> = Vec::new();
+        for (place, scalar) in scalars.iter().enumerate() {
+            fields.push((format!("{place}"), MetadataValue::Scalar(scalar.clone())));
+        }
+        fields.push(("list".to_owned(), MetadataValue::List(scalars)));
+        fields.push(("nothing".to_owned(), MetadataValue::List(Vec::new())));
+        fields.push(("document".to_owned(), MetadataValue::Document("{}".to_owned())));
+        let metadata = Metadata(fields);
+        let bytes = crate::meta::record::append(&metadata, Vec::new());
+        let borrowed: BorrowedMetadata<'_> = postcard::from_bytes(&bytes).expect("its own bytes");
+        for (key, value) in &metadata.0 {
+            assert_eq!(borrowed.get(key).as_ref(), Some(value));
+        }
+        assert_eq!(borrowed.get("other"), None);
+    }
 
     #[test]
     fn numbers_are_compared_by_value_and_whole_ones_exactly() {
@@ -156,6 +232,8 @@ mod tests {
                 assert_eq!(number.compare(*other), expected, "{number:?}, {other:?}");
             }
         }
+        assert!(Number::Integer(i128::MAX).compare(Number::Float(1e300)).is_lt());
+        assert!(Number::Integer(i128::MIN).compare(Number::Float(-1e300)).is_gt());
         let equal = Number::Integer(1 << 60).compare(Number::Float((1_u64 << 60) as f64));
         assert!(equal.is_eq());
         let two = Scalar::Number(Number::Integer(2));

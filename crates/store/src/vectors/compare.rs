@@ -8,7 +8,7 @@ use liteio_vector::{Durability, Slot, SlotFile, SlotSet, VectorError, View, vect
 use super::get::damaged;
 use crate::error::StoreError;
 use crate::indexes::Index;
-use crate::indexes::columns::Scope;
+use crate::indexes::scope::Scope;
 use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;

@@ -24,7 +24,7 @@ impl Store {
         let open = self.open_index(index)?;
         open.vectors.slots().check().map_err(|error| index.failure(error))?;
         self.free_unused(&open)?;
-        let index = index.clone();
+        let (index, index_id) = (index.clone(), index.id);
         let _committing = open.referenced.committing();
         let removed = self.update_freeing(move |write, _| {
             index.require(write)?;
@@ -35,6 +35,6 @@ impl Store {
             }
             Ok(Committed::new(removed))
         });
-        self.publish_vectors(&open, &[], &removed.wait()?)
+        self.publish_vectors(&open, index_id, &[], &removed.wait()?)
     }
 }

@@ -39,6 +39,7 @@ mod fingerprint;
 mod get;
 mod index;
 mod list;
+mod make_columns;
 #[cfg(test)]
 mod meanwhile_tests;
 mod open;
@@ -58,7 +59,7 @@ pub use put::NewVectors;
 pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
 pub use tags::Tagged;
 
-pub use liteio_vector::map_files;
+pub use liteio_vector::{Recall, map_files};
 
 pub use crate::indexes::{Condition, Filter, Index, Relation, VectorName};
 pub use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, Language, TextSearch};

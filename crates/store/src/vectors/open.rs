@@ -37,6 +37,8 @@ impl Store {
         // files, so either the record is missing here or the files stay until the entry is unlocked.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
+        // A former opening may have left vectors unpublished that are found from now on.
+        self.inner.vectors.columns.remove_index(index.id);
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
         let opened = Arc::new(open_files(self, index, &snapshot, opening)?);
         *open = Some(Arc::clone(&opened));
@@ -98,6 +100,8 @@ fn open_files(
         }
         Some(position) => Unused::waiting(position, unnamed().collect()),
     };
+    // What a `kill -9` has left without a code gets one in the background.
+    vectors.prepare_soon();
     Ok(OpenIndex { unused, ..OpenIndex::with(vectors, used, opening) })
 }
 

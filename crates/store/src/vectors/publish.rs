@@ -4,6 +4,7 @@ use liteio_vector::Slot;
 
 use crate::error::StoreError;
 use crate::indexes::OpenIndex;
+use crate::name::IndexId;
 use crate::store::Store;
 
 impl Store {
@@ -13,6 +14,7 @@ impl Store {
     pub(super) fn publish_vectors(
         &self,
         open: &OpenIndex,
+        id: IndexId,
         added: &[Slot],
         removed: &[Slot],
     ) -> Result<(), StoreError> {
@@ -20,6 +22,8 @@ impl Store {
         if unused.is_empty() {
             return Ok(());
         }
+        // A query that still wants them starts again, because they are no longer published.
+        self.inner.vectors.columns.forget(id, &unused);
         match self.unsynced()? {
             None => Ok(open.vectors.slots().free(&unused)?),
             Some(position) => {

@@ -1,5 +1,7 @@
 //! Putting vectors.
 
+use std::sync::Arc;
+
 use liteio_vector::{Durability, Slot, Written};
 
 use super::check;
@@ -70,10 +72,10 @@ impl Store {
         // Synced at `os`, too: a record must not become durable before the elements it references.
         let synced = open.vectors.slots().commit(Durability::Fsync);
         let synced = synced.map_err(|error| index.failure(error));
-        self.inner.vectors.columns.forget(index.id, &added);
         self.inner.vectors.texts.forget(index.id, &added);
         let committing = open.referenced.committing();
-        let result = synced.and_then(|()| self.commit_records(index, keys, metadata, &written));
+        let records = Arc::new(records(metadata, &written));
+        let result = synced.and_then(|()| self.commit_records(index, keys, &records));
         let removed = match result {
             Ok(removed) => removed,
             Err(error) => {
@@ -84,10 +86,12 @@ impl Store {
                 return Err(error);
             }
         };
-        self.publish_vectors(&open, &added, &removed)?;
+        let learned = records.iter().map(|record| (Slot::new(record.slot), &record.metadata));
+        self.inner.vectors.columns.learn(index.id, learned);
+        self.publish_vectors(&open, index.id, &added, &removed)?;
         drop(committing);
-        // Codes ahead of the next search. A failure is harmless: the search computes what is missing.
-        let _ = open.vectors.prepare();
+        // Codes, in the background. Searches compare the vectors that have none exactly.
+        open.vectors.prepare_soon();
         Ok(())
     }
 
@@ -96,23 +100,13 @@ impl Store {
         &self,
         index: &Index,
         keys: Vec<String>,
-        metadata: Vec<Metadata>,
-        written: &[Written],
+        records: &Arc<Vec<VectorRecord>>,
     ) -> Result<Vec<Slot>, StoreError> {
-        let index = index.clone();
-        let records: Vec<VectorRecord> = metadata
-            .into_iter()
-            .zip(written)
-            .map(|(metadata, &Written { slot, crc })| VectorRecord {
-                slot: slot.number(),
-                crc,
-                metadata,
-            })
-            .collect();
+        let (index, records) = (index.clone(), Arc::clone(records));
         let committed = self.update(move |write, _| {
             index.require(write)?;
             let mut removed = Vec::new();
-            for (key, record) in keys.iter().zip(&records) {
+            for (key, record) in keys.iter().zip(&*records) {
                 let old = VectorRecord::remove(write, index.id, key)?;
                 removed.extend(old.map(Slot::new));
                 record.write(write, index.id, key)?;
@@ -121,6 +115,15 @@ impl Store {
         });
         committed.wait()
     }
+}
+
+fn records(metadata: Vec<Metadata>, written: &[Written]) -> Vec<VectorRecord> {
+    let record = |(metadata, &Written { slot, crc })| VectorRecord {
+        slot: Slot::number(slot),
+        crc,
+        metadata,
+    };
+    metadata.into_iter().zip(written).map(record).collect()
 }
 
 /// `true` if a failed update has certainly left no record behind. After any other error its outcome is

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use liteio_vector::View;
+use liteio_vector::{Recall, View};
 
 use super::check;
 use super::index::NEEDS_ENHANCED;
@@ -11,9 +11,9 @@ use super::rank::Ranking;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::indexes::OpenIndex;
-use crate::indexes::columns::Scope;
 use crate::indexes::filter::Filter;
 use crate::indexes::fuse::Ranked;
+use crate::indexes::scope::Scope;
 use crate::kv::{Read, Snapshot};
 use crate::limits::{QUERY_TEXT_CHARACTERS_MAX, QUERY_TEXTS_MAX, TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
 use crate::meta::space;
@@ -148,6 +148,18 @@ pub struct QueryAnswer {
 }
 
 impl Store {
+    /// The recall of the searches of an index by distance: queries are answered exactly now and then in the
+    /// background, about one for each thousand scans of all vectors, and compared with what a search finds. `None`
+    /// before eight were, for an index that is not open (nobody has used it since the start, or for long), and for
+    /// one of so few or so short vectors that all are compared. No files are opened for it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`].
+    pub fn recall(&self, index: &Index) -> Result<Option<Recall>, StoreError> {
+        index.require(&self.snapshot()?)?;
+        Ok(self.inner.vectors.if_open(index.id).and_then(|open| open.vectors.recall()))
+    }
+
     /// The best results of a query, or a page of them: it ends with the result with which it reaches
     /// [`VECTOR_PAGE_BYTES_MAX`]. One page is one consistent state, which includes every put and delete
     /// acknowledged before the call. The next page is a new search on a newer state.
@@ -186,8 +198,7 @@ impl Store {
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
         let scope = Scope { index, snapshot: &snapshot, moment: &moment };
-        let caches = &self.inner.vectors;
-        let ranking = Ranking { query, searches, scope, open, view, caches };
+        let ranking = Ranking { store: self, query, searches, scope, open, view };
         let Some(ranked) = ranking.rank()? else { return Ok(None) };
         if open.referenced.now().removals != moment.removals {
             // The search skips slots that are freed while it runs, so it may have missed one.

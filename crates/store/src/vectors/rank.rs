@@ -2,27 +2,46 @@
 
 use std::collections::HashMap;
 
-use liteio_vector::{Search, Slot, SlotSet, View};
+use liteio_vector::{NEIGHBOURS_MAX, Search, Slot, SlotSet, View};
 
 use super::compare;
 use super::query::VectorQuery;
 use crate::error::StoreError;
-use crate::indexes::columns::Scope;
+use crate::indexes::OpenIndex;
+use crate::indexes::columns::Selected;
+use crate::indexes::filter::Filter;
 use crate::indexes::fuse::{Ranked, Scored, Sums, best, by_distance, fuse};
-use crate::indexes::{OpenIndex, Vectors};
+use crate::indexes::scope::Scope;
 use crate::limits::FUSED_DEPTH;
 use crate::meta::vector::TextSearch;
+use crate::store::Store;
 
 /// A query, with the state that it runs on.
 pub(super) struct Ranking<'query> {
+    pub(super) store: &'query Store,
     pub(super) query: &'query VectorQuery,
     /// Text searches of the index, one for each text of the query.
     pub(super) searches: &'query [TextSearch],
     pub(super) scope: Scope<'query>,
     pub(super) open: &'query OpenIndex,
     pub(super) view: &'query View,
-    pub(super) caches: &'query Vectors,
 }
+
+/// The result of applying a filter.
+enum Filtered {
+    /// The slots that it accepts.
+    Slots(SlotSet),
+    /// The results of a search by distance.
+    Ranked(Vec<Ranked>),
+    /// Vectors were replaced meanwhile.
+    Replaced,
+}
+
+/// Neighbours that are looked at for each wanted, at first and at most, while there are no columns.
+const NEAREST_FACTOR: usize = 8;
+const NEAREST_FACTOR_MAX: usize = 64;
+/// Only if they are at most one in this many vectors: all records are read in little more time.
+const NEAREST_PART: usize = 64;
 
 impl Ranking<'_> {
     /// The results after `query.after`, with the scores of all texts if requested; `None` if vectors were
@@ -30,9 +49,10 @@ impl Ranking<'_> {
     pub(super) fn rank(&self) -> Result<Option<Vec<Ranked>>, StoreError> {
         let query = self.query;
         let filtered = match &query.filter {
-            Some(filter) => match self.scope.select(filter, &self.caches.columns)? {
-                Some(slots) => Some(slots),
-                None => return Ok(None),
+            Some(filter) => match self.filter(filter)? {
+                Filtered::Slots(slots) => Some(slots),
+                Filtered::Ranked(ranked) => return Ok(Some(self.after(ranked))),
+                Filtered::Replaced => return Ok(None),
             },
             None => None,
         };
@@ -44,12 +64,77 @@ impl Ranking<'_> {
             Some(vector) => self.hybrid(vector, allowed)?,
             None => self.best_texts(allowed)?,
         };
-        let Some(mut ranked) = ranked else { return Ok(None) };
-        if let Some(after) = &query.after {
-            after.skip(&mut ranked, query.top_k);
-        }
+        let Some(ranked) = ranked else { return Ok(None) };
+        let mut ranked = self.after(ranked);
         let is_complete = !query.with_scores || self.score_texts(&mut ranked)?;
         Ok(is_complete.then_some(ranked))
+    }
+
+    fn after(&self, mut ranked: Vec<Ranked>) -> Vec<Ranked> {
+        if let Some(after) = &self.query.after {
+            after.skip(&mut ranked, self.query.top_k);
+        }
+        ranked
+    }
+
+    /// Applies the filter, or if its columns are not ready yet, has them made, and searches without them.
+    fn filter(&self, filter: &Filter) -> Result<Filtered, StoreError> {
+        let columns = &self.store.inner.vectors.columns;
+        let mut has_waited = false;
+        loop {
+            match self.scope.select(filter, columns)? {
+                Selected::Slots(slots) => return Ok(Filtered::Slots(slots)),
+                Selected::Replaced => return Ok(Filtered::Replaced),
+                Selected::Pending(wanted) if !has_waited => {
+                    self.store.want_columns(self.scope.index, &wanted);
+                    if let Some(ranked) = self.nearest_that_match(filter)? {
+                        return Ok(Filtered::Ranked(ranked));
+                    }
+                    while !columns.wait(&wanted) {
+                        self.store.want_columns(self.scope.index, &wanted);
+                    }
+                    has_waited = true;
+                }
+                // Not again, so that a query ends whatever evicts its columns.
+                Selected::Pending(_) | Selected::TooLarge => {
+                    let slots = self.scope.select_by_records(filter)?;
+                    return Ok(slots.map_or(Filtered::Replaced, Filtered::Slots));
+                }
+            }
+        }
+    }
+
+    /// The nearest vectors that the filter accepts, if enough of them are among the nearest of all. Then
+    /// their records are all that needs to be read.
+    fn nearest_that_match(&self, filter: &Filter) -> Result<Option<Vec<Ranked>>, StoreError> {
+        let (Some(vector), []) = (&self.query.vector, &self.query.texts[..]) else {
+            return Ok(None);
+        };
+        let all = &self.scope.moment.slots;
+        let wanted = self.query.top_k;
+        let mut depth = NEAREST_FACTOR * wanted;
+        loop {
+            if depth > NEIGHBOURS_MAX || depth * NEAREST_PART > all.count() {
+                return Ok(None);
+            }
+            let mut ranked = self.nearest(vector, depth, all)?;
+            let slots: Vec<Slot> = ranked.iter().map(|found| found.scored.slot).collect();
+            // Replaced meanwhile: the next attempt finds more.
+            let Some(accepted) = self.scope.select_records(&slots, filter)? else {
+                return Ok(None);
+            };
+            ranked.retain(|found| accepted.contains(found.scored.slot));
+            if ranked.len() >= wanted {
+                ranked.truncate(wanted);
+                return Ok(Some(ranked));
+            }
+            // Twice as many as it takes if the part that is accepted stays the same.
+            let next = (2 * depth * wanted).checked_div(ranked.len()).unwrap_or(usize::MAX);
+            if next > NEAREST_FACTOR_MAX * wanted {
+                return Ok(None);
+            }
+            depth = next;
+        }
     }
 
     /// The nearest neighbours. Slots freed meanwhile may be missing, which `try_query` detects.
@@ -94,7 +179,7 @@ impl Ranking<'_> {
     /// All slots with words of a text of the query, in any order.
     fn matches(&self, place: usize, allowed: &SlotSet) -> Result<Option<Vec<Scored>>, StoreError> {
         let (search, wanted) = (&self.searches[place], &self.query.texts[place]);
-        self.scope.search_text(search, &wanted.text, allowed, &self.caches.texts)
+        self.scope.search_text(search, &wanted.text, allowed, &self.store.inner.vectors.texts)
     }
 
     /// Adds the scores of every text, whichever search found a slot; `false` if vectors were replaced

@@ -30,6 +30,7 @@ mod tree_damage;
 mod vectors;
 mod vectors_crash;
 mod vectors_damage;
+mod vectors_filter;
 mod vectors_query;
 mod vectors_successor;
 mod verify;

@@ -12,7 +12,7 @@ use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
 use crate::harness::{config, on_directory, owner};
 
-fn bucket(store: &Store) -> VectorBucket {
+pub(crate) fn bucket(store: &Store) -> VectorBucket {
     store.vector_bucket(&VectorName::bucket("media").expect("a name")).expect("there")
 }
 

@@ -9,7 +9,7 @@ use liteio_store::vectors::{
 };
 use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
-use crate::harness::config;
+use crate::harness::{config, on_directory};
 use crate::vectors::{create, films, found, key_is, on_every_backend, put, refresh};
 
 #[test]
@@ -200,4 +200,34 @@ fn results_that_stay_come_once_whatever_is_written_between_pages() {
         let numbers: Vec<usize> = second.iter().map(|hit| hit.key.parse().expect("old")).collect();
         assert!(numbers[0] == last + 1 && numbers.is_sorted_by(|left, right| left + 1 == *right));
     });
+}
+
+#[test]
+fn the_recall_of_an_index_is_measured_while_it_is_used() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("a new directory");
+    let index = create(&store, 256, DistanceMetric::Euclidean);
+    assert_eq!(store.recall(&index).expect("there"), None, "nobody has used it");
+    let vector = |number: usize| -> Vec<f32> {
+        (0..256).map(|place| ((number * 31 + place * 7) as f32 * 0.37).sin()).collect()
+    };
+    for first in (0..2_000).step_by(500) {
+        let mut vectors = NewVectors::default();
+        for number in first..first + 500 {
+            vectors.push(format!("{number}"), &vector(number));
+        }
+        store.put_vectors(&index, vectors).expect("stored");
+    }
+    let recall = loop {
+        let query = VectorQuery::nearest(vector(5_000), 10);
+        assert_eq!(store.query_vectors(&index, &query).expect("an answer").hits.len(), 10);
+        if let Some(recall) = store.recall(&index).expect("there") {
+            break recall;
+        }
+    };
+    assert!(recall.samples >= 8, "{recall:?}");
+    assert!(recall.at_10 >= 0.99 && recall.at_100 >= 0.98, "{recall:?}");
+    store.delete_index(&index).wait().expect("deleted");
+    let gone = store.recall(&index).expect_err("it is gone");
+    assert!(matches!(gone, StoreError::NoSuchIndex { .. }), "{gone}");
 }

@@ -1,4 +1,4 @@
-//! The centre of the vectors of an index.
+//! The centre and the unit of the vectors of an index.
 
 use super::encode::inverse_length;
 use crate::error::VectorError;
@@ -7,58 +7,64 @@ use crate::slot::Slot;
 use crate::slots::{Reader, View};
 
 /// Vectors from which a centre is computed.
-pub(super) const SAMPLE_MAX: usize = 4_096;
+const SAMPLE_MAX: usize = 4_096;
 
-/// Excess of the mean squared distance from the centre over its minimum, at which the centre is replaced.
-/// The errors of estimated distances grow with the distance, so at most by 2.5 %.
-const EXCESS_MAX: f64 = 0.05;
+/// Vectors longer than this many times the median are left out: one huge vector would move the centre to
+/// where all others look the same.
+const LENGTH_MAX: f64 = 8.0;
 
-/// The mean of a sample of the vectors. It is subtracted before encoding, because a component common to all
-/// vectors does not distinguish their distances.
+/// The binary exponents of a unit: with it and its inverse, squares of elements about 1 stay `f32`.
+const EXPONENT_MAX: f64 = 100.0;
+
+/// The origin and the unit of the space of codes: the mean of a sample of the vectors, which is subtracted
+/// before encoding, and the inverse of about their distance from it.
 pub(super) struct Centre {
+    /// In units.
     pub(super) elements: Vec<f32>,
-    /// The mean of the squares of their distances from it.
-    spread: f64,
+    pub(super) unit: f32,
 }
 
 impl Centre {
-    /// The mean of a sample of the vectors in `view`.
-    ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(super) fn of(view: &View) -> Result<Self, VectorError> {
-        let shape = view.shape();
-        let mut sums = vec![0.0_f64; shape.dimension()];
-        let (mut squares, mut count) = (0.0, 0_u32);
+        let metric = view.shape().metric();
         let step = (view.slots().count() / SAMPLE_MAX).max(1);
-        let sample = view.slots().step_by(step).take(SAMPLE_MAX).map(Slot::number);
-        Reader::new(view).read_all(sample, |_, vector| {
-            let scale = match shape.metric() {
-                Metric::Euclidean => 1.0,
-                Metric::Cosine => inverse_length(vector),
-            };
-            for (sum, element) in sums.iter_mut().zip(vector) {
-                let element = f64::from(element * scale);
-                *sum += element;
-                squares += element * element;
+        let sample = || view.slots().step_by(step).take(SAMPLE_MAX).map(Slot::number);
+        let scale_of = |vector: &[f32]| match metric {
+            Metric::Euclidean => 1.0,
+            Metric::Cosine => f64::from(inverse_length(vector)),
+        };
+        let square_of =
+            |vector: &[f32]| vector.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>();
+        let mut squares = Vec::new();
+        if metric == Metric::Euclidean {
+            Reader::new(view).read_all(sample(), |_, vector| squares.push(square_of(vector)))?;
+            squares.sort_unstable_by(f64::total_cmp);
+        }
+        let median = squares.get(squares.len() / 2).copied().unwrap_or(1.0);
+        let mut sums = vec![0.0_f64; view.shape().dimension()];
+        let (mut total, mut count) = (0.0, 0.0);
+        Reader::new(view).read_all(sample(), |_, vector| {
+            let scale = scale_of(vector);
+            let square = square_of(vector) * scale * scale;
+            if square <= median * LENGTH_MAX * LENGTH_MAX * 1.001 {
+                vector.iter().zip(&mut sums).for_each(|(it, sum)| *sum += f64::from(*it) * scale);
+                total += square;
+                count += 1.0;
             }
-            count += 1;
         })?;
-        let count = f64::from(count.max(1));
-        let length: f64 = sums.iter().map(|sum| (sum / count) * (sum / count)).sum();
-        let mean = |sum: f64| (sum / count) as f32;
-        let elements = sums.into_iter().map(mean);
+        let count = f64::max(count, 1.0);
+        let mean_square: f64 = sums.iter().map(|sum| (sum / count).powi(2)).sum();
+        let spread = (total / count - mean_square).max(total / count * 1e-12);
+        let unit = match metric {
+            Metric::Euclidean if spread > 0.0 => {
+                (-spread.sqrt().log2()).round().clamp(-EXPONENT_MAX, EXPONENT_MAX).exp2()
+            }
+            _ => 1.0,
+        };
+        let elements = sums.into_iter().map(|sum| (sum / count * unit) as f32);
         let elements = elements.map(|mean| if mean.is_finite() { mean } else { 0.0 }).collect();
-        Ok(Self { elements, spread: (squares / count - length).max(0.0) })
-    }
-
-    /// `true` if codes with the centre `other` are about as good as with this one.
-    pub(super) fn is_near(&self, other: &[f32]) -> bool {
-        let difference = |(a, b): (&f32, &f32)| f64::from(*a) - f64::from(*b);
-        let differences = self.elements.iter().zip(other).map(difference);
-        let square: f64 = differences.map(|difference| difference * difference).sum();
-        // The mean squared distance from another point is that from the mean, plus the squared distance of
-        // the two.
-        square <= self.spread * EXCESS_MAX
+        Ok(Self { elements, unit: unit as f32 })
     }
 }

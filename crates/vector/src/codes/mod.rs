@@ -1,223 +1,220 @@
-//! Codes: a bit for each element of a vector, from which its distance can be estimated.
+//! Codes: two bits for each element of a vector, from which its distance can be estimated, by partition.
+//!
+//! - [`encode`](self::encode), [`second`], [`rotation`], [`centre`]: the code of a vector, and of a query.
+//! - [`segment`], [`table`]: codes in memory, in partitions; a table is a snapshot.
+//! - [`maker`], [`train`], [`centroids`]: making codes and partitions, step by step.
+//! - [`probe`]: which partitions a query probes.
+//! - [`file`](self::file): the file in which they are saved as they come.
 
 mod centre;
-mod chunk;
+mod centroids;
 mod encode;
 mod file;
-mod refine;
+mod maker;
+mod probe;
 mod rotation;
 mod scan;
+mod second;
+mod segment;
+mod table;
+mod train;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::RwLock;
+use liteio_disk::Disk;
+use parking_lot::{Mutex, RwLock};
 
-pub(crate) use chunk::CHUNK_SLOTS;
 pub(crate) use encode::QueryCode;
-pub(crate) use file::{Loaded, new_path};
-pub(crate) use refine::Dot;
-pub(crate) use scan::{Bounds, Masks, Scanner};
+pub(crate) use file::Notes;
+pub(crate) use probe::Probe;
+pub(crate) use scan::{Bounds, Scanner};
+pub(crate) use second::{BitCounter, bound as second_bound};
+pub(crate) use segment::{SEGMENT, Segment};
+pub(crate) use table::{Partition, Table};
 
-use self::centre::{Centre, SAMPLE_MAX};
-use self::chunk::{Chunk, Code};
-use self::encode::Encoder;
-use crate::config::Shape;
+use self::maker::{Maker, STEP_ENTRIES};
 use crate::error::VectorError;
-use crate::slots::{Reader, View};
+use crate::limits::{
+    EXACT_CANDIDATES_MAX, PARTITIONS_FROM, UNSAVED_MAX, UNSAVED_MIN, UNSAVED_SHARE,
+};
+use crate::slots::{SlotFile, View};
 
-/// The growth in slots after which the centre is checked again.
-const GROWTH_MAX: usize = 16;
-
-/// The codes of all slots. Scans and changes may come from many threads at once.
+/// The codes of an index: the table that searches use, and the maker that changes it.
 #[derive(Debug)]
 pub(crate) struct Codes {
-    encoder: Encoder,
-    chunks: RwLock<Vec<Arc<RwLock<Chunk>>>>,
-    /// Slots when the centre was last checked.
-    slots_at_start: AtomicUsize,
+    /// `None` in memory.
+    home: Option<Home>,
+    published: RwLock<Option<Arc<Table>>>,
+    maker: Mutex<Maker>,
+    /// Codes of new vectors made so far.
+    made: AtomicU64,
+}
+
+/// The place of the file of codes.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) path: String,
+}
+
+/// The part of the work that a step has done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Progress {
+    /// There was none.
+    None,
+    Some,
+    /// There are other partitions.
+    Trained,
+    /// The codes that were saved are there, with the notes that were.
+    Loaded(Notes),
 }
 
 impl Codes {
-    /// Codes with a centre computed from some of the vectors in `view`. No vector has a code yet.
-    ///
-    /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
-    pub(crate) fn for_vectors_of(view: &View) -> Result<Self, VectorError> {
-        let centre = Centre::of(view)?.elements;
-        Ok(Self::with_centre(view.shape(), centre, view.slot_count() as usize))
+    pub(crate) fn new(home: Option<Home>) -> Self {
+        let maker = Mutex::new(Maker::new(PARTITIONS_FROM));
+        Self { home, published: RwLock::default(), maker, made: AtomicU64::new(0) }
     }
 
-    fn with_centre(shape: Shape, centre: Vec<f32>, slots_at_start: usize) -> Self {
-        let encoder = Encoder::new(shape, centre);
-        let slots_at_start = AtomicUsize::new(slots_at_start);
-        Self { encoder, chunks: RwLock::default(), slots_at_start }
+    /// Sets the number of vectors from which there are partitions.
+    pub(crate) fn tune(&self, partitions_from: usize) {
+        *self.maker.lock() = Maker::new(partitions_from);
     }
 
-    /// `true` if codes with another centre would be better: there are many more vectors than when this one
-    /// was computed, and they lie far from it. Making all codes again takes 10 µs a vector, and the memory
-    /// of the old codes in addition.
-    ///
-    /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
-    pub(crate) fn are_outgrown(&self, view: &View) -> Result<bool, VectorError> {
-        let slots = view.slot_count() as usize;
-        let slots_at_start = self.slots_at_start.load(Ordering::Relaxed);
-        if slots <= slots_at_start.max(SAMPLE_MAX).saturating_mul(GROWTH_MAX) {
-            return Ok(false);
+    /// The codes as they are; `None` before there are any.
+    pub(crate) fn table(&self) -> Option<Arc<Table>> {
+        self.published.read().clone()
+    }
+
+    /// The number of codes of new vectors that were made since the index was opened.
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// Reads the codes that were saved, if nobody has yet: an index of a million vectors in 0.2 s. The notes that
+    /// were saved with them, if there were codes.
+    pub(crate) fn load(&self, slots: &SlotFile) -> Option<Notes> {
+        self.load_to(&mut self.maker.lock(), slots)
+    }
+
+    fn load_to(&self, maker: &mut Maker, slots: &SlotFile) -> Option<Notes> {
+        if std::mem::replace(&mut maker.is_loaded, true) {
+            return None;
         }
-        if !Centre::of(view)?.is_near(self.encoder.centre()) {
-            return Ok(true);
-        }
-        self.slots_at_start.store(slots, Ordering::Relaxed);
-        Ok(false)
+        let loaded = self
+            .home
+            .as_ref()
+            .and_then(|home| file::load(&*home.disk, &home.path, slots.shape(), slots.opened()));
+        // After the file was read: what is committed from here on is among the changed slots.
+        let view = slots.view();
+        let Some(loaded) = loaded else {
+            slots.add_changed(&view.slots().map(|slot| slot.number()).collect());
+            return None;
+        };
+        let notes = loaded.notes;
+        slots.add_changed(&maker.take(loaded, &view));
+        self.publish(maker);
+        Some(notes)
     }
 
-    pub(crate) fn query(&self, vector: &[f32]) -> Option<QueryCode> {
-        self.encoder.query(vector)
+    fn publish(&self, maker: &Maker) {
+        *self.published.write() = maker.table.clone().map(Arc::new);
     }
 
-    /// Makes the codes of the visible vectors in `slots`.
+    /// Does a part of the work that there is, some milliseconds long, but for training, which asks `is_over`
+    /// now and then.
     ///
     /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if a vector cannot be read.
-    pub(crate) fn encode(
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. All codes are made anew
+    /// then.
+    pub(crate) fn step(
         &self,
+        slots: &SlotFile,
+        notes: Notes,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Progress, VectorError> {
+        let mut maker = self.maker.lock();
+        if slots.slot_count() as usize <= EXACT_CANDIDATES_MAX {
+            return Ok(Progress::None);
+        }
+        if !maker.is_loaded {
+            let loaded = self.load_to(&mut maker, slots);
+            return Ok(loaded.map_or(Progress::Some, Progress::Loaded));
+        }
+        let view = slots.view();
+        let result = self.step_of(&mut maker, slots, &view, is_over);
+        if result.is_err() {
+            maker.forget();
+            self.publish(&maker);
+            slots.add_changed(&view.slots().map(|slot| slot.number()).collect());
+        }
+        let is_idle = result.as_ref().is_ok_and(|progress| *progress == Progress::None);
+        let share = view.slot_count() as usize / UNSAVED_SHARE;
+        let unsaved_max = if is_idle { UNSAVED_MIN.max(share) } else { UNSAVED_MAX };
+        if maker.unsaved >= unsaved_max.min(UNSAVED_MAX) {
+            // Without the file the next opening makes the codes again.
+            let _ = self.save_to(&mut maker, slots, notes);
+        }
+        result
+    }
+
+    fn step_of(
+        &self,
+        maker: &mut Maker,
+        slots: &SlotFile,
         view: &View,
-        slots: impl Iterator<Item = u32>,
-    ) -> Result<(), VectorError> {
-        Reader::new(view).read_all(slots, |slot, vector| {
-            self.set(slot as usize, &self.encoder.encode(vector));
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Progress, VectorError> {
+        let has_trained = maker.train(view, is_over)?;
+        let mut has_worked = has_trained;
+        let changed = slots.take_changed(STEP_ENTRIES as u32);
+        if !changed.is_empty() {
+            // Not the view from above: these may be younger.
+            let made = maker.encode(&slots.view(), &changed)?;
+            self.made.fetch_add(made, Ordering::Relaxed);
+            has_worked = true;
+        }
+        has_worked |= maker.drain(view)?;
+        has_worked = has_worked || maker.split(view)?;
+        if !has_worked {
+            maker.compact_if_worthwhile(view.slots().count());
+        }
+        has_worked |= maker.compact(view);
+        if has_worked {
+            maker.is_changed = true;
+            self.publish(maker);
+        }
+        // After their codes are published, or a search would find them in neither.
+        slots.finish_changed();
+        Ok(match (has_trained, has_worked) {
+            (true, _) => Progress::Trained,
+            (_, true) => Progress::Some,
+            _ => Progress::None,
         })
     }
 
-    /// The chunk that begins at slot `index * CHUNK_SLOTS`, if any vector in it has a code.
-    pub(crate) fn chunk(&self, index: usize) -> Option<Arc<RwLock<Chunk>>> {
-        self.chunks.read().get(index).cloned()
-    }
-
-    fn push(&self, chunk: Chunk) {
-        self.chunks.write().push(Arc::new(RwLock::new(chunk)));
-    }
-
-    fn new_chunk(&self) -> Chunk {
-        Chunk::new(self.encoder.words(), self.encoder.refined_bytes())
-    }
-
-    fn set(&self, slot: usize, code: &Code) {
-        let index = slot / CHUNK_SLOTS;
-        let chunk = match self.chunk(index) {
-            Some(chunk) => chunk,
-            None => {
-                let mut chunks = self.chunks.write();
-                while chunks.len() <= index {
-                    chunks.push(Arc::new(RwLock::new(self.new_chunk())));
-                }
-                Arc::clone(&chunks[index])
-            }
-        };
-        chunk.write().set(slot % CHUNK_SLOTS, code);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use liteio_disk::Durability;
-
-    use super::encode::inverse_length;
-    use super::*;
-    use crate::metric::Metric;
-    use crate::slots::SlotFile;
-
-    /// Numbers that look like draws from a normal distribution.
-    fn normal(state: &mut u64) -> f32 {
-        let mut sum = 0.0;
-        for _ in 0..12 {
-            *state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            sum += (*state >> 40) as f32 / (1 << 24) as f32;
+    /// Writes what has changed since to the file.
+    ///
+    /// # Errors
+    /// The error of the disk.
+    pub(crate) fn save(&self, slots: &SlotFile, notes: Notes) -> Result<(), VectorError> {
+        let mut maker = self.maker.lock();
+        if maker.is_changed {
+            self.save_to(&mut maker, slots, notes)?;
         }
-        sum - 6.0
+        Ok(())
     }
 
-    #[test]
-    fn codes_of_a_million_vectors_of_768_elements_take_556_megabytes() {
-        let shape = Shape::new(768, Metric::Cosine).expect("a shape");
-        let codes = Codes::with_centre(shape, vec![0.0; 768], 0);
-        let chunk = codes.new_chunk();
-        let bytes = size_of_val(&*chunk.signs) + size_of_val(&*chunk.factors);
-        let finer_bytes = CHUNK_SLOTS * codes.encoder.refined_bytes();
-        assert_eq!((bytes + finer_bytes) * 1_000_000 / CHUNK_SLOTS, 556_000_000);
-    }
-
-    #[test]
-    fn codes_are_outgrown_by_many_vectors_that_lie_elsewhere_and_by_no_others() {
-        let dimension = 64;
-        let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
-        let file = SlotFile::in_memory(shape).expect("created");
-        let mut state = 7;
-        let mut append = |count: usize, middle: f32| {
-            let elements = (0..count * dimension).map(|_| middle + normal(&mut state));
-            file.append_many(&elements.collect::<Vec<_>>()).expect("appended");
-            file.commit(Durability::Os).expect("committed");
-            file.view()
-        };
-        let codes = Codes::for_vectors_of(&append(2_000, 3.0)).expect("made");
-        let most = SAMPLE_MAX * GROWTH_MAX;
-        let outgrown = |view: &View| codes.are_outgrown(view).expect("the vectors can be read");
-        assert!(!outgrown(&append(most - 2_000, 5.0)), "not that many yet");
-        assert!(outgrown(&append(1, 5.0)), "elsewhere");
-        let codes = Codes::for_vectors_of(&file.view()).expect("made");
-        assert!(!codes.are_outgrown(&file.view()).expect("read"), "new ones");
-        // Codes that were made of a few of these vectors.
-        let old = || Codes::with_centre(shape, codes.encoder.centre().to_vec(), 9);
-        let few = old();
-        assert!(!few.are_outgrown(&file.view()).expect("read"), "where they were");
-        assert!(few.slots_at_start.load(Ordering::Relaxed) > most, "and not to be asked soon");
-    }
-
-    #[test]
-    fn bounds_are_below_the_distances_nearly_always_and_not_far_below() {
-        for metric in [Metric::Cosine, Metric::Euclidean] {
-            let dimension = 384;
-            let shape = Shape::new(dimension, metric).expect("a shape");
-            let file = SlotFile::in_memory(shape).expect("created");
-            let mut state = 7;
-            let mut vector =
-                || (0..dimension).map(|_| 0.5 + normal(&mut state)).collect::<Vec<f32>>();
-            let vectors: Vec<f32> = (0..2_000).flat_map(|_| vector()).collect();
-            file.append_many(&vectors).expect("appended");
-            file.commit(Durability::Os).expect("committed");
-            let view = file.view();
-            let codes = Codes::for_vectors_of(&view).expect("made");
-            codes.encode(&view, 0..2_000).expect("encoded");
-            let query = vector();
-            let query_code = codes.query(&query).expect("not too long");
-            let mut bounds: Bounds = [0.0; CHUNK_SLOTS];
-            let masks: Masks = std::array::from_fn(|block| if block < 250 { 0xff } else { 0 });
-            let chunk = codes.chunk(0).expect("encoded");
-            let chunk = chunk.read();
-            Scanner::best().scan(&chunk, &query_code, 2.3, &masks, &mut bounds);
-            let scale = |vector: &[f32]| match metric {
-                Metric::Cosine => inverse_length(vector),
-                Metric::Euclidean => 1.0,
-            };
-            let (mut above, mut refined_above, mut slack, mut refined_slack) = (0, 0, 0.0, 0.0);
-            for (slot, vector) in vectors.chunks(dimension).enumerate() {
-                let (left, right) = (scale(&query), scale(vector));
-                let differences = query.iter().zip(vector).map(|(a, b)| a * left - b * right);
-                let square: f32 = differences.map(|difference| difference * difference).sum();
-                let (code, r_square) = chunk.refined(slot).expect("in memory");
-                let refined = query_code.refined.bound(code, r_square, 2.3);
-                above += usize::from(bounds[slot] > square);
-                refined_above += usize::from(refined > square);
-                slack += (square - bounds[slot]) / square / 2_000.0;
-                refined_slack += (square - refined) / square / 2_000.0;
-            }
-            // One in a hundred is expected.
-            assert!(above < 60 && refined_above < 60, "{metric:?}: {above}, {refined_above}");
-            assert!(slack < 0.12 && refined_slack < 0.02, "{metric:?}: {slack}, {refined_slack}");
-        }
+    fn save_to(
+        &self,
+        maker: &mut Maker,
+        slots: &SlotFile,
+        notes: Notes,
+    ) -> Result<(), VectorError> {
+        let Some(home) = &self.home else { return Ok(()) };
+        // The stamp comes first: changes up to it are among the changed slots, or have codes.
+        let stamp = slots.stamp();
+        let stamp_of_all = (!slots.has_changed()).then_some(stamp);
+        Ok(maker.save(home, stamp_of_all, stamp.0.file_id, notes)?)
     }
 }

@@ -81,6 +81,16 @@ impl Kernels {
         *BEST.get_or_init(|| Self::available()[0])
     }
 
+    /// The square of the distance of two vectors.
+    pub(crate) fn square(self, one: &[f32], other: &[f32]) -> f64 {
+        let square = (self.squared_difference)(one, other, &mut Totals::default());
+        if square.is_finite() {
+            return f64::from(square);
+        }
+        let difference = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
+        one.iter().zip(other).map(difference).sum()
+    }
+
     /// The sum of a vector's bits.
     pub(crate) fn sum(self, vector: &[f32]) -> Sum {
         let mut totals = Totals::default();

@@ -15,6 +15,7 @@ pub(super) struct Best<'search> {
     search: &'search Search<'search>,
     query: &'search Query<'search>,
     top: TopK<f64>,
+    limit: f64,
     totals: Totals,
     expected: Sum,
     unknown: Vec<Slot>,
@@ -52,6 +53,7 @@ impl<'search> Best<'search> {
             search,
             query,
             top: TopK::new(search.neighbours),
+            limit: f64::INFINITY,
             totals: Totals::default(),
             expected: Sum::default(),
             unknown: Vec::new(),
@@ -59,10 +61,20 @@ impl<'search> Best<'search> {
         }
     }
 
+    /// For a part of a search of which another part has found enough at ranks up to `limit`.
+    pub(super) fn below(
+        view: &'search View,
+        search: &'search Search<'search>,
+        query: &'search Query<'search>,
+        limit: f64,
+    ) -> Self {
+        Self { limit, ..Self::new(view, search, query) }
+    }
+
     /// The rank above which no candidate is among the best.
     #[inline]
     pub(super) fn threshold(&self) -> f64 {
-        self.top.threshold()
+        self.top.threshold().min(self.limit)
     }
 
     /// Compares the vector that was read from `slot`.

@@ -1,295 +1,247 @@
-//! Searching by codes first: a scan of all codes, then exact distances of those that may be near.
+//! Searching by codes first: a scan of the codes of some partitions, then exact distances of the vectors that
+//! may be near.
 //!
-//! A partition of the slots is scanned for lower bounds of the distances. The exact distances of the
-//! few with the lowest bounds give a threshold; every vector whose bound is below it is compared exactly.
+//! The nearest partitions give a threshold, with which [`Probe`] tells which others may have a neighbour at all.
+//! These are visited in groups, the likeliest first. Where no partition is left out, as among unrelated
+//! vectors, groups are large: a threshold that comes from many vectors excludes the most.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Search;
 use super::best::Best;
-use super::exact;
-use super::top_k::{Candidate, TopK};
-use crate::codes::{Bounds, CHUNK_SLOTS, Codes, Masks, QueryCode, Scanner};
+use super::visit::Scratch;
+use crate::codes::{BitCounter, Partition, Probe, Scanner, Table};
+use crate::distance::Kernels;
 use crate::error::VectorError;
-use crate::limits::{
-    BOUND_DEVIATIONS, FEW_BOUND_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN, FIRSTS_PER_NEIGHBOUR,
-    PARTITION_SLOTS_MAX, REFINED_DEVIATIONS,
-};
 use crate::metric::Metric;
 use crate::slot::SlotSet;
-use crate::slots::{Reader, View};
+use crate::slots::View;
 
 /// The parts of a search that all partitions share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'scan> {
     pub(super) view: &'scan View,
     pub(super) search: &'scan Search<'scan>,
-    pub(super) codes: &'scan Codes,
-    pub(super) query_code: &'scan QueryCode,
-    pub(super) scanner: Scanner,
-    /// Slots that are compared exactly in any case, because their codes may not be there yet.
+    pub(super) table: &'scan Table,
+    pub(super) probe: Probe,
+    /// The query in the space of codes.
+    pub(super) rotated: &'scan [f32],
+    /// The slots that pass the filter and may be found, a bit each; `None` without a filter.
+    pub(super) allowed: Option<&'scan [u64]>,
+    /// `true` if these are so few that others are not worth a bound.
+    pub(super) is_selective: bool,
+    /// Slots that are compared in any case.
     pub(super) without_code: &'scan SlotSet,
-    /// Chunks of one partition.
-    pub(super) partition_chunks: usize,
+    pub(super) scanner: Scanner,
+    pub(super) counter: BitCounter,
+    pub(super) work: &'scan AtomicU64,
 }
 
-/// Buffers that are used again for the next partition.
-#[derive(Debug)]
-pub(super) struct Scratch<'view> {
-    bounds: Vec<f32>,
-    candidates: Vec<u32>,
-    near: Vec<u32>,
-    reader: Reader<'view>,
+/// A partition that may be visited, and the square of the distance of its centroid from the query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit<'table> {
+    pub(super) partition: &'table Arc<Partition>,
+    square: f64,
 }
 
-impl<'view> Scratch<'view> {
-    pub(super) fn new(view: &'view View) -> Self {
-        let reader = Reader::new(view);
-        Self { bounds: Vec::new(), candidates: Vec::new(), near: Vec::new(), reader }
-    }
-}
+/// Partitions of a group. Groups double: after a small one there is a new threshold soon. The more partitions
+/// may have neighbours, the larger is the first group, which finds a better threshold at once.
+const GROUP_MIN: usize = 4;
+const GROUP_PART: usize = 8;
+const GROUP_MAX: usize = 128;
 
-/// Finer codes that are fetched while one is compared.
-const PREFETCH_AHEAD: usize = 8;
+/// If no more than one of so many partitions is left out, groups are as if none were.
+const MOST: usize = 4;
 
-/// If at least one bound in this many is wanted, all are collected and partitioned by selection, which
-/// takes less time than a heap of the lowest.
-const SELECT_PART: usize = 64;
+/// Entries of a group where no partition is left out: half a megabyte of bounds.
+const GROUP_ENTRIES: usize = 131_072;
 
-const _: () = assert!(PARTITION_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
-
-/// The number of chunks of a partition, such that all threads have work.
-pub(super) fn partition_chunks(slots: u32, threads: usize) -> usize {
-    let chunks = (slots as usize).div_ceil(CHUNK_SLOTS);
-    chunks.div_ceil(threads.max(1)).clamp(1, PARTITION_SLOTS_MAX / CHUNK_SLOTS)
-}
+/// Partitions that are probed in any case. A vector may be in another one than that of the nearest centroid, and
+/// among near duplicates of the query the priority does not tell.
+const PROBES_MIN: usize = 6;
 
 impl Scan<'_> {
-    /// The number of partitions.
-    pub(super) fn partitions(&self) -> usize {
-        (self.view.slot_count() as usize).div_ceil(self.partition_chunks * CHUNK_SLOTS)
+    /// Offers all vectors that may be among the best. `spawn` makes a `Best` for another thread.
+    pub(super) fn run<'best>(
+        &self,
+        threads: usize,
+        best: &mut Best<'best>,
+        spawn: impl Fn(f64) -> Best<'best> + Sync,
+    ) -> Result<(), VectorError> {
+        let mut scratch = Scratch::new(self.view, self.search);
+        if self.probe.is_all() {
+            let visits = self.table.all().map(|(_, partition)| Visit { partition, square: 0.0 });
+            let visits: Vec<Visit<'_>> = visits.collect();
+            let share = self.table.entries().div_ceil(threads.max(1));
+            let groups = groups_of(&visits, share.min(GROUP_ENTRIES));
+            return self.visit_all(&groups, threads, &mut scratch, best, spawn);
+        }
+        let visits = self.visit_nearest(&mut scratch, best)?;
+        let share = self.table.entries().div_ceil(threads.max(1));
+        if visits.len() * MOST > self.table.count() * (MOST - 1) {
+            let groups = groups_of(&visits, share.min(GROUP_ENTRIES));
+            return self.visit_all(&groups, threads, &mut scratch, best, spawn);
+        }
+        let mut groups = Vec::new();
+        let size = (visits.len() / GROUP_PART).clamp(GROUP_MIN, GROUP_MAX);
+        let (mut rest, mut size) = (&visits[..], size);
+        while !rest.is_empty() {
+            let (group, others) = rest.split_at(size.min(rest.len()));
+            groups.push(group);
+            (rest, size) = (others, (2 * size).min(GROUP_MAX));
+        }
+        self.visit_all(&groups, threads, &mut scratch, best, spawn)
     }
 
-    /// Offers all vectors of one partition that may be among the best.
-    pub(super) fn partition(
+    /// Visits the nearest partitions; returns the others that are probed after what was found, the likeliest
+    /// first.
+    fn visit_nearest(
         &self,
-        partition: usize,
         scratch: &mut Scratch<'_>,
         best: &mut Best<'_>,
-    ) -> Result<(), VectorError> {
-        self.find_bounds(partition, &mut scratch.bounds);
-        let first_slot = (partition * self.partition_chunks * CHUNK_SLOTS) as u32;
-        let bounds = &mut scratch.bounds;
-        // The candidates with the lowest bounds first: their distances make the threshold that excludes
-        // most others.
-        let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
-        let mut first = best_bounds(bounds, firsts);
-        for candidate in &mut first {
-            bounds[candidate.slot as usize] = f32::INFINITY;
-            candidate.slot += first_slot;
+    ) -> Result<Vec<Visit<'_>>, VectorError> {
+        let kernels = Kernels::best();
+        let visit = |(_, partition)| Visit {
+            partition,
+            square: Partition::square_from(partition, self.rotated, kernels),
+        };
+        let mut visits: Vec<Visit<'_>> = self.table.all().map(visit).collect();
+        let by_square = |a: &Visit<'_>, b: &Visit<'_>| a.square.total_cmp(&b.square);
+        let nearest = PROBES_MIN.min(visits.len());
+        if visits.len() > nearest {
+            visits.select_nth_unstable_by(nearest, by_square);
         }
-        // In the order of their finer bounds, until these exclude all that remain.
-        self.refine_all(&mut first);
-        first.sort_unstable();
-        for (index, candidate) in first.iter().enumerate() {
-            if is_above(candidate.rank, self.bound_of(best.threshold())) {
-                break;
+        visits[..nearest].sort_unstable_by(by_square);
+        // Until there are as many neighbours as are wanted, and so a threshold.
+        let mut firsts = 0;
+        while firsts < visits.len() && best.threshold() == f64::INFINITY {
+            if firsts == nearest {
+                visits[firsts..].sort_unstable_by(by_square);
             }
-            if let Some(later) = first.get(index + 1) {
-                self.view.prefetch(later.slot);
-            }
-            exact::offer(&mut scratch.reader, candidate.slot, best)?;
+            self.visit(&visits[firsts..=firsts], scratch, best)?;
+            firsts += 1;
         }
-        self.rerank(partition * self.partition_chunks, scratch, best)
+        if firsts < nearest {
+            self.visit(&visits[firsts..nearest], scratch, best)?;
+            firsts = nearest;
+        }
+        let mut visits = visits.split_off(firsts);
+        visits.retain(|visit| self.is_probed(visit, best));
+        visits.sort_by_cached_key(|visit| Ordered(self.priority(visit, best)));
+        Ok(visits)
     }
 
-    /// Replaces the bounds of `candidates` from anywhere by finer ones.
-    fn refine_all(&self, candidates: &mut [Candidate<f32>]) {
-        candidates.sort_unstable_by_key(|candidate| candidate.slot);
-        for candidates in candidates.chunk_by_mut(|a, b| chunk_of(a.slot) == chunk_of(b.slot)) {
-            let index = chunk_of(candidates[0].slot) as usize;
-            let Some(chunk) = self.codes.chunk(index) else { continue };
-            let chunk = chunk.read();
-            for candidate in &*candidates {
-                chunk.prefetch(candidate.slot as usize % CHUNK_SLOTS);
-            }
-            for candidate in candidates {
-                let refined = chunk.refined(candidate.slot as usize % CHUNK_SLOTS);
-                if let Some((code, square)) = refined {
-                    let query = &self.query_code.refined;
-                    candidate.rank = query.bound(code, square, REFINED_DEVIATIONS);
-                }
-            }
-        }
+    fn priority(&self, visit: &Visit<'_>, best: &Best<'_>) -> f64 {
+        let threshold = self.square_of(best.threshold());
+        self.probe.priority(visit.square, visit.partition.mean_square(), threshold)
     }
 
-    /// Offers the vectors that the first ones have not excluded, chunk by chunk: the neighbours found in one
-    /// chunk exclude many of the next.
-    fn rerank(
+    fn is_probed(&self, visit: &Visit<'_>, best: &Best<'_>) -> bool {
+        self.probe.is_all() || self.priority(visit, best) <= self.probe.priority_max
+    }
+
+    /// Visits those partitions of the groups that are probed still.
+    fn visit_all<'best>(
         &self,
-        first_chunk: usize,
+        groups: &[&[Visit<'_>]],
+        threads: usize,
         scratch: &mut Scratch<'_>,
-        best: &mut Best<'_>,
+        best: &mut Best<'best>,
+        spawn: impl Fn(f64) -> Best<'best> + Sync,
     ) -> Result<(), VectorError> {
-        let Scratch { bounds, candidates, near, reader } = scratch;
-        for (chunk, bounds) in (first_chunk..).zip(bounds.chunks(CHUNK_SLOTS)) {
-            let threshold = self.bound_of(best.threshold());
-            candidates.clear();
-            for_each_below(bounds, threshold, |place, _| {
-                candidates.push(place);
-                threshold
-            });
-            if !candidates.is_empty() {
-                self.refine(chunk, candidates, threshold, near);
-                self.offer_all(near, reader, best)?;
-            }
+        let work_on = |group: &[Visit<'_>], scratch: &mut Scratch<'_>, best: &mut Best<'_>| {
+            let probed = group.iter().filter(|visit| self.is_probed(visit, best));
+            let group: Vec<Visit<'_>> = probed.copied().collect();
+            self.visit(&group, scratch, best)
+        };
+        if threads <= 1 || groups.len() < 2 {
+            return groups.iter().try_for_each(|group| work_on(group, scratch, best));
         }
-        Ok(())
-    }
-
-    /// Leaves in `near` the slots of those of `candidates`, which are places in a chunk, that the finer
-    /// codes do not exclude.
-    fn refine(&self, index: usize, candidates: &[u32], threshold: f32, near: &mut Vec<u32>) {
-        near.clear();
-        let Some(chunk) = self.codes.chunk(index) else { return };
-        let chunk = chunk.read();
-        for candidate in candidates.iter().take(PREFETCH_AHEAD) {
-            chunk.prefetch(*candidate as usize);
-        }
-        for (position, candidate) in candidates.iter().enumerate() {
-            if let Some(later) = candidates.get(position + PREFETCH_AHEAD) {
-                chunk.prefetch(*later as usize);
+        let next = AtomicUsize::new(0);
+        let work = |best: &mut Best<'_>| {
+            let mut scratch = Scratch::new(self.view, self.search);
+            while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                work_on(group, &mut scratch, best)?;
             }
-            let is_near = chunk.refined(*candidate as usize).is_none_or(|(code, square)| {
-                let query = &self.query_code.refined;
-                !is_above(query.bound(code, square, REFINED_DEVIATIONS), threshold)
-            });
-            if is_near {
-                near.push((index * CHUNK_SLOTS) as u32 + candidate);
-            }
-        }
-    }
-
-    fn offer_all(
-        &self,
-        slots: &[u32],
-        reader: &mut Reader<'_>,
-        best: &mut Best<'_>,
-    ) -> Result<(), VectorError> {
-        for (index, slot) in slots.iter().enumerate() {
-            if let Some(later) = slots.get(index + 1) {
-                self.view.prefetch(*later);
-            }
-            exact::offer(reader, *slot, best)?;
-        }
-        Ok(())
-    }
-
-    /// Fills `bounds` with one bound for each slot of the partition.
-    fn find_bounds(&self, partition: usize, bounds: &mut Vec<f32>) {
-        bounds.clear();
-        let is_small = self.view.slot_count() <= FEW_SLOTS;
-        let deviations = if is_small { FEW_BOUND_DEVIATIONS } else { BOUND_DEVIATIONS };
-        let first_chunk = partition * self.partition_chunks;
-        for index in first_chunk..first_chunk + self.partition_chunks {
-            if index * CHUNK_SLOTS >= self.view.slot_count() as usize {
-                break;
-            }
-            let Some(masks) = self.masks(index) else {
-                bounds.resize(bounds.len() + CHUNK_SLOTS, f32::INFINITY);
-                continue;
+            Ok(())
+        };
+        let threshold = best.threshold();
+        let others: Vec<Result<Best<'best>, VectorError>> = std::thread::scope(|scope| {
+            let spawned = |_| {
+                scope.spawn(|| {
+                    let mut best = spawn(threshold);
+                    work(&mut best).map(|()| best)
+                })
             };
-            let Some(chunk) = self.codes.chunk(index) else {
-                // Every vector in it is one of those without a code.
-                bounds.resize(bounds.len() + CHUNK_SLOTS, f32::INFINITY);
-                continue;
+            let others: Vec<_> = (1..threads.min(groups.len())).map(spawned).collect();
+            let own = work(best);
+            let join = |other: std::thread::ScopedJoinHandle<'_, _>| match other.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
             };
-            let start = bounds.len();
-            bounds.resize(start + CHUNK_SLOTS, f32::INFINITY);
-            let (places, _) = bounds[start..].as_chunks_mut::<CHUNK_SLOTS>();
-            let places: &mut Bounds = &mut places[0];
-            let chunk = chunk.read();
-            self.scanner.scan(&chunk, self.query_code, deviations, &masks, places);
-        }
+            let mut others: Vec<_> = others.into_iter().map(join).collect();
+            others.extend(own.err().map(Err));
+            others
+        });
+        // Before sums are compared.
+        self.view.check()?;
+        others.into_iter().try_for_each(|other| best.merge(other?))
     }
 
-    /// The candidates of a chunk; `None` when there are none.
-    fn masks(&self, chunk: usize) -> Option<Masks> {
-        let mut masks: Masks = [0; CHUNK_SLOTS / 8];
-        let mut any = 0;
-        let (bytes, _) = masks.as_chunks_mut::<8>();
-        let first_word = chunk * CHUNK_SLOTS / 64;
-        for (word, bytes) in (first_word..).zip(bytes) {
-            let candidates = self.search.word(self.view, word) & !self.without_code.word(word);
-            any |= candidates;
-            *bytes = candidates.to_le_bytes();
+    /// The square of the distance in the space of codes that belongs to a rank.
+    fn square_of(&self, rank: f64) -> f64 {
+        let unit = f64::from(self.table.encoder.unit());
+        match self.view.shape().metric() {
+            Metric::Cosine => 2.0 * rank,
+            Metric::Euclidean => rank * unit * unit,
         }
-        (any != 0).then_some(masks)
     }
 
     /// The bound that belongs to a rank, and a little more for what rounding may have done.
-    fn bound_of(&self, rank: f64) -> f32 {
-        let bound = match self.view.shape().metric() {
-            Metric::Cosine => 2.0 * rank,
-            Metric::Euclidean => rank,
-        };
-        (bound + bound.abs() * 1e-5) as f32
+    pub(super) fn bound_of(&self, rank: f64) -> f32 {
+        let square = self.square_of(rank);
+        (square + square.abs() * 1e-5) as f32
     }
 }
 
-/// The `count` lowest bounds, in any order.
-fn best_bounds(bounds: &[f32], count: usize) -> Vec<Candidate<f32>> {
-    if count * SELECT_PART < bounds.len() {
-        let mut best = TopK::new(count);
-        for_each_below(bounds, f32::INFINITY, |slot, rank| {
-            best.offer(Candidate { rank, slot });
-            best.threshold()
-        });
-        return best.into_sorted();
-    }
-    let mut all = Vec::with_capacity(bounds.len());
-    for_each_below(bounds, f32::INFINITY, |slot, rank| {
-        all.push(Candidate { rank, slot });
-        f32::INFINITY
-    });
-    if all.len() > count {
-        all.select_nth_unstable(count);
-        all.truncate(count);
-    }
-    all
-}
-
-/// Calls `found` with the index and value of all `bounds` that are not above a limit, or not
-/// comparable; it returns the limit from there on. Infinity is never found.
-fn for_each_below(bounds: &[f32], limit: f32, mut found: impl FnMut(u32, f32) -> f32) {
-    let mut limit = limit;
-    let (groups, _) = bounds.as_chunks::<32>();
-    for (group, bounds) in groups.iter().enumerate() {
-        // Without a branch for each, because nearly all groups have none.
-        let mut any = false;
-        for bound in bounds {
-            any |= is_below(*bound, limit);
-        }
-        if !any {
-            continue;
-        }
-        for (index, bound) in bounds.iter().enumerate() {
-            if is_below(*bound, limit) {
-                limit = found((group * 32 + index) as u32, *bound);
-            }
+/// Groups of partitions that follow each other, with about so many entries each.
+fn groups_of<'visits, 'table>(
+    visits: &'visits [Visit<'table>],
+    entries: usize,
+) -> Vec<&'visits [Visit<'table>]> {
+    let mut groups = Vec::new();
+    let (mut first, mut sum) = (0, 0);
+    for (index, visit) in visits.iter().enumerate() {
+        sum += visit.partition.entries;
+        if sum >= entries || index + 1 == visits.len() {
+            groups.push(&visits[first..=index]);
+            (first, sum) = (index + 1, 0);
         }
     }
+    groups
 }
 
-#[inline]
-fn is_below(bound: f32, limit: f32) -> bool {
-    !is_above(bound, limit) && bound != f32::INFINITY
+/// A number that sorts.
+#[derive(Clone, Copy, Debug)]
+struct Ordered(f64);
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
 }
 
-/// `false` also where the two cannot be compared (NaN): such a slot is a candidate.
-#[inline]
-fn is_above(bound: f32, limit: f32) -> bool {
-    bound > limit
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
-fn chunk_of(slot: u32) -> u32 {
-    slot / CHUNK_SLOTS as u32
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }

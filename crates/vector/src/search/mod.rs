@@ -3,12 +3,14 @@
 mod best;
 mod coded;
 mod exact;
+mod lowest;
 mod top_k;
+mod visit;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use crate::check::check_vectors;
-use crate::codes::{Codes, Dot, Scanner};
+use crate::codes::{BitCounter, Probe, Scanner, Table};
 use crate::distance::{Kernels, Query};
 use crate::error::VectorError;
 use crate::limits::{
@@ -20,7 +22,10 @@ use crate::slots::{Reader, View};
 pub use self::best::{Found, Neighbour};
 
 use self::best::Best;
-use self::coded::{Scan, Scratch, partition_chunks};
+use self::coded::Scan;
+
+/// Slots that are compared between two questions.
+const PIECE_SLOTS: u32 = 4_096;
 
 /// A search: the query and its limits.
 #[derive(Clone, Copy, Debug)]
@@ -118,67 +123,74 @@ pub(crate) fn search_exactly(view: &View, search: &Search<'_>) -> Result<Found, 
     best.finish()
 }
 
-/// The kernels that this processor runs for distances, codes and finer codes, in words.
-#[must_use]
-pub fn processor_kernels() -> String {
-    let (distances, codes, finer) = (Kernels::best().name, Scanner::best().name, Dot::best().name);
-    format!("distances {distances}, codes {codes}, finer codes {finer}")
+/// The same without a filter, with a pause to ask `is_over` now and then; `None` when it is.
+pub(crate) fn search_exactly_in_pieces(
+    view: &View,
+    search: &Search<'_>,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Option<Found>, VectorError> {
+    let query = Query::new(search.query, view.shape().metric(), Kernels::best());
+    let mut best = Best::new(view, search, &query);
+    let mut reader = Reader::new(view);
+    for first in (0..view.slot_count()).step_by(PIECE_SLOTS as usize) {
+        if is_over() {
+            return Ok(None);
+        }
+        let end = first.saturating_add(PIECE_SLOTS).min(view.slot_count());
+        exact::offer_all(&mut reader, first..end, &mut best)?;
+    }
+    best.finish().map(Some)
 }
 
-/// Searches by codes. The vectors in `without_code` are compared exactly in any case.
+/// The kernels that this processor runs for distances, codes and their second bits, in words.
+#[must_use]
+pub fn processor_kernels() -> String {
+    let (distances, codes) = (Kernels::best().name, Scanner::best().name);
+    format!("distances {distances}, codes {codes}, second bits {}", BitCounter::best().name)
+}
+
+/// Searches by codes. The vectors in `without_code` are compared exactly in any case. `probe` gets the number
+/// of vectors that may be found; the entries that are scanned are added to `work`.
 pub(crate) fn search_coded(
     view: &View,
     search: &Search<'_>,
-    codes: &Codes,
+    table: &Table,
+    probe: impl FnOnce(usize) -> Probe,
     without_code: &SlotSet,
+    work: &AtomicU64,
 ) -> Result<Found, VectorError> {
-    let Some(query_code) = codes.query(search.query) else {
-        return search_exactly(view, search);
-    };
     let query = Query::new(search.query, view.shape().metric(), Kernels::best());
     let mut best = Best::new(view, search, &query);
     let without_code_allowed = without_code.iter().filter(|slot| search.allows(*slot));
     let mut reader = Reader::new(view);
     exact::offer_all(&mut reader, without_code_allowed.map(Slot::number), &mut best)?;
-    let scanner = Scanner::best();
-    let partition_chunks = partition_chunks(view.slot_count(), search.threads);
-    let query_code = &query_code;
-    let scan = Scan { view, search, codes, query_code, scanner, without_code, partition_chunks };
-    let threads = search.threads.clamp(1, scan.partitions().max(1));
-    if threads == 1 {
-        let mut scratch = Scratch::new(view);
-        for partition in 0..scan.partitions() {
-            scan.partition(partition, &mut scratch, &mut best)?;
-        }
-        view.check()?;
-        return best.finish();
-    }
-    let next = AtomicUsize::new(0);
-    let work = |mut best| {
-        let mut scratch = Scratch::new(view);
-        loop {
-            let partition = next.fetch_add(1, Ordering::Relaxed);
-            if partition >= scan.partitions() {
-                return Ok(best);
-            }
-            scan.partition(partition, &mut scratch, &mut best)?;
-        }
-    };
-    let found: Vec<Result<Best<'_>, VectorError>> = std::thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| work(Best::new(view, search, &query)));
-        let others: Vec<_> = (1..threads).map(spawn).collect();
-        let own = work(best);
-        let join = |other: std::thread::ScopedJoinHandle<'_, _>| match other.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        std::iter::once(own).chain(others.into_iter().map(join)).collect()
+    let allowed = search.filter.map(|filter| {
+        let word = |index| search.word(view, index) & !without_code.word(index);
+        (0..filter.words().len()).map(word).collect::<Vec<u64>>()
     });
-    let mut all = Best::new(view, search, &query);
-    // Before sums are compared.
+    let entries = table.entries();
+    let count = match &allowed {
+        Some(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
+        None => entries,
+    };
+    let probe = probe(count);
+    let mut rotated = Vec::new();
+    table.encoder.rotate(search.query, &mut rotated);
+    let scan = Scan {
+        view,
+        search,
+        table,
+        probe,
+        rotated: &rotated,
+        allowed: allowed.as_deref(),
+        is_selective: count < entries / 8 * 7,
+        without_code,
+        scanner: Scanner::best(),
+        counter: BitCounter::best(),
+        work,
+    };
+    let spawn = |threshold| Best::below(view, search, &query, threshold);
+    scan.run(search.threads, &mut best, spawn)?;
     view.check()?;
-    for best in found {
-        all.merge(best?)?;
-    }
-    all.finish()
+    best.finish()
 }

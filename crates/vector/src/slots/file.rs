@@ -391,15 +391,11 @@ impl SlotFile {
         &self.shared.opened
     }
 
-    /// Commits durably, and returns the stamp of the last durable commit with its number of slots. It
-    /// covers all changes that readers saw before the call, and no change that readers do not see.
-    ///
-    /// # Errors
-    /// As [`SlotFile::commit`].
-    pub(crate) fn commit_and_stamp(&self) -> Result<(Stamp, u32), VectorError> {
-        self.commit(Durability::Fsync)?;
+    /// The stamp of the last durable commit with its number of slots. All changes up to it are visible, and
+    /// were among the changed slots.
+    pub(crate) fn stamp(&self) -> (Stamp, u32) {
         let (sequence, count) = self.shared.committer.lock().durable();
-        Ok((Stamp { file_id: self.shared.file_id, sequence }, count))
+        (Stamp { file_id: self.shared.file_id, sequence }, count)
     }
 
     /// The slots that have no codes yet.
@@ -409,13 +405,31 @@ impl SlotFile {
         slots.map(Slot::new).collect()
     }
 
-    /// Takes the slots that have no codes yet. The caller makes their codes and then calls
-    /// [`SlotFile::finish_changed`]; only one thread at a time may do this.
-    pub(crate) fn take_changed(&self) -> Runs {
+    /// `true` on the simulated disk, which repeats a run only if all happens on one thread.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.shared.backing == Backing::Disk && self.shared.file.descriptor().is_none()
+    }
+
+    /// Takes up to `count` slots that have no codes yet, or those again that were taken and not finished. The
+    /// caller makes their codes and then calls [`SlotFile::finish_changed`]; only one thread at a time may do
+    /// this.
+    pub(crate) fn take_changed(&self, count: u32) -> Runs {
         let mut changed = self.shared.changed.lock();
-        let fresh = std::mem::take(&mut changed.fresh);
-        changed.taken.append(&fresh);
+        if changed.taken.is_empty() {
+            changed.taken = changed.fresh.take(count);
+        }
         changed.taken.clone()
+    }
+
+    /// Adds slots that have no codes.
+    pub(crate) fn add_changed(&self, slots: &Runs) {
+        self.shared.changed.lock().fresh.append(slots);
+    }
+
+    /// `true` if there are slots that have no codes yet.
+    pub(crate) fn has_changed(&self) -> bool {
+        let changed = self.shared.changed.lock();
+        !changed.taken.is_empty() || !changed.fresh.is_empty()
     }
 
     /// Drops the taken slots, whose codes are made.

@@ -289,6 +289,14 @@ impl Writer {
     }
 }
 
+impl FromIterator<u32> for Runs {
+    fn from_iter<I: IntoIterator<Item = u32>>(slots: I) -> Self {
+        let mut runs = Self::default();
+        slots.into_iter().for_each(|slot| runs.push(slot));
+        runs
+    }
+}
+
 /// Slots in the order in which they were pushed, neighbours joined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs(Vec<Range<u32>>);
@@ -314,8 +322,25 @@ impl Runs {
         self.0.iter().any(|run| run.contains(&slot))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Removes the first `count` slots, and returns them.
+    pub(super) fn take(&mut self, count: u32) -> Self {
+        let (mut taken, mut left, mut whole) = (Vec::new(), count, 0);
+        for run in &mut self.0 {
+            let length = left.min(run.end - run.start);
+            if length == 0 {
+                break;
+            }
+            taken.push(run.start..run.start + length);
+            run.start += length;
+            left -= length;
+            whole += usize::from(run.start == run.end);
+        }
+        self.0.drain(..whole);
+        Self(taken)
     }
 
     pub(super) fn clear(&mut self) {

@@ -4,6 +4,7 @@ mod codes;
 mod crash;
 mod damage;
 mod harness;
+mod partitions;
 mod recall;
 mod search;
 mod slots;

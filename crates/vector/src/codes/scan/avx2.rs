@@ -7,8 +7,8 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16, _mm256_storeu_si256,
 };
 
-use super::super::chunk::{BLOCK, Chunk, Words};
 use super::super::encode::{PLANES, QueryCode};
+use super::super::segment::{BLOCK, Segment, Words};
 use super::scalar::bounds_of;
 use super::{Bounds, Formula, Masks};
 
@@ -17,19 +17,20 @@ const WORDS_PER_SUM: usize = 31;
 
 /// Only for a processor with AVX2.
 pub(super) fn scan(
-    chunk: &Chunk,
+    segment: &Segment,
+    _next: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
     bounds: &mut Bounds,
 ) {
     // SAFETY: this kernel is only offered when the processor has the features.
-    unsafe { scan_avx2(chunk, query, deviations, masks, bounds) }
+    unsafe { scan_avx2(segment, query, deviations, masks, bounds) }
 }
 
 #[target_feature(enable = "avx2,fma")]
 fn scan_avx2(
-    chunk: &Chunk,
+    segment: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
@@ -37,9 +38,9 @@ fn scan_avx2(
 ) {
     let formula = Formula::new(query, deviations);
     let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
-    let blocks = chunk.signs.chunks_exact(chunk.words);
+    let blocks = segment.signs.chunks_exact(segment.words);
     for (((mask, bounds), words), factors) in
-        masks.iter().zip(bounds).zip(blocks).zip(&chunk.factors)
+        masks.iter().zip(bounds).zip(blocks).zip(&segment.factors)
     {
         if *mask == 0 {
             *bounds = [f32::INFINITY; BLOCK];

@@ -8,28 +8,27 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
 };
 
-use super::super::chunk::{BLOCK, Chunk, Factors, Words};
 use super::super::encode::{PLANES, QueryCode};
+use super::super::segment::{BLOCK, Factors, Segment, Words};
 use super::{Bounds, Formula, Masks};
-
-/// The distance at which words are fetched ahead: 8 KiB.
-const PREFETCH_WORDS: usize = 128;
 
 /// Only for a processor with AVX-512F, DQ, VL and VPOPCNTDQ.
 pub(super) fn scan(
-    chunk: &Chunk,
+    segment: &Segment,
+    next: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
     bounds: &mut Bounds,
 ) {
     // SAFETY: this kernel is only offered when the processor has the features.
-    unsafe { scan_avx512(chunk, query, deviations, masks, bounds) }
+    unsafe { scan_avx512(segment, next, query, deviations, masks, bounds) }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
 fn scan_avx512(
-    chunk: &Chunk,
+    segment: &Segment,
+    next: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
@@ -38,17 +37,20 @@ fn scan_avx512(
     let formula = Formula::new(query, deviations);
     let (bounds, _) = bounds.as_chunks_mut::<{ 2 * BLOCK }>();
     let (masks, _) = masks.as_chunks::<2>();
-    let pairs = chunk.signs.chunks_exact(2 * chunk.words);
-    let (factors, _) = chunk.factors.as_chunks::<2>();
-    for (((masks, bounds), words), factors) in masks.iter().zip(bounds).zip(pairs).zip(factors) {
+    let pairs = segment.signs.chunks_exact(2 * segment.words);
+    let (factors, _) = segment.factors.as_chunks::<2>();
+    let nexts = next.signs.chunks_exact(2 * segment.words);
+    for ((((masks, bounds), words), factors), next) in
+        masks.iter().zip(bounds).zip(pairs).zip(factors).zip(nexts)
+    {
         if *masks == [0; 2] {
             bounds.fill(f32::INFINITY);
             continue;
         }
-        // The processor fetches ahead by itself, but not beyond the end of a page.
-        prefetch(words);
+        // Segments are anywhere in memory, so the processor does not fetch ahead by itself.
+        prefetch(next);
         // Two blocks at once share the broadcast words of the query.
-        let (left, right) = words.split_at(chunk.words);
+        let (left, right) = words.split_at(segment.words);
         let (left, right) = level_sums(left, right, query);
         let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
         store(bounds_of(left, &factors[0], formula), masks[0], &mut bounds[0]);
@@ -111,13 +113,11 @@ fn store(found: __m256, mask: u8, bounds: &mut [f32; BLOCK]) {
     }
 }
 
-/// Asks for as many words as these, [`PREFETCH_WORDS`] later.
 #[inline]
 fn prefetch(words: &[Words]) {
     for words in words {
-        let later = std::ptr::from_ref(words).wrapping_add(PREFETCH_WORDS);
-        // SAFETY: a hint, which reads nothing, wherever it points.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(later.cast()) };
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(words.0.as_ptr().cast()) };
     }
 }
 

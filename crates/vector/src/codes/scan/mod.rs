@@ -1,4 +1,4 @@
-//! Comparing a query with the codes of a chunk, by the fastest kernel that the processor has.
+//! Comparing a query with the codes of a segment, by the fastest kernel that the processor has.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -10,18 +10,18 @@ mod scalar;
 
 use std::sync::OnceLock;
 
-use super::chunk::{CHUNK_BLOCKS, CHUNK_SLOTS, Chunk};
 use super::encode::QueryCode;
+use super::segment::{SEGMENT, SEGMENT_BLOCKS, Segment};
 
-/// The candidates of a chunk: a bit a slot, a byte a block.
-pub(crate) type Masks = [u8; CHUNK_BLOCKS];
+/// The candidates of a segment: a bit an entry, a byte a block.
+pub(crate) type Masks = [u8; SEGMENT_BLOCKS];
 
-/// The lower bounds of |r − q|² of the slots of a chunk; infinity for one that is no candidate.
-pub(crate) type Bounds = [f32; CHUNK_SLOTS];
+/// The lower bounds of |r − q|² of the entries of a segment; infinity for one that is no candidate.
+pub(crate) type Bounds = [f32; SEGMENT];
 
-/// Scans one chunk. The third argument is the number of standard deviations by which an estimate is
+/// Scans one segment; the second one comes next, and may be fetched. The fourth argument is the number of standard deviations by which an estimate is
 /// lowered to a bound.
-type Scan = fn(&Chunk, &QueryCode, f32, &Masks, &mut Bounds);
+type Scan = fn(&Segment, &Segment, &QueryCode, f32, &Masks, &mut Bounds);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner {
@@ -63,14 +63,15 @@ impl Scanner {
     #[inline]
     pub(crate) fn scan(
         self,
-        chunk: &Chunk,
+        segment: &Segment,
+        next: &Segment,
         query: &QueryCode,
         deviations: f32,
         masks: &Masks,
         bounds: &mut Bounds,
     ) {
-        assert_eq!(query.planes.len(), chunk.words, "codes of the same width");
-        (self.scan)(chunk, query, deviations, masks, bounds);
+        assert_eq!(query.planes.len(), segment.words, "codes of the same width");
+        (self.scan)(segment, next, query, deviations, masks, bounds);
     }
 }
 
@@ -97,11 +98,9 @@ impl Formula {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chunk::Chunk;
-    use super::super::encode::Encoder;
+    use super::super::encode::encode;
+    use super::super::segment::Segment;
     use super::*;
-    use crate::config::Shape;
-    use crate::metric::Metric;
 
     fn vector(dimension: usize, seed: usize) -> Vec<f32> {
         let element = |index: usize| ((index * 7 + seed * 13) as f32 * 0.37).sin();
@@ -110,23 +109,23 @@ mod tests {
 
     #[test]
     fn all_kernels_find_the_bounds_that_the_scalar_one_finds() {
-        for dimension in [256, 320, 768, 4_000] {
-            let shape = Shape::new(dimension, Metric::Euclidean).expect("a shape");
-            let encoder = Encoder::new(shape, vec![0.01; dimension]);
-            let mut chunk = Chunk::new(encoder.words(), encoder.refined_bytes());
-            for slot in 0..300 {
-                chunk.set(slot, &encoder.encode(&vector(dimension, slot)));
+        for dimension in [256, 320, 768, 4_032] {
+            let centroid = vec![0.01; dimension];
+            let mut segment = Segment::new(dimension / 64);
+            for slot in 0..60 {
+                segment.push(slot, 0, &encode(&vector(dimension, slot as usize), &centroid));
             }
-            let mut masks: Masks = [0; CHUNK_BLOCKS];
-            for (block, mask) in masks.iter_mut().take(37).enumerate() {
+            let mut masks: Masks = [0; SEGMENT_BLOCKS];
+            for (block, mask) in masks.iter_mut().take(7).enumerate() {
                 *mask = [0xff, 0, 0x81, 0x10, 0xff, 0xff][block % 6];
             }
-            let query = encoder.query(&vector(dimension, 1_000)).expect("not too long");
-            let mut expected: Bounds = [0.0; CHUNK_SLOTS];
-            scalar::scan(&chunk, &query, 2.0, &masks, &mut expected);
+            let mut query = QueryCode::default();
+            assert!(query.fill(&vector(dimension, 1_000), &centroid), "not too long");
+            let mut expected: Bounds = [0.0; SEGMENT];
+            scalar::scan(&segment, &segment, &query, 2.0, &masks, &mut expected);
             for scanner in Scanner::available() {
-                let mut found: Bounds = [0.0; CHUNK_SLOTS];
-                scanner.scan(&chunk, &query, 2.0, &masks, &mut found);
+                let mut found: Bounds = [0.0; SEGMENT];
+                scanner.scan(&segment, &segment, &query, 2.0, &masks, &mut found);
                 for (slot, (found, expected)) in found.iter().zip(&expected).enumerate() {
                     let is_candidate = masks[slot / 8] >> (slot % 8) & 1 != 0;
                     assert_eq!(is_candidate, *found != f32::INFINITY, "{}, {slot}", scanner.name);

@@ -6,8 +6,8 @@ use std::arch::aarch64::{
     vld1q_u64, vpaddlq_u8, vpaddlq_u16, vpaddlq_u32, vreinterpretq_u8_u64, vshlq_n_u64, vst1q_u64,
 };
 
-use super::super::chunk::{BLOCK, Chunk, Words};
 use super::super::encode::{PLANES, QueryCode};
+use super::super::segment::{BLOCK, Segment, Words};
 use super::scalar::bounds_of;
 use super::{Bounds, Formula, Masks};
 
@@ -17,19 +17,20 @@ const PAIRS: usize = BLOCK / 2;
 
 /// Only for a processor with NEON.
 pub(super) fn scan(
-    chunk: &Chunk,
+    segment: &Segment,
+    _next: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
     bounds: &mut Bounds,
 ) {
     // SAFETY: this kernel is only offered when the processor has the feature.
-    unsafe { scan_neon(chunk, query, deviations, masks, bounds) }
+    unsafe { scan_neon(segment, query, deviations, masks, bounds) }
 }
 
 #[target_feature(enable = "neon")]
 fn scan_neon(
-    chunk: &Chunk,
+    segment: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
@@ -37,9 +38,9 @@ fn scan_neon(
 ) {
     let formula = Formula::new(query, deviations);
     let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
-    let blocks = chunk.signs.chunks_exact(chunk.words);
+    let blocks = segment.signs.chunks_exact(segment.words);
     for (((mask, bounds), words), factors) in
-        masks.iter().zip(bounds).zip(blocks).zip(&chunk.factors)
+        masks.iter().zip(bounds).zip(blocks).zip(&segment.factors)
     {
         if *mask == 0 {
             *bounds = [f32::INFINITY; BLOCK];

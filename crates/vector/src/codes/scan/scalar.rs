@@ -1,11 +1,12 @@
 //! The kernel that runs everywhere, and what the others are compared with.
 
-use super::super::chunk::{BLOCK, Chunk, Factors, Words};
 use super::super::encode::QueryCode;
+use super::super::segment::{BLOCK, Factors, Segment, Words};
 use super::{Bounds, Formula, Masks};
 
 pub(super) fn scan(
-    chunk: &Chunk,
+    segment: &Segment,
+    _next: &Segment,
     query: &QueryCode,
     deviations: f32,
     masks: &Masks,
@@ -18,9 +19,9 @@ pub(super) fn scan(
         if *mask == 0 {
             continue;
         }
-        let words = &chunk.signs[block * chunk.words..][..chunk.words];
+        let words = &segment.signs[block * segment.words..][..segment.words];
         let levels = level_sums(words, query);
-        let found = bounds_of(&levels, &chunk.factors[block], formula);
+        let found = bounds_of(&levels, &segment.factors[block], formula);
         for lane in 0..BLOCK {
             if mask >> lane & 1 != 0 {
                 bounds[lane] = found[lane];

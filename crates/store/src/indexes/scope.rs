@@ -1,0 +1,97 @@
+//! The records of an index as a query sees them.
+
+use std::ops::Bound;
+
+use liteio_vector::{Slot, SlotSet};
+
+use super::filter::Filter;
+use super::index::Index;
+use super::referenced::Moment;
+use crate::error::StoreError;
+use crate::kv::{Read, Snapshot};
+use crate::meta::space;
+use crate::meta::vector::VectorRecord;
+use crate::meta::vector_metadata::Metadata;
+
+/// Below one vector in this many, records are looked up one by one; otherwise all are scanned.
+const FEW: usize = 8;
+
+/// The state that filters and text searches are evaluated on: an index, a snapshot of its records, and
+/// the slots of one moment.
+pub(crate) struct Scope<'scope> {
+    pub(crate) index: &'scope Index,
+    pub(crate) snapshot: &'scope Snapshot,
+    pub(crate) moment: &'scope Moment,
+}
+
+impl Scope<'_> {
+    /// Calls `visit` with the metadata of each of `wanted`, and perhaps of others of `slots`, until it
+    /// returns `false`. The result is `false` if a wanted slot has no record: its vector was replaced
+    /// meanwhile.
+    pub(crate) fn visit(
+        &self,
+        wanted: &[Slot],
+        slots: &SlotSet,
+        visit: &mut dyn FnMut(Slot, &Metadata) -> bool,
+    ) -> Result<bool, StoreError> {
+        let id = self.index.id;
+        if wanted.len() * FEW < slots.count() {
+            for slot in wanted {
+                let Some(key) = self.snapshot.get(&space::vector_slot(id, slot.number()))? else {
+                    return Ok(false);
+                };
+                let place = [&space::vectors_of(id)[..], &key].concat();
+                let Some(bytes) = self.snapshot.get(&place)? else { return Ok(false) };
+                let record = VectorRecord::decode(&bytes)?;
+                if record.slot != slot.number() {
+                    return Ok(false);
+                }
+                if !visit(*slot, &record.metadata) {
+                    return Ok(true);
+                }
+            }
+            return Ok(true);
+        }
+        let mut missing: SlotSet = wanted.iter().copied().collect();
+        let prefix = space::vectors_of(id);
+        let mut cursor = self.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+        while let Some((place, value)) = cursor.next()?
+            && place.starts_with(&prefix)
+        {
+            let record = VectorRecord::decode(value)?;
+            let slot = Slot::new(record.slot);
+            if !slots.contains(slot) {
+                continue;
+            }
+            missing.remove(slot);
+            if !visit(slot, &record.metadata) {
+                return Ok(true);
+            }
+        }
+        Ok(missing.is_empty())
+    }
+
+    /// Evaluates the filter on every record, for columns that do not fit into memory. `None` if vectors
+    /// were replaced meanwhile.
+    pub(crate) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
+        let all: Vec<Slot> = self.moment.slots.iter().collect();
+        self.select_records(&all, filter)
+    }
+
+    /// The slots among `wanted` whose records the filter accepts. `None` if vectors were replaced meanwhile.
+    pub(crate) fn select_records(
+        &self,
+        wanted: &[Slot],
+        filter: &Filter,
+    ) -> Result<Option<SlotSet>, StoreError> {
+        let wanted_set: SlotSet = wanted.iter().rev().copied().collect();
+        let mut selected = SlotSet::new();
+        let all_there = self.visit(wanted, &self.moment.slots, &mut |slot, metadata| {
+            if wanted_set.contains(slot) && filter.matches(metadata) {
+                selected.insert(slot);
+            }
+            true
+        })?;
+        Ok(all_there.then_some(selected))
+    }
+}

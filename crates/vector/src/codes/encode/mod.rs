@@ -1,0 +1,283 @@
+//! Encoding: codes of vectors, and the form of a query that is compared with codes.
+//!
+//! The *space of codes* is that of the vectors (of length 1 for cosines) without the centre of the index,
+//! in units of `unit`, rotated: partitions, their centroids and all estimates are in it. A code keeps the
+//! signs of r, the vector without the centroid of its partition. For a query q, also without that centroid,
+//! |r − q|² = |r|² + |q|² − 2⟨r, q⟩, and ⟨r, q⟩ is estimated by |r|²·Σ sign(rᵢ)·qᵢ ÷ Σ|rᵢ|, whose
+//! expectation over rotations it is (the estimator of RaBitQ). For cosines, |r − q|² is twice the cosine
+//! distance.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::ops::RangeInclusive;
+
+use super::rotation::Rotation;
+use super::second;
+use super::segment::Code;
+use crate::config::Shape;
+use crate::metric::Metric;
+
+/// Levels of an element of the query: 4 bits.
+const LEVELS: f32 = 15.0;
+pub(crate) const PLANES: usize = 4;
+
+/// Sums of squares that codes can represent: below, squares of elements underflow; above, a bound might
+/// become infinite, which is the mark of entries without a vector.
+const SQUARES: RangeInclusive<f32> = 1e-30..=1e35;
+
+/// Added to a small number above 0 it leaves the nearest whole number in the lowest bits, without a call.
+const ROUNDING: f32 = (1 << 23) as f32;
+
+/// Turns vectors into codes.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    shape: Shape,
+    rotation: Rotation,
+    centre: Vec<f32>,
+    unit: f32,
+}
+
+/// A query without the centroid of a partition, ready to be compared with its codes.
+#[derive(Debug, Default)]
+pub(crate) struct QueryCode {
+    /// For each word of a code the four bits of its elements of the query, a plane each.
+    pub(crate) planes: Vec<[u64; PLANES]>,
+    /// |q|².
+    pub(crate) square: f32,
+    /// With S = Σ over positive signs of the levels: Σ sign(rᵢ)·qᵢ = per_level·S + per_one·ones + shift.
+    pub(crate) per_level: f32,
+    pub(crate) per_one: f32,
+    pub(crate) shift: f32,
+    /// One standard deviation of the error of that sum.
+    pub(crate) deviation: f32,
+    /// The same of the sum over levels of two bits.
+    pub(crate) second_deviation: f32,
+    residual: Vec<f32>,
+    levels: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(shape: Shape, centre: Vec<f32>, unit: f32) -> Self {
+        Self { shape, rotation: Rotation::new(width(shape)), centre, unit }
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(super) fn centre(&self) -> &[f32] {
+        &self.centre
+    }
+
+    /// The factor of elements in the space of codes: a power of two, and 1 for cosines.
+    pub(crate) fn unit(&self) -> f32 {
+        self.unit
+    }
+
+    /// Words of a code.
+    pub(crate) fn words(&self) -> usize {
+        width(self.shape) / 64
+    }
+
+    /// Elements of a vector in the space of codes.
+    pub(crate) fn width(&self) -> usize {
+        width(self.shape)
+    }
+
+    /// Brings a vector into the space of codes.
+    pub(crate) fn rotate(&self, vector: &[f32], rotated: &mut Vec<f32>) {
+        let scale = match self.shape.metric() {
+            Metric::Euclidean => self.unit,
+            Metric::Cosine => inverse_length(vector),
+        };
+        rotated.clear();
+        let pairs = vector.iter().zip(&self.centre);
+        rotated.extend(pairs.map(|(element, centre)| element * scale - centre));
+        rotated.resize(width(self.shape), 0.0);
+        self.rotation.apply(rotated);
+    }
+}
+
+/// The code of a vector, in the space of codes, of the partition with this centroid.
+pub(super) fn encode(rotated: &[f32], centroid: &[f32]) -> Code {
+    let residual: Vec<f32> = rotated.iter().zip(centroid).map(|(a, b)| a - b).collect();
+    let square = sum_of_squares(&residual);
+    let is_centroid = residual.iter().all(|element| *element == 0.0);
+    let sum: f32 = residual.iter().map(|element| element.abs()).sum();
+    let mut signs = Vec::with_capacity(residual.len() / 64);
+    let (words, _) = residual.as_chunks::<64>();
+    for elements in words {
+        let mut word = 0;
+        for (bit, element) in elements.iter().enumerate() {
+            word |= u64::from(*element >= 0.0) << bit;
+        }
+        signs.push(word);
+    }
+    let ones = signs.iter().map(|word| word.count_ones()).sum::<u32>() as f32;
+    if is_centroid || !SQUARES.contains(&square) {
+        // The distance of the centroid is |q|², without an estimate. The others are always compared.
+        let square = if is_centroid { 0.0 } else { f32::NEG_INFINITY };
+        let second = vec![0; signs.len()];
+        return Code { signs, square, scale: 0.0, ones, second, second_scale: 0.0 };
+    }
+    let scale = 2.0 * square / sum;
+    let (second, second_scale) = second::encode(&residual, square);
+    Code { signs, square, scale, ones, second, second_scale }
+}
+
+impl QueryCode {
+    /// Makes this the code of a query, in the space of codes, for the partition with this centroid. `false`
+    /// when the two are so far apart, or so near, that only exact comparison helps.
+    pub(crate) fn fill(&mut self, rotated: &[f32], centroid: &[f32]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(filled) = x86::fill(self, rotated, centroid) {
+            return filled;
+        }
+        self.fill_portably(rotated, centroid)
+    }
+
+    #[inline(always)]
+    fn fill_portably(&mut self, rotated: &[f32], centroid: &[f32]) -> bool {
+        self.residual.clear();
+        self.residual.extend(rotated.iter().zip(centroid).map(|(a, b)| a - b));
+        let square = sum_of_squares(&self.residual);
+        let (lowest, highest) = extremes(&self.residual);
+        let is_centroid = lowest == 0.0 && highest == 0.0;
+        if !is_centroid && !SQUARES.contains(&square) {
+            return false;
+        }
+        let step = ((highest - lowest) / LEVELS).max(f32::MIN_POSITIVE);
+        let per_step = 1.0 / step;
+        // Rounded to the nearest level; the lowest bits of the sum are the number.
+        let level = |element: &f32| ((element - lowest) * per_step + ROUNDING).to_bits() as u8 & 15;
+        self.levels.clear();
+        self.levels.extend(self.residual.iter().map(level));
+        let level_sum: u64 = self.levels.iter().map(|level| u64::from(*level)).sum();
+        self.planes.clear();
+        let (words, _) = self.levels.as_chunks::<64>();
+        self.planes.extend(words.iter().map(planes_of));
+        let width = rotated.len();
+        self.square = square;
+        self.per_level = 2.0 * step;
+        self.per_one = 2.0 * lowest;
+        self.shift = -(lowest * width as f32 + step * level_sum as f32);
+        // Signs: the part of r that its signs do not show is √(1 − 2/π) of its length. Levels: each
+        // element is rounded by up to half a step.
+        let of_signs = square * (1.0 - std::f32::consts::FRAC_2_PI);
+        let of_levels = step * step * width as f32 / 12.0;
+        self.deviation = (of_signs + of_levels).sqrt();
+        self.second_deviation = second::deviation(square, step, width);
+        true
+    }
+}
+
+/// The four bits of 64 levels, a word for each.
+#[inline(always)]
+fn planes_of(levels: &[u8; 64]) -> [u64; PLANES] {
+    let mut planes = [0; PLANES];
+    let (groups, _) = levels.as_chunks::<8>();
+    for (index, group) in groups.iter().enumerate() {
+        let group = u64::from_le_bytes(*group);
+        for (bit, plane) in planes.iter_mut().enumerate() {
+            // Gathers the lowest bit of each byte in the highest byte.
+            let bits =
+                (group >> bit & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            *plane |= bits << (8 * index);
+        }
+    }
+    planes
+}
+
+#[inline(always)]
+fn extremes(vector: &[f32]) -> (f32, f32) {
+    let (mut lowest, mut highest) = ([f32::INFINITY; 16], [f32::NEG_INFINITY; 16]);
+    let (chunks, rest) = vector.as_chunks::<16>();
+    for chunk in chunks {
+        for (lane, element) in chunk.iter().enumerate() {
+            lowest[lane] = if *element < lowest[lane] { *element } else { lowest[lane] };
+            highest[lane] = if *element > highest[lane] { *element } else { highest[lane] };
+        }
+    }
+    let low = lowest.iter().chain(rest).copied().fold(f32::INFINITY, f32::min);
+    (low, highest.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max))
+}
+
+/// The factor that gives a vector the length 1.
+pub(super) fn inverse_length(vector: &[f32]) -> f32 {
+    let square = sum_of_squares(vector);
+    if SQUARES.contains(&square) {
+        return 1.0 / square.sqrt();
+    }
+    // Elements so large or small that their squares are no `f32`.
+    let square: f64 = vector.iter().map(|element| f64::from(*element).powi(2)).sum();
+    (1.0 / square.sqrt()) as f32
+}
+
+#[inline(always)]
+pub(super) fn sum_of_squares(vector: &[f32]) -> f32 {
+    let (chunks, rest) = vector.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for chunk in chunks {
+        for (sum, element) in sums.iter_mut().zip(chunk) {
+            *sum += element * element;
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().map(|element| element * element).sum::<f32>()
+}
+
+/// Elements after padding to whole words.
+fn width(shape: Shape) -> usize {
+    shape.dimension().next_multiple_of(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_whose_squares_are_too_large_or_too_small_are_left_to_exact_comparison() {
+        let centroid = vec![0.0; 256];
+        let at = |place: f32| {
+            let element = |index: usize| place * (1.0 + (index % 7) as f32 / 7.0);
+            (0..256).map(element).collect::<Vec<f32>>()
+        };
+        let mut query = QueryCode::default();
+        for extreme in [1e-45, 1e-38, 1e-24, 1e-20, 1e17, 1e18, 1e19, 1e38] {
+            let vector = at(extreme);
+            assert_eq!(encode(&vector, &centroid).square, f32::NEG_INFINITY, "{extreme}");
+            assert!(!query.fill(&vector, &centroid), "{extreme}");
+        }
+        for ordinary in [1e-14, 1.0, 1e15] {
+            let vector = at(ordinary);
+            let square = encode(&vector, &centroid).square;
+            let expected = vector.iter().map(|element| element * element).sum::<f32>();
+            assert!((square / expected - 1.0).abs() < 1e-5, "{ordinary}: {square}");
+            assert!(query.fill(&vector, &centroid), "{ordinary}");
+        }
+        assert_eq!(encode(&centroid, &centroid).square, 0.0);
+        assert!(query.fill(&centroid, &centroid), "compared with the squares of the others");
+    }
+
+    #[test]
+    fn a_query_is_the_same_with_and_without_wide_registers() {
+        for width in [64, 384, 768, 4_096] {
+            let element = |index: usize| ((index * 31 + width) as f32 * 0.61).sin();
+            let rotated: Vec<f32> = (0..width).map(element).collect();
+            let centroid: Vec<f32> = (0..width).map(|index| element(index * 3) / 2.0).collect();
+            let (mut fast, mut portable) = (QueryCode::default(), QueryCode::default());
+            assert!(fast.fill(&rotated, &centroid) && portable.fill_portably(&rotated, &centroid));
+            assert_eq!(format!("{fast:?}"), format!("{portable:?}"), "{width}");
+        }
+    }
+
+    #[test]
+    fn planes_have_the_bits_of_the_levels() {
+        let levels: [u8; 64] = std::array::from_fn(|index| (index * 7 % 16) as u8);
+        let planes = planes_of(&levels);
+        for (index, level) in levels.iter().enumerate() {
+            let bits = planes.map(|plane| (plane >> index & 1) as u8);
+            assert_eq!(bits[0] | bits[1] << 1 | bits[2] << 2 | bits[3] << 3, *level);
+        }
+    }
+}

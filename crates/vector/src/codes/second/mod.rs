@@ -1,0 +1,140 @@
+//! The second bit of an element, for the vectors that the signs cannot exclude.
+//!
+//! With the sign it makes four levels, as if the elements of the rotated r were normally distributed (the
+//! quantiser of Lloyd and Max): sign·(`MIDDLE` + `HALF`·t), where t is 1 for an element whose size is above
+//! `MIDDLE` standard deviations, else −1. The bit is sign·t, so that Σ levelᵢ·qᵢ is
+//! `MIDDLE`·Σ signᵢ·qᵢ + `HALF`·Σ bitᵢ·qᵢ: the first sum is known from the scan, the second is one of the same
+//! kind. The estimate has half of the error of the signs' own, and reads 96 bytes of 768 elements.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::sync::OnceLock;
+
+use super::encode::{PLANES, QueryCode};
+use super::segment::Segment;
+
+/// Between the inner and the outer level, in standard deviations; also half their sum.
+const MIDDLE: f32 = 0.981_6;
+const HALF: f32 = 0.528_8;
+
+/// The parts of the variance that the levels have, and that is their error at a right angle to r.
+const LEVELS_VARIANCE: f32 = 0.882_5;
+const REST: f32 = 0.103_7;
+
+/// The second bits of a rotated r with the sum of squares `square`, a finite number above 0, and their factor
+/// 2·|r|² ÷ Σ levelᵢ·rᵢ.
+pub(super) fn encode(rotated: &[f32], square: f32) -> (Vec<u64>, f32) {
+    let middle = MIDDLE * (square / rotated.len() as f32).sqrt();
+    let mut bits = Vec::with_capacity(rotated.len() / 64);
+    let mut sum = 0.0;
+    let (words, _) = rotated.as_chunks::<64>();
+    for elements in words {
+        let mut word = 0;
+        for (bit, element) in elements.iter().enumerate() {
+            let size = element.abs();
+            let is_outer = size > middle;
+            sum += size * if is_outer { MIDDLE + HALF } else { MIDDLE - HALF };
+            word |= u64::from(is_outer == (*element >= 0.0)) << bit;
+        }
+        bits.push(word);
+    }
+    (bits, 2.0 * square / sum)
+}
+
+/// The standard deviation of the error of Σ levelᵢ·qᵢ, for a query with the sum of squares `square` whose
+/// elements were rounded to multiples of `step`.
+pub(super) fn deviation(square: f32, step: f32, width: usize) -> f32 {
+    let of_rounding = step * step * width as f32 / 12.0;
+    (REST * square + LEVELS_VARIANCE * of_rounding).sqrt()
+}
+
+/// Lowers the bound that a scan with `deviations` has found for an entry to a closer one, if it has second
+/// bits.
+#[inline]
+pub(crate) fn bound(
+    counter: BitCounter,
+    segment: &Segment,
+    index: usize,
+    query: &QueryCode,
+    first: f32,
+    deviations: (f32, f32),
+) -> f32 {
+    let (bits, factor) = segment.second(index);
+    if factor == 0.0 {
+        return first;
+    }
+    let (square, scale) = segment.factors(index);
+    let distance = query.square + square;
+    let signs = (distance - first) / scale - deviations.0 * query.deviation;
+    let (levels, ones) = (counter.count)(bits, &query.planes);
+    let second = query.per_level * levels as f32 + query.per_one * ones as f32 + query.shift;
+    let sum = MIDDLE * signs + HALF * second;
+    distance - factor * (sum + deviations.1 * query.second_deviation)
+}
+
+/// Σ levels over the bits that are set, and their number, by the fastest kernel that the processor has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BitCounter {
+    pub(crate) name: &'static str,
+    count: Count,
+}
+
+/// Takes bits and the planes of a query.
+type Count = fn(&[u64], &[[u64; PLANES]]) -> (u32, u32);
+
+impl BitCounter {
+    /// All that this processor can run, the fastest first. The last is the portable one.
+    fn available() -> Vec<Self> {
+        let mut available = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512vl") {
+                available.push(Self { name: "AVX-512", count: x86::count_avx512 });
+            }
+            if is_x86_feature_detected!("popcnt") {
+                available.push(Self { name: "POPCNT", count: x86::count_popcnt });
+            }
+        }
+        available.push(Self { name: "portable", count });
+        available
+    }
+
+    pub(crate) fn best() -> Self {
+        static BEST: OnceLock<BitCounter> = OnceLock::new();
+        *BEST.get_or_init(|| Self::available()[0])
+    }
+}
+
+#[inline(always)]
+fn count(bits: &[u64], planes: &[[u64; PLANES]]) -> (u32, u32) {
+    let (mut levels, mut ones) = ([0; PLANES], 0);
+    for (bits, planes) in bits.iter().zip(planes) {
+        ones += u64::from(bits.count_ones());
+        for (level, plane) in levels.iter_mut().zip(planes) {
+            *level += u64::from((bits & plane).count_ones());
+        }
+    }
+    let levels = levels.iter().enumerate().map(|(plane, count)| count << plane).sum::<u64>();
+    // At most 15 for each of 65,536 elements.
+    (levels as u32, ones as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kernels_count_the_same() {
+        for words in [1, 4, 5, 12, 13, 64] {
+            let number = |index: usize| (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let bits: Vec<u64> = (0..words).map(number).collect();
+            let planes: Vec<[u64; PLANES]> =
+                (0..words).map(|word| [1, 2, 3, 4].map(|plane| number(word * 7 + plane))).collect();
+            let expected = count(&bits, &planes);
+            for counter in BitCounter::available() {
+                assert_eq!((counter.count)(&bits, &planes), expected, "{}, {words}", counter.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Codes in memory, in the order in which the scan reads them.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Vectors whose codes lie side by side, so that one instruction sees a word of each.
+pub(crate) const BLOCK: usize = 8;
+
+/// Entries of one segment: a word of candidates.
+pub(crate) const SEGMENT: usize = 64;
+pub(crate) const SEGMENT_BLOCKS: usize = SEGMENT / BLOCK;
+
+/// In place of the slot of an entry that is no more.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+pub(super) const NO_PAGE: u32 = u32::MAX;
+
+/// The same word of the codes of eight vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(64))]
+pub(crate) struct Words(pub(crate) [u64; BLOCK]);
+
+/// The factors of eight vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub(crate) struct Factors {
+    /// |r|², where r is the vector without the centroid of its partition.
+    pub(crate) square: [f32; BLOCK],
+    /// 2·|r|² ÷ Σ|rᵢ|, over the rotated r: the factor of a sum over signs.
+    pub(crate) scale: [f32; BLOCK],
+    /// The number of signs that are positive.
+    pub(crate) ones: [f32; BLOCK],
+}
+
+/// The code of one vector: two bits an element and four numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Code {
+    pub(crate) signs: Vec<u64>,
+    pub(crate) square: f32,
+    pub(crate) scale: f32,
+    pub(crate) ones: f32,
+    /// The second bits, see [`second`](super::second), and their factor.
+    pub(crate) second: Vec<u64>,
+    pub(crate) second_scale: f32,
+}
+
+/// The codes of up to 64 vectors of one partition. Entries are only added, to a copy unless no search has
+/// the segment; an entry that is no more loses its slot in place.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    /// Words of one code.
+    pub(crate) words: usize,
+    pub(super) count: usize,
+    /// The words of each block.
+    pub(super) signs: Box<[Words]>,
+    pub(super) factors: [Factors; SEGMENT_BLOCKS],
+    /// The second bits of one entry after the other.
+    pub(super) second: Box<[u64]>,
+    pub(super) second_scales: [f32; SEGMENT],
+    pub(super) slots: [AtomicU32; SEGMENT],
+    /// Its page in the file, or [`NO_PAGE`].
+    pub(super) page: AtomicU32,
+    /// `true` if the page is not as this is.
+    pub(super) is_dirty: AtomicBool,
+    /// What tells whether the vector in the slot is still the one that the entry was made of.
+    pub(super) marks: [u32; SEGMENT],
+}
+
+impl Segment {
+    pub(super) fn new(words: usize) -> Self {
+        Self {
+            words,
+            count: 0,
+            signs: vec![Words::default(); SEGMENT_BLOCKS * words].into_boxed_slice(),
+            factors: [Factors::default(); SEGMENT_BLOCKS],
+            second: vec![0; SEGMENT * words].into_boxed_slice(),
+            second_scales: [0.0; SEGMENT],
+            slots: [const { AtomicU32::new(NO_SLOT) }; SEGMENT],
+            page: AtomicU32::new(NO_PAGE),
+            is_dirty: AtomicBool::new(true),
+            marks: [0; SEGMENT],
+        }
+    }
+
+    /// Entries, those without a slot included.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count == SEGMENT
+    }
+
+    /// Adds an entry; the segment is not full.
+    pub(super) fn push(&mut self, slot: u32, mark: u32, code: &Code) {
+        let index = self.count;
+        let (block, lane) = (index / BLOCK, index % BLOCK);
+        let words = &mut self.signs[block * self.words..][..self.words];
+        for (words, word) in words.iter_mut().zip(&code.signs) {
+            words.0[lane] = *word;
+        }
+        let factors = &mut self.factors[block];
+        factors.square[lane] = code.square;
+        factors.scale[lane] = code.scale;
+        factors.ones[lane] = code.ones;
+        self.second[index * self.words..][..self.words].copy_from_slice(&code.second);
+        self.second_scales[index] = code.second_scale;
+        self.slots[index] = AtomicU32::new(slot);
+        self.marks[index] = mark;
+        self.count += 1;
+        self.is_dirty.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, index: usize) -> u32 {
+        self.slots[index].load(Ordering::Relaxed)
+    }
+
+    /// Slots and marks of the entries, in order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..self.count).map(|index| (self.slot(index), self.marks[index]))
+    }
+
+    /// The entry of a slot.
+    pub(super) fn find(&self, slot: u32) -> Option<usize> {
+        let mut is_there = false;
+        for other in &self.slots {
+            is_there |= other.load(Ordering::Relaxed) == slot;
+        }
+        // Without a branch for each, because most segments have it not.
+        if is_there { (0..self.count).find(|index| self.slot(*index) == slot) } else { None }
+    }
+
+    /// Takes the slot from an entry. Searches that have this segment may still be going on: the vector
+    /// that the entry was of is in none of their views any more, or in their set of slots without a code.
+    pub(super) fn forget(&self, index: usize) {
+        self.slots[index].store(NO_SLOT, Ordering::Relaxed);
+        self.is_dirty.store(true, Ordering::Relaxed);
+    }
+
+    /// The code of an entry.
+    pub(super) fn code(&self, index: usize) -> Code {
+        let (block, lane) = (index / BLOCK, index % BLOCK);
+        let words = &self.signs[block * self.words..][..self.words];
+        let (square, scale) = self.factors(index);
+        let (second, second_scale) = self.second(index);
+        Code {
+            signs: words.iter().map(|words| words.0[lane]).collect(),
+            square,
+            scale,
+            ones: self.factors[block].ones[lane],
+            second: second.to_vec(),
+            second_scale,
+        }
+    }
+
+    /// |r|² and 2·|r|² ÷ Σ|rᵢ| of an entry.
+    #[inline]
+    pub(crate) fn factors(&self, index: usize) -> (f32, f32) {
+        let factors = &self.factors[index / BLOCK];
+        (factors.square[index % BLOCK], factors.scale[index % BLOCK])
+    }
+
+    /// The second bits of an entry and their factor.
+    #[inline]
+    pub(crate) fn second(&self, index: usize) -> (&[u64], f32) {
+        (&self.second[index * self.words..][..self.words], self.second_scales[index])
+    }
+
+    /// Prefetches the addresses of the codes.
+    #[inline]
+    pub(crate) fn prefetch_head(&self) {
+        crate::map::prefetch_at(std::slice::from_ref(&self.count));
+        crate::map::prefetch_at(std::slice::from_ref(&self.signs));
+    }
+
+    /// Prefetches factors into the cache of the processor, and slots, if they are wanted.
+    #[inline]
+    pub(crate) fn prefetch(&self, with_slots: bool) {
+        for factors in &self.factors {
+            crate::map::prefetch_at(&factors.square);
+            crate::map::prefetch_at(&factors.ones);
+        }
+        if with_slots {
+            for slots in self.slots.chunks(16) {
+                crate::map::prefetch_at(slots);
+            }
+        }
+    }
+
+    /// Prefetches what [`second_bound`](super::second_bound) reads of an entry.
+    #[inline]
+    pub(crate) fn prefetch_second(&self, index: usize) {
+        let factors = &self.factors[index / BLOCK];
+        crate::map::prefetch_at(&factors.square[index % BLOCK..]);
+        crate::map::prefetch_at(&factors.scale[index % BLOCK..]);
+        crate::map::prefetch_at(&self.second_scales[index..]);
+        let (bits, _) = self.second(index);
+        crate::map::prefetch(bytemuck::cast_slice(bits));
+    }
+}
+
+impl Clone for Segment {
+    fn clone(&self) -> Self {
+        Self {
+            words: self.words,
+            count: self.count,
+            signs: self.signs.clone(),
+            factors: self.factors,
+            second: self.second.clone(),
+            second_scales: self.second_scales,
+            slots: std::array::from_fn(|index| AtomicU32::new(self.slot(index))),
+            // It is copied to be changed.
+            page: AtomicU32::new(self.page.load(Ordering::Relaxed)),
+            is_dirty: AtomicBool::new(true),
+            marks: self.marks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_a_million_vectors_of_768_elements_take_216_megabytes() {
+        let segment = Segment::new(768 / 64);
+        let heap = size_of_val(&*segment.signs) + size_of_val(&*segment.second);
+        // The few bytes of the segment itself aside.
+        assert_eq!((size_of::<Segment>() + heap) / SEGMENT, 217);
+    }
+}

@@ -1,0 +1,211 @@
+//! The table of partitions: a snapshot of all codes.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::encode::{self, Encoder};
+use super::segment::{Code, NO_PAGE, NO_SLOT, Segment};
+use crate::distance::Kernels;
+use crate::slot::{Slot, SlotSet};
+
+/// All codes as a search sees them. A snapshot: the maker publishes another one for each change.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) encoder: Arc<Encoder>,
+    /// By number; `None` where a partition was and is no more.
+    pub(crate) partitions: Vec<Option<Arc<Partition>>>,
+}
+
+/// The vectors that are nearer to one centroid than to the others.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    /// No other partition of this table had or will have the same, nor any of a table made of its file.
+    pub(super) id: u64,
+    /// In the space of codes.
+    pub(crate) centroid: Arc<[f32]>,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// Entries that have a slot.
+    pub(crate) entries: usize,
+    /// Σ|r|² over the entries that there ever were whose square is finite.
+    pub(super) squares: f64,
+    pub(super) measured: u64,
+    /// Its entries move to other partitions, and none come.
+    pub(super) is_draining: bool,
+    /// The page of its centroid in the file, or [`NO_PAGE`].
+    pub(super) page: AtomicU32,
+    /// Entries at which it is split. More than others have after a split that divided nothing.
+    pub(super) split_at: usize,
+}
+
+impl Table {
+    pub(super) fn new(encoder: Arc<Encoder>) -> Self {
+        Self { encoder, partitions: Vec::new() }
+    }
+
+    /// The partitions that are there, with their numbers.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Arc<Partition>)> {
+        (0..).zip(&self.partitions).filter_map(|(number, it)| Some((number, it.as_ref()?)))
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Arc<Partition>> {
+        self.partitions.get(number as usize)?.as_ref()
+    }
+
+    /// The partitions of the entries of some slots.
+    pub(crate) fn partitions_of(&self, slots: &SlotSet) -> HashMap<u32, u32> {
+        let mut found = HashMap::new();
+        for (number, partition) in self.all() {
+            let wanted = partition.slots().filter(|slot| slots.contains(Slot::new(*slot)));
+            found.extend(wanted.map(|slot| (slot, number)));
+        }
+        found
+    }
+
+    /// The number of partitions that are there.
+    pub(crate) fn count(&self) -> usize {
+        self.all().count()
+    }
+
+    /// Entries that have a slot.
+    pub(crate) fn entries(&self) -> usize {
+        self.all().map(|(_, partition)| partition.entries).sum()
+    }
+
+    /// Adds an empty partition; returns its number.
+    pub(super) fn add(&mut self, centroid: Arc<[f32]>, split_at: usize) -> u32 {
+        let id = RandomState::new().build_hasher().finish();
+        let partition = Partition::new(id, centroid, split_at);
+        let free = self.partitions.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.partitions.len());
+        if number == self.partitions.len() {
+            self.partitions.push(None);
+        }
+        self.partitions[number] = Some(Arc::new(partition));
+        number as u32
+    }
+
+    /// The partition to be changed: a copy, if a snapshot has it.
+    pub(super) fn change(&mut self, number: u32) -> Option<&mut Partition> {
+        self.partitions.get_mut(number as usize)?.as_mut().map(Arc::make_mut)
+    }
+}
+
+impl Partition {
+    pub(super) fn new(id: u64, centroid: Arc<[f32]>, split_at: usize) -> Self {
+        Self {
+            id,
+            centroid,
+            segments: Vec::new(),
+            entries: 0,
+            squares: 0.0,
+            measured: 0,
+            is_draining: false,
+            split_at,
+            page: AtomicU32::new(NO_PAGE),
+        }
+    }
+
+    /// Lets its entries move to other partitions.
+    pub(super) fn begin_draining(&mut self) {
+        self.is_draining = true;
+        // The page with the centroid says so.
+        *self.page.get_mut() = NO_PAGE;
+    }
+
+    /// Adds a segment of codes for its centroid.
+    pub(super) fn push_segment(&mut self, segment: Arc<Segment>) {
+        for index in 0..segment.count() {
+            let (square, _) = segment.factors(index);
+            if segment.slot(index) != NO_SLOT {
+                self.entries += 1;
+            }
+            if square > 0.0 {
+                self.squares += f64::from(square);
+                self.measured += 1;
+            }
+        }
+        self.segments.push(segment);
+    }
+
+    /// The square of the distance of its centroid from a vector in the space of codes.
+    pub(crate) fn square_from(&self, rotated: &[f32], kernels: Kernels) -> f64 {
+        kernels.square(rotated, &self.centroid)
+    }
+
+    /// The mean of |r|².
+    pub(crate) fn mean_square(&self) -> f64 {
+        self.squares / self.measured.max(1) as f64
+    }
+
+    /// Adds the code of a vector in the space of codes.
+    pub(super) fn push(&mut self, slot: u32, mark: u32, rotated: &[f32]) {
+        self.push_code(slot, mark, &encode::encode(rotated, &self.centroid));
+    }
+
+    fn push_code(&mut self, slot: u32, mark: u32, code: &Code) {
+        if self.segments.last().is_none_or(|last| last.is_full()) {
+            self.segments.push(Arc::new(Segment::new(code.signs.len())));
+        }
+        if let Some(last) = self.segments.last_mut() {
+            Arc::make_mut(last).push(slot, mark, code);
+        }
+        self.entries += 1;
+        if code.square > 0.0 {
+            self.squares += f64::from(code.square);
+            self.measured += 1;
+        }
+    }
+
+    /// Adds entries of `other` for which `is_kept`, with their codes: of the same centroid.
+    pub(super) fn push_all(&mut self, other: &Self, is_kept: impl Fn(u32) -> bool) {
+        for segment in &other.segments {
+            for (index, (slot, mark)) in segment.entries().enumerate() {
+                if slot != NO_SLOT && is_kept(slot) {
+                    self.push_code(slot, mark, &segment.code(index));
+                }
+            }
+        }
+    }
+
+    /// Takes the slot from its entry, if there is one.
+    pub(super) fn forget(&mut self, slot: u32) {
+        if let Some((segment, index, _)) = self.find(slot) {
+            self.segments[segment].forget(index);
+            self.entries -= 1;
+        }
+    }
+
+    /// The place of the entry of a slot: its segment, its index and its mark.
+    pub(super) fn find(&self, slot: u32) -> Option<(usize, usize, u32)> {
+        for (number, segment) in self.segments.iter().enumerate() {
+            if let Some(index) = segment.find(slot) {
+                return Some((number, index, segment.marks[index]));
+            }
+        }
+        None
+    }
+
+    /// The slots of its entries.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.segments.iter().flat_map(|segment| segment.entries().map(|(slot, _)| slot))
+    }
+}
+
+impl Clone for Partition {
+    fn clone(&self) -> Self {
+        Self {
+            id: self.id,
+            centroid: Arc::clone(&self.centroid),
+            segments: self.segments.clone(),
+            entries: self.entries,
+            squares: self.squares,
+            measured: self.measured,
+            is_draining: self.is_draining,
+            page: AtomicU32::new(self.page.load(Ordering::Relaxed)),
+            split_at: self.split_at,
+        }
+    }
+}

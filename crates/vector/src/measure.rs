@@ -1,0 +1,114 @@
+//! Taking the samples of [`recall`](crate::recall).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::codes::{Partition, Probe, Table};
+use crate::distance::Kernels;
+use crate::error::VectorError;
+use crate::metric::Metric;
+use crate::recall::{DEPTHS, Priorities, Sample};
+use crate::search::{Neighbour, Search, search_coded, search_exactly_in_pieces};
+use crate::slot::{Slot, SlotSet};
+use crate::slots::View;
+
+/// Partitions of a sample whose priorities are kept, at the most.
+const PARTITIONS_KEPT: usize = 64;
+
+/// A vector of the index, another one for each number.
+pub(crate) fn nth_vector(view: &View, nth: usize) -> Result<Option<(Slot, Vec<f32>)>, VectorError> {
+    let vectors = view.slots().count().max(1);
+    // The golden ratio: they lie all over the slots, however many are taken.
+    let place = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let place = ((u128::from(place) * vectors as u128) >> 64) as usize;
+    let Some(slot) = view.slots().nth(place) else { return Ok(None) };
+    match view.vector(slot) {
+        Ok(vector) => Ok(Some((slot, vector.into_owned()))),
+        // Freed meanwhile.
+        Err(VectorError::NoSuchSlot(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The priorities of the partitions in which the neighbours of a query are, by a search of all codes; `own` is
+/// the slot that the query is from.
+pub(crate) fn priorities(
+    view: &View,
+    table: &Table,
+    without_code: &SlotSet,
+    query: &[f32],
+    own: Option<Slot>,
+) -> Result<Sample, VectorError> {
+    let deepest = DEPTHS[DEPTHS.len() - 1];
+    let search = Search::new(query, deepest + 1);
+    let found =
+        search_coded(view, &search, table, |_| Probe::ALL, without_code, &AtomicU64::new(0))?;
+    let found: Vec<Neighbour> =
+        found.neighbours.into_iter().filter(|it| Some(it.slot) != own).collect();
+    let partition_of = table.partitions_of(&found.iter().map(|it| it.slot).collect());
+    let mut rotated = Vec::new();
+    table.encoder.rotate(query, &mut rotated);
+    let unit = f64::from(table.encoder.unit());
+    let square_of = |distance: f64| match view.shape().metric() {
+        Metric::Cosine => 2.0 * distance,
+        Metric::Euclidean => (distance * unit).powi(2),
+    };
+    let kernels = Kernels::best();
+    let place_of = |partition: &Arc<Partition>| {
+        (Partition::square_from(partition, &rotated, kernels), partition.mean_square())
+    };
+    let places: HashMap<u32, (f64, f64)> =
+        table.all().map(|(number, partition)| (number, place_of(partition))).collect();
+    let priorities_at = |depth: usize| {
+        let nearest = &found[..depth.min(found.len())];
+        let Some(last) = nearest.last() else { return Priorities::default() };
+        let threshold = square_of(last.distance);
+        let priority = |(square, mean_square): &(f64, f64)| {
+            Probe::ALL.priority(*square, *mean_square, threshold) as f32
+        };
+        // Of many neighbours some tell enough.
+        let some = nearest.iter().step_by(depth.div_ceil(100));
+        let numbers = some.filter_map(|neighbour| partition_of.get(&neighbour.slot.number()));
+        Priorities {
+            of_neighbours: numbers.filter_map(|it| places.get(it)).map(priority).collect(),
+            of_partitions: spread(places.values().map(priority).collect()),
+        }
+    };
+    Ok(DEPTHS.map(priorities_at))
+}
+
+/// Some of them, from the lowest to the highest.
+fn spread(mut all: Vec<f32>) -> Vec<f32> {
+    all.sort_unstable_by(f32::total_cmp);
+    let step = all.len().div_ceil(PARTITIONS_KEPT).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+/// The part of the nearest 10 and 100 that `find` finds; `None` if `is_over` said so before the exact answer
+/// was known.
+pub(crate) fn recalls(
+    view: &View,
+    query: &[f32],
+    own: Option<Slot>,
+    is_over: &dyn Fn() -> bool,
+    find: impl Fn(&Search<'_>) -> Result<Vec<Neighbour>, VectorError>,
+) -> Result<Option<[f64; 2]>, VectorError> {
+    let others = |found: Vec<Neighbour>| -> Vec<Neighbour> {
+        found.into_iter().filter(|it| Some(it.slot) != own).collect()
+    };
+    let Some(exact) = search_exactly_in_pieces(view, &Search::new(query, 101), is_over)? else {
+        return Ok(None);
+    };
+    let exact = others(exact.neighbours);
+    let mut recalls = [1.0; 2];
+    for (recall, depth) in recalls.iter_mut().zip([10, 100]) {
+        let found = others(find(&Search::new(query, depth + 1))?);
+        let exact = &exact[..depth.min(exact.len())];
+        let Some(last) = exact.last() else { continue };
+        // One that is as near as the last is as good.
+        let hits = found.iter().take(depth).filter(|it| it.distance <= last.distance).count();
+        *recall = hits as f64 / exact.len() as f64;
+    }
+    Ok(Some(recalls))
+}

@@ -1,0 +1,240 @@
+//! The running estimate of recall, and the limit of priorities that keeps it.
+//!
+//! Two kinds of samples, both taken in the background:
+//! - *Calibration*: vectors of the index, and queries, are searched for among all codes. The priorities of the
+//!   partitions in which their neighbours are tell how far a search must go ([`Probe`]): to the quantile that
+//!   leaves out a small share of the neighbours. Where that is most partitions, as among unrelated vectors, none
+//!   is left out: a scan of everything, in no order, takes less time.
+//! - *Recall*: now and then a query is answered exactly, and compared with what a search finds. When the mean
+//!   of the latest is below the goal, the share that may be left out is halved, until nothing is; it grows
+//!   again slowly.
+//!
+//! The neighbours of a search with a filter that one in f vectors passes lie as far as those of a search for f
+//! times as many, so limits are kept for several numbers of neighbours.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+use crate::codes::{Notes, Probe};
+use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
+
+/// Numbers of neighbours for which limits are kept.
+pub(crate) const DEPTHS: [usize; 3] = [10, 100, 1_000];
+
+/// The share of neighbours in partitions that are left out.
+const MISSED: [f64; 3] = [0.004, 0.01, 0.02];
+
+/// The share of partitions from which it takes less time to scan all of them, without an order.
+const PROBED_MAX: f64 = 0.5;
+
+/// Beyond the last depth the limits say nothing; this far they are used.
+const DEPTH_MAX: usize = 4_000;
+
+/// Samples that are kept of each kind, and of calibration needed for a limit.
+const SAMPLES_MAX: usize = 160;
+pub(crate) const SAMPLES_MIN: usize = 64;
+const RECALLS_MAX: usize = 64;
+const RECALLS_MIN: usize = 8;
+
+/// The least factor of the shares, below which nothing is left out.
+const CAUTION_MIN: f64 = 1.0 / 32.0;
+
+/// The recall of searches, as measured by answering some of them exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recall {
+    /// The mean share of the ten nearest neighbours that was found.
+    pub at_10: f64,
+    /// The same of the hundred nearest.
+    pub at_100: f64,
+    /// The number of the latest searches that were answered exactly.
+    pub samples: usize,
+}
+
+/// The observation of one query, for each depth.
+pub(crate) type Sample = [Priorities; DEPTHS.len()];
+
+/// Priorities for one query at one depth.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Priorities {
+    /// Of the partitions that its neighbours are in.
+    pub(crate) of_neighbours: Vec<f32>,
+    /// Of all partitions, or some that stand for them.
+    pub(crate) of_partitions: Vec<f32>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Steering {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    samples: VecDeque<Sample>,
+    recalls: VecDeque<[f64; 2]>,
+    /// The factor of the shares that may be missed.
+    caution: f64,
+    limits: [f64; DEPTHS.len()],
+    /// Vectors when it was calibrated.
+    calibrated_at: usize,
+    calibrated_with: u64,
+    to_calibrate: usize,
+    to_measure: usize,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            samples: VecDeque::new(),
+            recalls: VecDeque::new(),
+            caution: 1.0,
+            limits: [f64::INFINITY; DEPTHS.len()],
+            calibrated_at: 0,
+            calibrated_with: 0,
+            to_calibrate: 0,
+            to_measure: 0,
+        }
+    }
+}
+
+/// What is to be measured next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Calibration,
+    Recall,
+    Nothing,
+}
+
+impl Steering {
+    /// The rule for a search for `neighbours` among the given part of the vectors.
+    pub(crate) fn probe(&self, neighbours: usize, allowed: usize, vectors: usize) -> Probe {
+        let depth = neighbours as f64 * vectors as f64 / allowed.max(1) as f64;
+        let state = self.state.lock();
+        // The limit of the depth itself where it is near one, else the higher one of those around it.
+        let index = DEPTHS.iter().position(|it| depth <= *it as f64 * 1.5);
+        let priority_max = match index {
+            Some(index) if depth >= DEPTHS[index] as f64 * 0.5 => state.limits[index],
+            Some(index) => state.limits[index].max(state.limits[index.saturating_sub(1)]),
+            None if depth <= DEPTH_MAX as f64 => state.limits.iter().copied().fold(0.0, f64::max),
+            None => f64::INFINITY,
+        };
+        Probe { priority_max }
+    }
+
+    /// The estimate, once there is one.
+    pub(crate) fn recall(&self) -> Option<Recall> {
+        let state = self.state.lock();
+        let samples = state.recalls.len();
+        (samples >= RECALLS_MIN).then(|| {
+            let [at_10, at_100] = state.mean();
+            Recall { at_10, at_100, samples }
+        })
+    }
+
+    /// The measurement that is due for an index of so many vectors, of which `made` were put since it began.
+    /// It is calibrated again when a third was put since the last time, or half is gone.
+    pub(crate) fn due(&self, vectors: usize, made: u64) -> Due {
+        let mut state = self.state.lock();
+        let is_new = made.saturating_sub(state.calibrated_with) > state.calibrated_at as u64 / 3;
+        if state.calibrated_at == 0 || is_new || vectors < state.calibrated_at / 2 {
+            (state.to_calibrate, state.to_measure) = (SAMPLES_MIN, RECALLS_MIN);
+            (state.calibrated_at, state.calibrated_with) = (vectors.max(1), made);
+            // They say where neighbours were.
+            state.samples.clear();
+        }
+        match (state.to_calibrate, state.to_measure) {
+            (1.., _) => Due::Calibration,
+            (_, 1..) => Due::Recall,
+            _ => Due::Nothing,
+        }
+    }
+
+    /// The limits, and the number of vectors that they are for, to be saved.
+    pub(crate) fn notes(&self) -> Notes {
+        let state = self.state.lock();
+        let [ten, hundred, thousand] = state.limits;
+        [ten, hundred, thousand, state.calibrated_at as f64]
+    }
+
+    /// Takes limits that were saved, until there are new ones.
+    pub(crate) fn take_notes(&self, notes: Notes) {
+        let [ten, hundred, thousand, calibrated_at] = notes;
+        let mut state = self.state.lock();
+        let limits = [ten, hundred, thousand];
+        if calibrated_at >= 1.0 && limits.iter().all(|limit| *limit >= -1.0) {
+            state.limits = limits;
+            state.calibrated_at = calibrated_at as usize;
+            (state.to_calibrate, state.to_measure) = (SAMPLES_MIN, RECALLS_MIN);
+        }
+    }
+
+    /// Forgets all limits, because there are other partitions.
+    pub(crate) fn restart(&self) {
+        let mut state = self.state.lock();
+        let recalls = std::mem::take(&mut state.recalls);
+        *state = State { recalls, ..State::default() };
+    }
+
+    pub(crate) fn calibrate(&self, sample: Sample) {
+        let mut state = self.state.lock();
+        state.to_calibrate = state.to_calibrate.saturating_sub(1);
+        if state.samples.len() >= SAMPLES_MAX {
+            state.samples.pop_front();
+        }
+        state.samples.push_back(sample);
+        if state.samples.len() >= SAMPLES_MIN {
+            state.set_limits();
+        }
+    }
+
+    /// Adds the recall at 10 and at 100 of a search that was answered exactly.
+    pub(crate) fn measured(&self, recalls: [f64; 2]) {
+        let mut state = self.state.lock();
+        state.to_measure = state.to_measure.saturating_sub(1);
+        if state.recalls.len() >= RECALLS_MAX {
+            state.recalls.pop_front();
+        }
+        state.recalls.push_back(recalls);
+        if state.recalls.len() < RECALLS_MIN {
+            return;
+        }
+        let [at_10, at_100] = state.mean();
+        if at_10 < RECALL_AT_10_MIN || at_100 < RECALL_AT_100_MIN {
+            state.caution /= 2.0;
+            // What was found before says nothing about what is found from here on.
+            state.recalls.clear();
+            state.recalls.push_back(recalls);
+            state.to_measure = RECALLS_MIN;
+        } else if at_10 > (1.0 + RECALL_AT_10_MIN) / 2.0 {
+            state.caution = (state.caution * 1.05).min(1.0);
+        }
+        if state.samples.len() >= SAMPLES_MIN || state.caution < CAUTION_MIN {
+            state.set_limits();
+        }
+    }
+}
+
+impl State {
+    fn mean(&self) -> [f64; 2] {
+        let count = self.recalls.len().max(1) as f64;
+        [0, 1].map(|depth: usize| self.recalls.iter().map(|it| it[depth]).sum::<f64>() / count)
+    }
+
+    fn set_limits(&mut self) {
+        for (depth, limit) in self.limits.iter_mut().enumerate() {
+            let of_depth = self.samples.iter().flat_map(|sample| &sample[depth].of_neighbours);
+            let mut all: Vec<f32> = of_depth.copied().collect();
+            if self.samples.len() < SAMPLES_MIN || all.is_empty() || self.caution < CAUTION_MIN {
+                *limit = f64::INFINITY;
+                continue;
+            }
+            let missed = (all.len() as f64 * MISSED[depth] * self.caution) as usize;
+            let place = all.len() - 1 - missed.min(all.len() - 1);
+            let (_, highest, _) = all.select_nth_unstable_by(place, f32::total_cmp);
+            let partitions = || self.samples.iter().flat_map(|sample| &sample[depth].of_partitions);
+            let probed = partitions().filter(|priority| **priority <= *highest).count();
+            let is_most = probed as f64 > partitions().count() as f64 * PROBED_MAX;
+            *limit = if is_most { f64::INFINITY } else { f64::from(*highest) };
+        }
+    }
+}

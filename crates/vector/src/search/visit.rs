@@ -1,0 +1,261 @@
+//! The visit of a group of partitions: bounds of all their entries, then exact distances of the vectors that may
+//! be near.
+
+use std::sync::atomic::Ordering;
+
+use super::Search;
+use super::best::Best;
+use super::coded::{Scan, Visit};
+use super::exact;
+use super::lowest::Lowest;
+use crate::codes::{Bounds, QueryCode, SEGMENT, Segment, second_bound};
+use crate::error::VectorError;
+use crate::limits::{
+    BOUND_DEVIATIONS, EXACT_SHARE, EXACT_VECTORS_MIN, FEW_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN,
+    FIRSTS_PER_NEIGHBOUR, SECOND_DEVIATIONS,
+};
+use crate::slot::Slot;
+use crate::slots::{Reader, View};
+
+/// An entry whose vector may be near.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    bound: f32,
+    /// Its number among the entries of the group.
+    place: u32,
+}
+
+/// Buffers that are used again for the next group.
+#[derive(Debug)]
+pub(super) struct Scratch<'view> {
+    /// The query for each partition of the group.
+    queries: Vec<QueryCode>,
+    /// The bounds of all entries of the group.
+    bounds: Vec<f32>,
+    candidates: Vec<Candidate>,
+    /// Bounds and slots of the vectors that are compared exactly, as far as they are.
+    near: Vec<(f32, u32)>,
+    lowest: Lowest,
+    reader: Reader<'view>,
+    /// Vectors that may still be compared exactly.
+    exact_left: usize,
+}
+
+impl<'view> Scratch<'view> {
+    pub(super) fn new(view: &'view View, search: &Search<'_>) -> Self {
+        let share = view.slot_count() as usize / EXACT_SHARE;
+        let exact_left = EXACT_VECTORS_MIN.max(share).max(search.neighbours * 16);
+        Self {
+            queries: Vec::new(),
+            bounds: Vec::new(),
+            candidates: Vec::new(),
+            near: Vec::new(),
+            lowest: Lowest::default(),
+            reader: Reader::new(view),
+            exact_left,
+        }
+    }
+}
+
+/// Second bits that are fetched while one is compared.
+const PREFETCH_AHEAD: usize = 16;
+
+/// Vectors that are fetched while one is compared.
+const EXACT_AHEAD: usize = 3;
+
+/// A segment of a group, and the number of its partition in the group.
+#[derive(Clone, Copy, Debug)]
+struct Part<'table> {
+    segment: &'table Segment,
+    partition: u32,
+}
+
+impl Scan<'_> {
+    /// Offers the vectors of some partitions that may be among the best.
+    pub(super) fn visit(
+        &self,
+        group: &[Visit<'_>],
+        scratch: &mut Scratch<'_>,
+        best: &mut Best<'_>,
+    ) -> Result<(), VectorError> {
+        let entries: usize = group.iter().map(|visit| visit.partition.entries).sum();
+        self.work.fetch_add(entries as u64, Ordering::Relaxed);
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for (partition, visit) in (0..).zip(group) {
+            let segments = visit.partition.segments.iter();
+            parts.extend(segments.map(|segment| Part { segment, partition }));
+        }
+        let limit = self.bound_of(best.threshold());
+        // Those with the lowest bounds first: their distances make the threshold that excludes most
+        // others.
+        let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
+        scratch.lowest.begin(firsts, limit);
+        self.find_bounds(group, &parts, scratch);
+        let last = scratch.lowest.last();
+        Self::collect(scratch, |bound| !is_above(bound, last));
+        self.compare(&parts, scratch, best)?;
+        if last < limit {
+            let threshold = self.bound_of(best.threshold());
+            let is_left = |bound| is_above(bound, last) && !is_above(bound, threshold);
+            Self::collect(scratch, is_left);
+            self.compare(&parts, scratch, best)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the bounds of all entries of the group.
+    fn find_bounds(&self, group: &[Visit<'_>], parts: &[Part<'_>], scratch: &mut Scratch<'_>) {
+        let Scratch { queries, bounds, lowest, .. } = scratch;
+        if queries.len() < group.len() {
+            queries.resize_with(group.len(), QueryCode::default);
+        }
+        // Each is written below.
+        bounds.resize(parts.len() * SEGMENT, f32::INFINITY);
+        let (places, _) = bounds.as_chunks_mut::<SEGMENT>();
+        let (deviations, _) = self.deviations();
+        let (mut partition, mut is_far) = (u32::MAX, false);
+        for (index, (part, bounds)) in parts.iter().zip(places).enumerate() {
+            // Segments are anywhere in memory.
+            if let Some(later) = parts.get(index + 2) {
+                later.segment.prefetch_head();
+            }
+            let next = parts.get(index + 1).unwrap_or(part).segment;
+            next.prefetch(self.is_selective);
+            if part.partition != partition {
+                partition = part.partition;
+                let centroid = &group[partition as usize].partition.centroid;
+                is_far = !queries[partition as usize].fill(self.rotated, centroid);
+            }
+            let query = &queries[partition as usize];
+            let allowed = self.allowed_of(part.segment);
+            if allowed == 0 {
+                bounds.fill(f32::INFINITY);
+            } else if is_far {
+                fill_far(allowed, bounds);
+            } else {
+                let masks = allowed.to_le_bytes();
+                self.scanner.scan(part.segment, next, query, deviations, &masks, bounds);
+            }
+            lowest.offer(bounds);
+        }
+    }
+
+    /// Collects the entries of the group whose bounds `is_wanted`.
+    fn collect(scratch: &mut Scratch<'_>, is_wanted: impl Fn(f32) -> bool) {
+        let Scratch { bounds, candidates, .. } = scratch;
+        candidates.clear();
+        let (places, _) = bounds.as_chunks::<SEGMENT>();
+        for (first, bounds) in (0_u32..).step_by(SEGMENT).zip(places) {
+            // Without a branch for each, because most segments have none.
+            if !bounds.iter().fold(false, |any, bound| any | is_wanted(*bound)) {
+                continue;
+            }
+            for (place, bound) in (first..).zip(bounds) {
+                if is_wanted(*bound) && *bound != f32::INFINITY {
+                    candidates.push(Candidate { bound: *bound, place });
+                }
+            }
+        }
+    }
+
+    /// Deviations by which the estimates of the scan, and those with second bits, are lowered.
+    fn deviations(&self) -> (f32, f32) {
+        let is_few = self.view.slot_count() <= FEW_SLOTS;
+        if is_few { FEW_DEVIATIONS } else { (BOUND_DEVIATIONS, SECOND_DEVIATIONS) }
+    }
+
+    /// The entries of a segment whose bounds are wanted: those whose vectors may be found, or all, if these are
+    /// nearly all.
+    #[inline]
+    fn allowed_of(&self, segment: &Segment) -> u64 {
+        let count = segment.count();
+        if !self.is_selective {
+            return u64::MAX >> (SEGMENT - count.max(1));
+        }
+        (0..count).fold(0, |all, index| all | u64::from(self.allows(segment.slot(index))) << index)
+    }
+
+    /// `true` if the vector in a slot may be found.
+    #[inline]
+    fn allows(&self, slot: u32) -> bool {
+        match self.allowed {
+            Some(words) => {
+                let word = words.get(slot as usize / 64).copied().unwrap_or(0);
+                word >> (slot % 64) & 1 != 0
+            }
+            None => {
+                let slot = Slot::new(slot);
+                self.view.contains(slot) && !self.without_code.contains(slot)
+            }
+        }
+    }
+
+    /// Compares the candidates exactly that closer bounds do not exclude, the nearest first.
+    fn compare(
+        &self,
+        parts: &[Part<'_>],
+        scratch: &mut Scratch<'_>,
+        best: &mut Best<'_>,
+    ) -> Result<(), VectorError> {
+        let Scratch { queries, candidates, near, reader, exact_left, .. } = scratch;
+        let deviations = self.deviations();
+        let threshold = self.bound_of(best.threshold());
+        let place_of = |candidate: &Candidate| {
+            let place = candidate.place as usize;
+            (parts[place / SEGMENT], place % SEGMENT)
+        };
+        let mut kept = 0;
+        for position in 0..candidates.len() {
+            if let Some(later) = candidates.get(position + PREFETCH_AHEAD) {
+                let (part, index) = place_of(later);
+                part.segment.prefetch_second(index);
+            }
+            let mut candidate = candidates[position];
+            if candidate.bound > f32::NEG_INFINITY {
+                let (Part { segment, partition }, index) = place_of(&candidate);
+                let query = &queries[partition as usize];
+                candidate.bound =
+                    second_bound(self.counter, segment, index, query, candidate.bound, deviations);
+            }
+            if !is_above(candidate.bound, threshold) {
+                candidates[kept] = candidate;
+                kept += 1;
+            }
+        }
+        candidates.truncate(kept);
+        // Last, because slots are not in the cache of the processor.
+        near.clear();
+        for candidate in &*candidates {
+            let (part, index) = place_of(candidate);
+            let slot = part.segment.slot(index);
+            if self.allows(slot) {
+                near.push((candidate.bound, slot));
+            }
+        }
+        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (position, (bound, slot)) in near.iter().enumerate() {
+            if *exact_left == 0 || is_above(*bound, self.bound_of(best.threshold())) {
+                break;
+            }
+            *exact_left -= 1;
+            if let Some((_, later)) = near.get(position + EXACT_AHEAD) {
+                self.view.prefetch(*later);
+            }
+            exact::offer(reader, *slot, best)?;
+        }
+        Ok(())
+    }
+}
+
+/// Bounds that exclude nothing that is allowed.
+fn fill_far(allowed: u64, bounds: &mut Bounds) {
+    for (index, bound) in bounds.iter_mut().enumerate() {
+        *bound = if allowed >> index & 1 != 0 { f32::NEG_INFINITY } else { f32::INFINITY };
+    }
+}
+
+/// `false` also where the two cannot be compared (NaN): such an entry is a candidate.
+#[inline]
+fn is_above(bound: f32, limit: f32) -> bool {
+    bound > limit
+}
