@@ -227,6 +227,10 @@ def test_vectors_are_put_found_listed_and_deleted(aws, tmp_path):
     wrong = aws("s3vectors", "query-vectors", *place, "--top-k", "1", "--query-vector",
                 '{"float32": [1, 2]}', check=False)
     assert wrong.returncode != 0 and "ValidationException" in wrong.stderr
+    films[0]["metadata"]["text"] = "x" * (40 << 20)
+    write(tmp_path / "films.json", json.dumps(films).encode())
+    large = aws("s3vectors", "put-vectors", *place, "--vectors", "file://films.json", check=False)
+    assert large.returncode != 0 and "Request body exceeds max allowed size" in large.stderr
     full = aws("s3vectors", "delete-vector-bucket", "--vector-bucket-name", bucket, check=False)
     assert full.returncode != 0 and "ConflictException" in full.stderr
     vectors("delete-vectors", *place, "--keys", "alien", "up")

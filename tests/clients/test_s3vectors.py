@@ -405,6 +405,16 @@ def test_bad_vectors_are_refused_and_nothing_of_the_request_is_stored(client, bu
     assert got["vectors"][0]["metadata"] == {"text": {"any": [None, {}]}}
 
 
+@pytest.mark.parametrize("mebibytes", [21, 60])
+def test_a_request_that_is_too_large_is_answered(client, bucket, mebibytes):
+    """The whole body is sent before the answer is read."""
+    arn = make_index(client, bucket)
+    text = "x" * (mebibytes << 20)
+    refused(client.put_vectors, "ValidationException", "Request body exceeds max allowed size",
+            indexArn=arn, vectors=[vector("large", [1, 2, 3], {"text": text})])
+    assert client.list_vectors(indexArn=arn)["vectors"] == []
+
+
 def test_what_does_not_exist_or_makes_no_sense_is_told(client, bucket):
     arn = make_index(client, bucket)
     query = {"topK": 1, "queryVector": {"float32": [1, 2, 3]}}

@@ -14,7 +14,7 @@ use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
 use crate::offload::Offload;
-use crate::platform::refusal_to_write;
+use crate::platform::{Grant, refusal_to_write};
 use crate::prepare::{Plan, Site};
 use crate::state::{App, EventTarget, Settings};
 
@@ -166,6 +166,9 @@ fn store_config(config: &Config) -> StoreConfig {
             StoreConfig { durability: *durability, ..StoreConfig::directory(path) }
         }
     };
+    // As much of the memory as bodies and answers may have at most.
+    let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
+    store_config.memory_bytes = store_config.memory_bytes.min(eighth);
     store_config.takes_empty_directories = config.preparation.directories_are_buckets;
     store_config.region.clone_from(&config.region);
     let day = Duration::from_secs(24 * 60 * 60);

@@ -57,6 +57,10 @@ pub(crate) const UNSENT_BYTES_MAX: u32 = 256 << 10;
 /// Bytes that a rejected request may still send before the connection is closed. They are read and
 /// discarded, so that the client gets the answer and not a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
+/// The same after an answer that came before the end of its request's body. SDKs for Python send all of a
+/// body before they read, without asking whether it is wanted: ten times the largest body of S3 Vectors, so
+/// that they see the error that says how much is allowed.
+pub(crate) const UNREAD_BODY_BYTES_MAX: usize = 256 << 20;
 
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
 const _: () = assert!(HEAD_BYTES_MAX < CONNECTION_BUFFER_BYTES_MAX);
@@ -96,8 +100,11 @@ pub struct Limits {
     /// The window for answers. Longer: a client that takes them slowly from a large buffer of its system
     /// lets the server see nothing for a while.
     pub answer_window: Duration,
-    /// Longest time in which the rest of a rejected request is read.
+    /// Longest time in which the rest of a rejected request is read, and longest wait for more of a body that
+    /// was answered before its end.
     pub linger_timeout: Duration,
+    /// Longest time in which the rest of a body that was answered before its end is read.
+    pub unread_body_timeout: Duration,
     /// Longest time for requests in flight at shutdown.
     pub shutdown_timeout: Duration,
 }
@@ -117,6 +124,7 @@ impl Default for Limits {
             body_window: Duration::from_secs(30),
             answer_window: Duration::from_secs(120),
             linger_timeout: Duration::from_secs(2),
+            unread_body_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(30),
         }
     }

@@ -8,6 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
@@ -16,7 +17,7 @@ use hyper::service::Service;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::http2;
 use super::io::ConnectionIo;
@@ -27,6 +28,7 @@ use crate::connection::{ConnectionState, Phase};
 use crate::front::exchange::ResponseBody;
 use crate::front::limits::{
     CONNECTION_BUFFER_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, LINGER_BYTES_MAX,
+    UNREAD_BODY_BYTES_MAX,
 };
 use crate::front::received::ReceivedBody;
 use crate::front::{Front, Sender, check, request_timeout};
@@ -163,7 +165,7 @@ pub(super) async fn serve(
         match ended {
             Ended::Parked => {}
             Ended::Closed if state.is_request_unread() => {
-                return Box::pin(linger(io.into_stream(), &front)).await;
+                return Box::pin(take_rest_of_body(io.into_stream(), &front, stopping)).await;
             }
             Ended::Closed => return close(io.into_stream(), &front).await,
             Ended::Malformed { has_line } => {
@@ -276,14 +278,35 @@ async fn close(mut stream: Transport, front: &Front) {
 
 /// Closes a connection on which the client may still be sending. Closing it at once would reset it, and
 /// the client might lose the answer.
-async fn linger(mut stream: Transport, front: &Front) {
-    let deadline = Instant::now() + front.limits.linger_timeout;
+async fn linger(stream: Transport, front: &Front) {
+    let patience = front.limits.linger_timeout;
+    let _ = timeout(patience, discard(stream, patience, LINGER_BYTES_MAX)).await;
+}
+
+/// The same after an answer to a request whose body is still being sent: with more patience, as long as the
+/// client goes on and the server does not stop.
+async fn take_rest_of_body(stream: Transport, front: &Front, mut stopping: watch::Receiver<bool>) {
+    let limits = &front.limits;
+    let stopped = async {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+        tokio::time::sleep(limits.linger_timeout).await;
+    };
+    let discarded = discard(stream, limits.linger_timeout, UNREAD_BODY_BYTES_MAX);
+    tokio::select! {
+        _ = timeout(limits.unread_body_timeout, discarded) => {}
+        () = stopped => {}
+    }
+}
+
+/// Sends nothing more, and reads up to so many bytes, until the client ends or pauses for longer than
+/// `pause_max`.
+async fn discard(mut stream: Transport, pause_max: Duration, bytes_max: usize) {
     if stream.shutdown().await.is_err() {
         return;
     }
     let mut scratch = vec![0; 16 << 10];
-    let mut bytes_left = LINGER_BYTES_MAX;
-    while let Ok(Ok(bytes @ 1..)) = timeout_at(deadline, stream.read(&mut scratch)).await {
+    let mut bytes_left = bytes_max;
+    while let Ok(Ok(bytes @ 1..)) = timeout(pause_max, stream.read(&mut scratch)).await {
         bytes_left = bytes_left.saturating_sub(bytes);
         if bytes_left == 0 {
             return;

@@ -17,15 +17,12 @@ pub(super) fn read(
 ) -> ApiResult<bool> {
     let mut has_elements = false;
     let list_path = || format!("{}.float32", path());
-    reader.object(|reader, name| {
+    reader.object(&path, |reader, name| {
         if name != "float32" {
             return reader.pass_over(|| format!("{}.{name}", path()));
         }
         if reader.value()? != b'[' {
             return Err(ApiError::field(list_path(), "it is not a list"));
-        }
-        if has_elements {
-            return Err(ApiError::field(list_path(), "the field is there twice"));
         }
         has_elements = true;
         reader.list(|reader, element| {

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use liteio_store::StoreError;
 
+use super::BODY_BYTES_MAX;
 pub(super) use crate::reply::ApiError;
 use crate::reply::Dialect;
 
@@ -16,6 +17,14 @@ impl ApiError {
     /// The request as a whole is not valid.
     pub(super) fn invalid(message: impl Into<String>) -> ApiError {
         exception("ValidationException", StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The body has more than [`BODY_BYTES_MAX`] bytes. The first words are those of AWS.
+    pub(super) fn body_too_large() -> ApiError {
+        ApiError::invalid(format!(
+            "Request body exceeds max allowed size: {BODY_BYTES_MAX} bytes are allowed. Send less in \
+             each request."
+        ))
     }
 
     /// The field at `path` is not valid.
@@ -111,9 +120,12 @@ impl From<StoreError> for ApiError {
 /// The exception for a refusal of authentication, of the head or of the body.
 pub(crate) fn refusal(error: &ApiError) -> ApiError {
     let (name, status) = match error.code() {
+        "EntityTooLarge" => {
+            return ApiError::body_too_large().with_headers(error.headers().clone());
+        }
         "SignatureDoesNotMatch" => ("InvalidSignatureException", StatusCode::FORBIDDEN),
         "InvalidAccessKeyId" => ("UnrecognizedClientException", StatusCode::FORBIDDEN),
-        "EntityTooLarge" | "IncompleteBody" => ("ValidationException", StatusCode::BAD_REQUEST),
+        "IncompleteBody" => ("ValidationException", StatusCode::BAD_REQUEST),
         "SlowDown" => ("TooManyRequestsException", StatusCode::TOO_MANY_REQUESTS),
         "RequestTimeout" => ("RequestTimeoutException", StatusCode::REQUEST_TIMEOUT),
         _ => ("AccessDeniedException", StatusCode::FORBIDDEN),

@@ -4,7 +4,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
-use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
+use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, joined, value_count_bound};
+use super::unique;
 
 /// A JSON object of a request, with its path. Unknown fields are ignored, as AWS does.
 #[derive(Clone, Debug)]
@@ -36,10 +37,7 @@ impl Fields {
 
     /// The path of a field in the request, such as `metadataConfiguration.nonFilterableMetadataKeys`.
     pub(super) fn path(&self, name: &str) -> String {
-        match self.path.is_empty() {
-            true => name.to_owned(),
-            false => format!("{}.{name}", self.path),
-        }
+        joined(&self.path, name)
     }
 
     fn wrong(&self, name: &str, message: &str) -> ApiError {
@@ -168,7 +166,7 @@ impl Others {
             return Err(unreadable(&TreeError::TooManyValues));
         }
         let value = tree(text).map_err(|error| match is_json(text) {
-            // A number out of range, which no field of this API may have.
+            // A number out of range or a member twice, which no field of this API may have.
             true => ApiError::field(name, error.to_string()),
             false => unreadable(&error),
         })?;
@@ -194,7 +192,7 @@ pub(super) enum TreeError {
 pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
     match has_too_many_values(text) {
         true => Err(TreeError::TooManyValues),
-        false => Ok(serde_json::from_slice(text)?),
+        false => Ok(unique::from_slice(text)?),
     }
 }
 
@@ -210,6 +208,9 @@ pub(super) fn unreadable(error: &TreeError) -> ApiError {
         TreeError::TooManyValues => ApiError::invalid(format!(
             "The request body has more than {TREE_VALUES_MAX} JSON values."
         )),
+        TreeError::Malformed(error) if error.is_data() => {
+            ApiError::invalid(format!("The request body is ambiguous: {error}"))
+        }
         TreeError::Malformed(error) => malformed(&error.to_string()),
     }
 }

@@ -19,6 +19,7 @@ mod query_body;
 mod reader;
 mod resource;
 mod tags;
+mod unique;
 mod vector;
 mod vector_bucket;
 
@@ -149,9 +150,7 @@ impl VectorsService {
         }
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let body = collect(body, BODY_BYTES_MAX).await.map_err(|error| match error {
-            CollectError::TooLarge => {
-                ApiError::invalid(format!("The request body has more than {BODY_BYTES_MAX} bytes."))
-            }
+            CollectError::TooLarge => ApiError::body_too_large(),
             CollectError::Body(error) => refusal(&error),
         })?;
         let (app, buckets) = (Arc::clone(&self.app), Arc::clone(&self.buckets));

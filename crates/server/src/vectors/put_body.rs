@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
 use super::fields::{Fields, Others, TreeError, tree};
-use super::reader::{Reader, TREE_VALUES_MAX, value_count_bound};
+use super::reader::{Reader, TREE_VALUES_MAX, joined, value_count_bound};
 use super::{document, elements};
 
 /// JSON values in the metadata of all vectors of a request: forty for each of the keys that they can
@@ -24,7 +24,7 @@ impl PutBody {
         let mut others = Others::default();
         let mut vectors = None;
         let mut reader = Reader::new(body);
-        reader.object(|reader, name| {
+        reader.object(String::new, |reader, name| {
             if name == "vectors" {
                 vectors = Some(parse_vectors(reader)?);
                 return Ok(());
@@ -74,38 +74,38 @@ fn parse_vector(
         return Err(ApiError::field(path(""), "it is not an object"));
     }
     let (mut key, mut metadata, mut has_data) = (None, Metadata::default(), false);
-    reader.object(|reader, name| {
-        match (name, reader.value()?) {
-            ("key", b'"') => key = Some(reader.string()?),
-            ("key", _) => return Err(ApiError::field(path(".key"), "it is not a string")),
-            ("data", b'{') if has_data => {
-                return Err(ApiError::field(path(".data"), "the field is there twice"));
-            }
-            ("data", b'{') => {
-                has_data = elements::read(reader, || path(".data"), &mut vectors.elements)?;
-            }
-            ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
-            ("metadata", _) => {
-                let text = reader.skip(|| path(".metadata"))?;
-                *metadata_values += value_count_bound(text);
-                if *metadata_values > METADATA_VALUES_MAX {
-                    let message = format!(
-                        "the metadata of all vectors has more than {METADATA_VALUES_MAX} values"
-                    );
-                    return Err(ApiError::field(path(".metadata"), message));
+    reader.object(
+        || path(""),
+        |reader, name| {
+            match (name, reader.value()?) {
+                ("key", b'"') => key = Some(reader.string()?),
+                ("key", _) => return Err(ApiError::field(path(".key"), "it is not a string")),
+                ("data", b'{') => {
+                    has_data = elements::read(reader, || path(".data"), &mut vectors.elements)?;
                 }
-                let value =
-                    tree(text).map_err(|error| wrong_metadata(text, &path(".metadata"), &error))?;
-                metadata = match value {
-                    Value::Null => Metadata::default(),
-                    Value::Object(map) => document::metadata(map),
-                    _ => return Err(ApiError::field(path(".metadata"), "it is not an object")),
-                };
+                ("data", _) => return Err(ApiError::field(path(".data"), "it is not an object")),
+                ("metadata", _) => {
+                    let text = reader.skip(|| path(".metadata"))?;
+                    *metadata_values += value_count_bound(text);
+                    if *metadata_values > METADATA_VALUES_MAX {
+                        let message = format!(
+                            "the metadata of all vectors has more than {METADATA_VALUES_MAX} values"
+                        );
+                        return Err(ApiError::field(path(".metadata"), message));
+                    }
+                    let value = tree(text)
+                        .map_err(|error| wrong_metadata(text, &path(".metadata"), &error))?;
+                    metadata = match value {
+                        Value::Null => Metadata::default(),
+                        Value::Object(map) => document::metadata(map),
+                        _ => return Err(ApiError::field(path(".metadata"), "it is not an object")),
+                    };
+                }
+                _ => reader.pass_over(|| path(&format!(".{name}")))?,
             }
-            _ => reader.pass_over(|| path(&format!(".{name}")))?,
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     let required = |field| ApiError::field(path(field), "the field is required");
     if !has_data {
         return Err(required(".data.float32"));
@@ -116,19 +116,25 @@ fn parse_vector(
     Ok(())
 }
 
-/// The error for metadata that is not valid JSON. It names the key of the invalid value, if the object
-/// can be read that far.
+/// The error for metadata that is not valid JSON, or has a key twice. It names the key of the invalid value, if
+/// the object can be read that far.
 fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> ApiError {
     let mut wrong = None;
-    if matches!(error, TreeError::Malformed(_)) {
-        // An error here ends the search for the key: the text is not an object, or ends early.
-        let _ = Reader::new(text).object(|reader, key| {
-            let value = reader.skip(String::new)?;
-            if let (None, Err(error)) = (&wrong, tree(value)) {
-                wrong = Some(ApiError::field(format!("{path}.{key}"), error.to_string()));
-            }
-            Ok(())
-        });
+    if let TreeError::Malformed(error) = error {
+        let read = Reader::new(text).object(
+            || path.to_owned(),
+            |reader, key| {
+                let value = reader.skip(String::new)?;
+                if let (None, Err(error)) = (&wrong, tree(value)) {
+                    wrong = Some(ApiError::field(joined(path, key), error.to_string()));
+                }
+                Ok(())
+            },
+        );
+        // Any other error ends the search for the key: the text is not an object, or ends early.
+        if error.is_data() {
+            wrong = wrong.or(read.err());
+        }
     }
     wrong.unwrap_or_else(|| ApiError::field(path, error.to_string()))
 }

@@ -19,7 +19,7 @@ impl QueryBody {
         let mut vector = None;
         if !body.is_empty() {
             let mut reader = Reader::new(body);
-            reader.object(|reader, name| {
+            reader.object(String::new, |reader, name| {
                 if name != "queryVector" {
                     return others.take(reader, name);
                 }
@@ -79,10 +79,8 @@ mod tests {
             format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
         };
         assert!(QueryBody::parse(body("a b").as_bytes()).is_ok());
-        for fields in ["a b c", "a a a"] {
-            let error = QueryBody::parse(body(fields).as_bytes()).err().expect("too many");
-            assert!(format!("{error:?}").contains("131072 JSON values"), "{error:?}");
-        }
+        let error = QueryBody::parse(body("a b c").as_bytes()).err().expect("too many");
+        assert!(format!("{error:?}").contains("131072 JSON values"), "{error:?}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
 //! its size; read by this it takes four bytes a number.
 
+use std::collections::HashSet;
+
 use serde::de::IgnoredAny;
 
 use super::error::{ApiError, ApiResult};
@@ -41,6 +43,39 @@ pub(super) fn value_count_bound(text: &[u8]) -> usize {
         }
     }
     count
+}
+
+/// The message for a field that an object has twice.
+const TWICE: &str = "the field is there twice";
+
+/// The path of a field of the object at `path`, which is empty for the whole request.
+pub(super) fn joined(path: &str, name: &str) -> String {
+    match path.is_empty() {
+        true => name.to_owned(),
+        false => format!("{path}.{name}"),
+    }
+}
+
+/// The names of an object's fields so far: a list of the few that objects have, or a set of many.
+#[derive(Default)]
+struct Names {
+    few: Vec<String>,
+    many: HashSet<String>,
+}
+
+impl Names {
+    const FEW: usize = 8;
+
+    fn contain(&self, name: &str) -> bool {
+        self.few.iter().any(|other| other == name) || self.many.contains(name)
+    }
+
+    fn add(&mut self, name: String) {
+        match self.few.len() < Self::FEW {
+            true => self.few.push(name),
+            false => drop(self.many.insert(name)),
+        }
+    }
 }
 
 /// A position in a JSON text.
@@ -100,19 +135,26 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Calls `field` with the name of every field of an object; it must take the value.
+    /// Calls `field` with the name of every field of the object at `path`; it must take the value. A name
+    /// that is there twice is an error: parsers differ in which of the values they take.
     pub(super) fn object(
         &mut self,
+        path: impl Fn() -> String,
         mut field: impl FnMut(&mut Reader<'text>, &str) -> ApiResult<()>,
     ) -> ApiResult<()> {
         self.expect(b'{')?;
         if self.take(b'}') {
             return Ok(());
         }
+        let mut names = Names::default();
         loop {
             let name = self.string()?;
             self.expect(b':')?;
+            if names.contain(&name) {
+                return Err(ApiError::field(joined(&path(), &name), TWICE));
+            }
             field(self, &name)?;
+            names.add(name);
             if !self.take(b',') {
                 return self.expect(b'}');
             }

@@ -68,6 +68,13 @@ pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)
         if !is_tag_text(key, KEY_CHARACTERS) {
             return Err(ApiError::field(format!("tags.{key}"), "the key of the tag is not valid"));
         }
+        if is_reserved(key) {
+            return Err(ApiError::field(
+                format!("tags.{key}"),
+                "System tags cannot be added/updated by requester: keys that begin with aws: are \
+                 reserved",
+            ));
+        }
         if !is_tag_text(value, VALUE_CHARACTERS) {
             return Err(ApiError::field(
                 format!("tags.{key}"),
@@ -76,6 +83,11 @@ pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)
         }
     }
     Ok(tags)
+}
+
+/// Keys of AWS, written in any case.
+fn is_reserved(key: &str) -> bool {
+    key.as_bytes().get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"aws:"))
 }
 
 /// Letters, digits, spaces and some signs, as the model's pattern has it.

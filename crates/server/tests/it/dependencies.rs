@@ -196,8 +196,11 @@ const RULES: [Rule; 36] = [
     within("server", &["s3"], Paths(&["crate::vectors"])),
     within("server", &["vectors"], Paths(&["crate::s3", "crate::front"])),
     in_all("server", Paths(&["crate::s3::dispatch"])),
-    // Vectors know files through `disk`, and the finer parts know nothing of the whole.
-    in_all("vector", Paths(&["std::fs", "std::env", "std::time"])),
+    // Vectors know files through `disk` and ask no clock, and the finer parts know nothing of the whole.
+    in_all(
+        "vector",
+        Paths(&["std::fs", "std::env", "std::time::Instant", "std::time::SystemTime"]),
+    ),
     within("vector", &["slots", "distance", "codes"], Paths(&["crate::index", "crate::search"])),
     except("disk", &["real", "lock", "memory"], Paths(&["std::fs"])),
 ];

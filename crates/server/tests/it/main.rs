@@ -52,6 +52,7 @@ mod sts;
 mod tagging;
 mod tls;
 mod unreadable_policies;
+mod vector_bodies;
 mod vector_policies;
 mod vector_values;
 mod vectors;

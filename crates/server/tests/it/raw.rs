@@ -116,6 +116,14 @@ pub(crate) fn send(address: SocketAddr, bytes: &[u8]) -> Reply {
     reply.unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(first_line(bytes))))
 }
 
+/// Sends bytes on a connection of their own and then reads one answer, as a client does that knows nothing of
+/// early answers: the server must take everything.
+pub(crate) fn send_all(address: SocketAddr, bytes: &[u8]) -> Reply {
+    let mut stream = connect(address);
+    stream.write_all(bytes).expect("the server takes what it refuses");
+    Reply::read(&mut BufReader::new(stream), is_head(bytes)).expect("an answer")
+}
+
 fn is_head(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HEAD ")
 }
@@ -214,6 +222,16 @@ impl Request {
         chain.previous = chain.signer().signature(&covered);
         let authorization = chain.signer().authorization(&covered);
         (self.header("authorization", authorization), chain)
+    }
+
+    /// Signs the hash of the body, which no header names: the way of SDKs for services other than S3.
+    pub(crate) fn sign_unnamed(mut self, keys: Keys) -> Request {
+        let time = self.time();
+        self.headers.push(("x-amz-date".to_owned(), time.clone().into_bytes()));
+        let hash = sha256_hex(&self.body);
+        let signer = signer(keys, &time, self.region, self.service);
+        let authorization = signer.authorization(&self.covered(&hash));
+        self.header("authorization", authorization)
     }
 
     /// Signs in the query, for so many seconds.

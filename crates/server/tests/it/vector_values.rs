@@ -134,6 +134,42 @@ async fn keys_have_up_to_1024_characters_of_any_length() {
 }
 
 #[tokio::test]
+async fn keys_of_tags_that_begin_with_aws_are_reserved() {
+    let arn = "tags/arn:aws:s3vectors:us-east-1:000000000000:bucket/media";
+    for server in both().await {
+        make_index(&server).await;
+        let index = json!({
+            "vectorBucketName": "media", "indexName": "other", "dataType": "float32",
+            "dimension": 3, "distanceMetric": "cosine",
+        });
+        for key in ["aws:x", "aws:", "AWS:x", "Aws:cloudformation:stack-name"] {
+            let tags = json!({"good": "1", key: "2"});
+            let bucket = json!({"vectorBucketName": "tagged", "tags": tags});
+            let mut index = index.clone();
+            index["tags"] = tags.clone();
+            for (operation, body) in [
+                (arn, json!({"tags": tags})),
+                ("CreateVectorBucket", bucket),
+                ("CreateIndex", index),
+            ] {
+                let response = server.vectors(operation, body.to_string()).send().await;
+                expect_invalid(&response, &format!("tags.{key}"), "System tags");
+            }
+        }
+        let tags = server.vectors(arn, "").method("GET").send().await.expect_status(200);
+        assert_eq!(tags.text(), r#"{"tags":{}}"#, "none of a refused request is set");
+        for (operation, name) in [("GetVectorBucket", "tagged"), ("GetIndex", "media")] {
+            let body = json!({"vectorBucketName": name, "indexName": "other"});
+            let response = server.vectors(operation, body.to_string()).send().await;
+            assert_eq!(response.status, 404, "{}", response.text());
+        }
+        // Elsewhere in a key it says nothing.
+        let tags = json!({"tags": {"x-aws:y": "1", "aws": "2"}});
+        call(&server, arn, tags.to_string()).await;
+    }
+}
+
+#[tokio::test]
 async fn tags_and_keys_of_tags_are_required() {
     let arn = "tags/arn:aws:s3vectors:us-east-1:000000000000:bucket/media";
     for server in both().await {

@@ -1,6 +1,6 @@
 //! S3 Vectors as its users see it: what is refused and how, restarts, kills.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
@@ -422,15 +422,34 @@ async fn put_until_killed(
         let Some(response) = request.try_send().await else { return known };
         response.expect_status(200);
         let version = known.version;
-        let put = std::mem::take(&mut known.in_doubt).into_iter().map(|key| (key, version));
-        known.versions.extend(put);
+        let put = std::mem::take(&mut known.in_doubt);
+        let query = filtered(json!({"version": version}), put.len() + 1).to_string();
+        let request = RawRequest::of_vectors(address, REGION, "QueryVectors", query);
+        known.versions.extend(put.iter().map(|key| (key.clone(), version)));
+        let Some(response) = request.try_send().await else { return known };
+        let answer = response.expect_status(200).text();
+        let found: Value = serde_json::from_str(&answer).expect("JSON");
+        assert_eq!(keys_of(&found), put.into_iter().collect());
         // Nobody listens any more once the server is being killed.
         let _ = answers.send(());
     }
 }
 
+/// A query for vectors that `filter` accepts.
+fn filtered(filter: Value, top_k: usize) -> Value {
+    json!({
+        "vectorBucketName": "media", "indexName": "films", "topK": top_k, "filter": filter,
+        "queryVector": elements("key-1", 0),
+    })
+}
+
+fn keys_of(answer: &Value) -> BTreeSet<String> {
+    let vectors = answer["vectors"].as_array().expect("vectors");
+    vectors.iter().map(|vector| vector["key"].as_str().expect("a key").to_owned()).collect()
+}
+
 /// Compares the server with the model: everything acknowledged is listed, the put in doubt whole or not
-/// at all, and queries find every vector.
+/// at all, and queries find every vector, also by its metadata.
 async fn check(process: &Process, known: &mut Known) {
     let found = process.versions().await;
     let version = known.version;
@@ -445,6 +464,13 @@ async fn check(process: &Process, known: &mut Known) {
         });
         let nearest = process.call("QueryVectors", query).await;
         assert_eq!(nearest["vectors"][0]["distance"], 0.0, "{key}: {nearest}");
+        let filter = json!({"$and": [{"version": {"$gte": version}}, {"key": {"$in": [key, ""]}}]});
+        let answer = process.call("QueryVectors", filtered(filter, 9)).await;
+        assert_eq!(keys_of(&answer), BTreeSet::from([key.clone()]));
+        let filter = json!({"version": version});
+        let answer = process.call("QueryVectors", filtered(filter, 100)).await;
+        let of_version = found.iter().filter(|(_, other)| *other == version);
+        assert_eq!(keys_of(&answer), of_version.map(|(key, _)| key.clone()).collect());
     }
     known.versions = found;
 }
