@@ -34,6 +34,7 @@ pub use run::{RowTime, RunOptions};
 
 mod busy;
 mod client;
+mod histogram;
 mod machine;
 mod process;
 mod random;

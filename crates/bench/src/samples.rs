@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 /// The percentiles that reports show, with the identifiers of their metrics.
-pub(crate) const PERCENTILES: [(&str, f64); 4] =
-    [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+pub(crate) const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 
 /// Times of operations, kept one by one: percentiles are exact.
 #[derive(Clone, Debug, Default)]

@@ -36,13 +36,24 @@ impl Data {
 
     /// The value of entry `number`: bytes that no engine can compress.
     pub fn value(&self, number: u64) -> Value {
-        let mut state = mix(self.seed ^ mix(number));
         let mut value = [0; VALUE_BYTES];
+        self.fill(number, &mut value);
+        value
+    }
+
+    /// The value of so many bytes of entry `number`: a longer one begins with a shorter one.
+    pub(crate) fn large_value(&self, number: u64, bytes: u64) -> Vec<u8> {
+        let mut value = vec![0; bytes as usize];
+        self.fill(number, &mut value);
+        value
+    }
+
+    fn fill(&self, number: u64, value: &mut [u8]) {
+        let mut state = mix(self.seed ^ mix(number));
         for piece in value.chunks_mut(8) {
             state = state.wrapping_add(GOLDEN);
             piece.copy_from_slice(&mix(state).to_le_bytes()[..piece.len()]);
         }
-        value
     }
 
     /// The `step`th of a random sequence of entries below `count`; one may come twice.

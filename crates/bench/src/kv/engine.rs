@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub use super::data::{Key, Value};
 pub use crate::worker::{Failure, NoSuchThing};
 
-/// Memory for the cache of every engine that has such a setting. All other settings are those that the
-/// engine comes with.
+/// Memory for the cache of every rival that has such a setting. LiteIO has its default. All other settings are
+/// those that the engine comes with.
 pub const CACHE_BYTES: usize = 256 << 20;
 
 /// The wait of a put, or a transaction, for the disk.
@@ -20,6 +20,15 @@ pub enum Synced {
     No,
     /// It survives a power cut once it returned, as far as the engine can do that.
     Each,
+}
+
+/// Bytes written by a process to the files of an engine.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Written {
+    /// To its log.
+    pub log_bytes: u64,
+    /// To all other files.
+    pub tree_bytes: u64,
 }
 
 /// The reader of the keys and values of a scan.
@@ -53,6 +62,23 @@ pub trait Engine: Send + Sized + Sync {
     /// `from`. Every value is read.
     /// Fails with [`NoSuchThing`] when it has no order.
     fn scan(&self, from: &Key, count: usize, show: Show<'_>) -> Result<(), Failure>;
+
+    /// Puts all pairs in one transaction.
+    /// Fails with [`NoSuchThing`] when it is not asked for values of any length.
+    fn put_large(&self, _pairs: &[(Key, Vec<u8>)]) -> Result<(), Failure> {
+        Err(NoSuchThing("not measured").into())
+    }
+
+    /// Deletes all keys in one transaction.
+    /// Fails with [`NoSuchThing`] when it is not asked to delete.
+    fn delete_all(&self, _keys: &[Key]) -> Result<(), Failure> {
+        Err(NoSuchThing("not measured").into())
+    }
+
+    /// Bytes that this process has written to its files; `None` when it does not count them.
+    fn written() -> Option<Written> {
+        None
+    }
 
     /// Ends it in order. What it did not write yet it writes now.
     fn close(self) -> Result<(), Failure> {

@@ -8,9 +8,11 @@ use liteio_disk::RealDisk;
 use liteio_store::Durability;
 use liteio_store::kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 
-use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
+use super::counted_disk::CountedDisk;
+use super::engine::{Engine, Failure, Key, Show, Synced, Value, Written};
 
-/// A key space on the disk, synced or handed to the kernel as the row demands; or in memory.
+/// A key space on the disk, synced or handed to the kernel as the row demands; or in memory. All other settings
+/// are its defaults.
 pub(crate) struct LiteIo<const IN_MEMORY: bool> {
     keys: Kv,
 }
@@ -27,12 +29,12 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
             Synced::No => Durability::Os,
             Synced::Each => Durability::Fsync,
         };
-        let config = KvConfig { cache_bytes: CACHE_BYTES, ..KvConfig::default() };
+        let config = KvConfig { durability, ..KvConfig::default() };
         let keys = match IN_MEMORY {
             true => Kv::memory(config)?,
             false => {
-                let disk = Arc::new(RealDisk::open(directory)?);
-                Kv::open(disk, "keys", KvConfig { durability, ..config })?
+                let disk = Arc::new(CountedDisk::new(RealDisk::open(directory)?));
+                Kv::open(disk, "keys", config)?
             }
         };
         Ok(LiteIo { keys })
@@ -48,6 +50,26 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
             pairs.iter().try_for_each(|(key, value)| transaction.put(key, value))
         });
         Ok(pending.wait()?)
+    }
+
+    fn put_large(&self, pairs: &[(Key, Vec<u8>)]) -> Result<(), Failure> {
+        let pairs = pairs.to_vec();
+        let pending: Pending<(), KvError> = self.keys.update(move |transaction| {
+            pairs.iter().try_for_each(|(key, value)| transaction.put(key, value))
+        });
+        Ok(pending.wait()?)
+    }
+
+    fn delete_all(&self, keys: &[Key]) -> Result<(), Failure> {
+        let keys = keys.to_vec();
+        let pending: Pending<(), KvError> = self
+            .keys
+            .update(move |transaction| keys.iter().try_for_each(|key| transaction.delete(key)));
+        Ok(pending.wait()?)
+    }
+
+    fn written() -> Option<Written> {
+        (!IN_MEMORY).then(super::counted_disk::written)
     }
 
     fn put_ahead(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {

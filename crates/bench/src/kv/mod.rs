@@ -1,7 +1,7 @@
 //! The key-value benchmark: `liteio-bench kv`.
 //!
 //! From the bottom up: [`data`] makes keys and values, [`engine`] is the interface of
-//! engines, [`task`] the work of a process, [`work`] does it. [`rows`] lists the
+//! engines, [`task`] the work of a process, [`work`] does it. The private `floor` has loops without an engine. [`rows`] lists the
 //! rows, [`roster`] the engines, and [`run`] puts it together. Every engine runs in
 //! processes of its own, so that its memory is its own and it can be killed.
 
@@ -15,8 +15,12 @@ pub mod work;
 
 pub(crate) mod roster;
 
+mod counted_disk;
+mod floor;
 mod liteio;
 mod plain_redb;
+mod scan;
+mod space;
 
 pub use roster::run_own;
 

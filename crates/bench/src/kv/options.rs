@@ -1,5 +1,6 @@
 //! The options of a run.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,9 +20,12 @@ pub struct Options {
     /// Compare with this engine.
     #[arg(long, value_name = "NAME", default_value = "redb")]
     pub baseline: String,
-    /// Put so many entries one by one [default: 1000000, quick: 100000].
+    /// Put so many entries one by one, and delete as many [default: 1000000, quick: 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub entries: Option<u64>,
+    /// Take the programs of rivals from here as they are, such as `kv-pebble`, instead of building them.
+    #[arg(long, value_name = "DIR")]
+    pub prebuilt: Option<PathBuf>,
     /// End a phase after so many seconds with what it has done [default: 60, quick: 15].
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time: Option<Duration>,
@@ -85,7 +89,7 @@ mod tests {
             Ok(entries.iter().map(|entry| entry.name).collect())
         };
         assert_eq!(names(""), Ok(vec!["liteio", "liteio-memory", "redb"]));
-        assert_eq!(names("--engine pebble,redb"), Ok(vec!["redb", "pebble"]));
+        assert_eq!(names("--engine pebble,redb,floor"), Ok(vec!["redb", "pebble", "floor"]));
         assert_eq!(names("--engine all").map(|names| names.len()), Ok(ENGINES.len()));
         assert!(names("--engine leveldb").is_err_and(|error| error.contains("goleveldb")));
     }

@@ -41,6 +41,30 @@ impl Engine for Redb {
         Ok(transaction.commit()?)
     }
 
+    fn put_large(&self, pairs: &[(Key, Vec<u8>)]) -> Result<(), Failure> {
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_durability(self.durability)?;
+        {
+            let mut table = transaction.open_table(KEYS)?;
+            for (key, value) in pairs {
+                table.insert(key.as_slice(), value.as_slice())?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
+    fn delete_all(&self, keys: &[Key]) -> Result<(), Failure> {
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_durability(self.durability)?;
+        {
+            let mut table = transaction.open_table(KEYS)?;
+            for key in keys {
+                table.remove(key.as_slice())?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure> {
         let table = self.database.begin_read()?.open_table(KEYS)?;
         let found = table.get(key.as_slice())?;

@@ -3,13 +3,16 @@
 
 use std::path::Path;
 
+use liteio_store::kv::KvConfig;
+
+use super::floor;
 use super::liteio::LiteIo;
 use super::plain_redb::Redb;
 use super::task::Exercise;
 use super::work;
 use crate::process::Launch;
 use crate::report::{Durability, Level, Published};
-use crate::worker::build::{built_place, go_build, rival_build};
+use crate::worker::build::{built_place, found, go_build, rival_build};
 use crate::worker::{self, Candidate, locked_version, own_version};
 
 /// An engine that can be measured.
@@ -20,6 +23,7 @@ pub(crate) struct Entry {
     /// The durability of puts that are not synced, and of those that are.
     not_synced: &'static str,
     synced: &'static str,
+    cache: &'static str,
     /// Published microseconds, in the order of [`PUBLISHED`].
     published: [f64; 4],
 }
@@ -33,12 +37,22 @@ pub(crate) enum Home {
     Rust,
     /// `rivals/go-kv`, a Go module.
     Go,
+    /// This program, but no engine: it is measured when it is named.
+    Floor,
 }
 
 /// The source of the published figures.
 const SOURCE: &str = "one million entries, no sync, one thread; Zen 4, 2 cores, 2026-11";
 /// The engine that lives in memory.
 pub(crate) const MEMORY: &str = "liteio-memory";
+/// The loops without an engine.
+pub(crate) const FLOOR: &str = "floor";
+
+/// Caches, as reports tell them.
+const GIVEN: &str = "cache: 256 MiB";
+const PAGES: &str = "cache: that of the kernel";
+const INDEX: &str = "index in memory, values in the cache of the kernel";
+const ALL: &str = "everything in memory";
 
 /// The rows with published figures.
 const PUBLISHED: [&str; 4] =
@@ -48,9 +62,9 @@ const NO: f64 = f64::NAN;
 const KERNEL: &str = "the kernel has the log";
 
 /// All of them, in the order of reports.
-pub(crate) static ENGINES: [Entry; 18] = [
+pub(crate) static ENGINES: [Entry; 19] = [
     entry("liteio", Home::Own, KERNEL, "the log is synced, once for all puts that wait", [NO; 4]),
-    entry(MEMORY, Home::Own, "nothing is on disk", "nothing is on disk", [NO; 4]),
+    entry(MEMORY, Home::Own, "nothing is on disk", "nothing is on disk", [NO; 4]).cache(ALL),
     entry("redb", Home::Own, "in its memory", "Durability::Immediate", [13.4, 1.6, 28.0, 5.8]),
     entry("fjall", Home::Rust, KERNEL, "PersistMode::SyncAll", [3.24, 4.08, 284.0, NO]),
     entry(
@@ -59,7 +73,8 @@ pub(crate) static ENGINES: [Entry; 18] = [
         "NOSYNC and WRITEMAP, the kernel has the pages",
         "its default",
         [2.06, 1.26, 48.0, 1.607],
-    ),
+    )
+    .cache(PAGES),
     entry("rocksdb", Home::Rust, KERNEL, "WriteOptions::sync", [6.33, 5.69, NO, NO]),
     entry(
         "sled",
@@ -75,21 +90,22 @@ pub(crate) static ENGINES: [Entry; 18] = [
         "WAL with synchronous=FULL",
         [NO, 3.56, NO, 10.9],
     ),
-    entry("pogreb", Home::Go, KERNEL, "Sync() after each", [4.37, 0.784, NO, NO]),
+    entry("pogreb", Home::Go, KERNEL, "Sync() after each", [4.37, 0.784, NO, NO]).cache(PAGES),
     entry(
         "bbolt",
         Home::Go,
-        "NoSync, the kernel has the pages",
-        "its default",
+        "NoSync and NoFreelistSync, the kernel has the pages",
+        "NoFreelistSync",
         [26.3, 1.94, 28.0, NO],
-    ),
+    )
+    .cache(PAGES),
     entry("badger", Home::Go, "the log is mapped memory", "SyncWrites", [9.09, 6.94, 697.0, NO]),
-    entry("buntdb", Home::Go, KERNEL, "SyncPolicy Always", [5.86, 3.12, NO, NO]),
-    entry("flydb", Home::Go, KERNEL, "SyncWrite", [1.32, 2.11, NO, NO]),
+    entry("buntdb", Home::Go, KERNEL, "SyncPolicy Always", [5.86, 3.12, NO, NO]).cache(ALL),
+    entry("flydb", Home::Go, KERNEL, "SyncWrite", [1.32, 2.11, NO, NO]).cache(INDEX),
     entry("goleveldb", Home::Go, KERNEL, "WriteOptions.Sync", [3.456, 6.9, NO, NO]),
     // Its Options.Sync syncs nothing, nor does that of rosedb.
     entry("lotusdb", Home::Go, KERNEL, "WriteOptions.Sync", [5.48, 8.64, NO, NO]),
-    entry("nutsdb", Home::Go, KERNEL, "SyncEnable", [6.98, 2.79, NO, NO]),
+    entry("nutsdb", Home::Go, KERNEL, "SyncEnable", [6.98, 2.79, NO, NO]).cache(INDEX),
     entry(
         "pebble",
         Home::Go,
@@ -98,6 +114,7 @@ pub(crate) static ENGINES: [Entry; 18] = [
         [1.77, 15.9, 177.0, NO],
     ),
     entry("rosedb", Home::Go, KERNEL, "BatchOptions.Sync", [4.73, 12.0, NO, NO]),
+    entry(FLOOR, Home::Floor, "a loop", "a loop", [NO; 4]).cache("no engine"),
 ];
 
 const fn entry(
@@ -107,11 +124,11 @@ const fn entry(
     synced: &'static str,
     published: [f64; 4],
 ) -> Entry {
-    Entry { name, home, not_synced, synced, published }
+    Entry { name, home, not_synced, synced, cache: GIVEN, published }
 }
 
 /// The engines that are in this program.
-pub(crate) const OWN: [Candidate<Exercise>; 3] = [
+pub(crate) const OWN: [Candidate<Exercise>; 4] = [
     Candidate { name: "liteio", version: own_version, measure: work::run::<LiteIo<false>> },
     Candidate { name: MEMORY, version: own_version, measure: work::run::<LiteIo<true>> },
     Candidate {
@@ -119,6 +136,7 @@ pub(crate) const OWN: [Candidate<Exercise>; 3] = [
         version: || locked_version(include_str!("../../../../Cargo.lock"), "redb").to_owned(),
         measure: work::run::<Redb>,
     },
+    Candidate { name: FLOOR, version: own_version, measure: floor::run },
 ];
 
 /// Does a task with the engine of this program that it names, and prints the outcome.
@@ -130,6 +148,21 @@ pub fn run_own(task: &str) -> std::io::Result<()> {
 }
 
 impl Entry {
+    const fn cache(self, cache: &'static str) -> Entry {
+        Entry { cache, ..self }
+    }
+
+    /// The memory that it has for what is read, in words.
+    pub(crate) fn memory(&self) -> String {
+        match self.name {
+            "liteio" => {
+                let bytes = KvConfig::default().cache_bytes;
+                format!("cache: {} MiB, its default", bytes >> 20)
+            }
+            _ => self.cache.to_owned(),
+        }
+    }
+
     /// The durability of an acknowledged put.
     pub(crate) fn durability(&self) -> Durability {
         let level = if self.name == MEMORY { Level::Memory } else { Level::ByRow };
@@ -144,11 +177,20 @@ impl Entry {
         Some(Published { value: microseconds * 1e3, source: SOURCE.to_owned() })
     }
 
-    /// Its program, built if need be, or the reason that there is none.
-    pub(crate) fn program(&self, own: &Launch, rivals: &Path) -> Result<Launch, String> {
+    /// Its program, or the reason that there is none: built from `rivals` if need be, or taken from `prebuilt`
+    /// as it is.
+    pub(crate) fn program(
+        &self,
+        own: &Launch,
+        rivals: &Path,
+        prebuilt: Option<&Path>,
+    ) -> Result<Launch, String> {
         let (built, binary) = (built_place(own), format!("kv-{}", self.name));
+        if let Some(prebuilt) = prebuilt.filter(|_| matches!(self.home, Home::Rust | Home::Go)) {
+            return found(prebuilt.join(binary));
+        }
         match self.home {
-            Home::Own => Ok(own.clone()),
+            Home::Own | Home::Floor => Ok(own.clone()),
             Home::Rust => rival_build(rivals, "rust-kv", (self.name, &binary), &built),
             Home::Go => {
                 go_build(&rivals.join("go-kv").join(self.name), built.join("go-kv").join(binary))

@@ -1,10 +1,11 @@
 //! The jobs, each in a process of its own, and the rows that they fill.
 
 use super::engine::Synced;
-use super::task::{Exercise, Work};
+use super::floor::RECORD_BYTES;
+use super::task::{Exercise, Floor, Order, Work};
 use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::metrics::{LOST, RATE, TIME};
+use crate::run::metrics::{DISK, LOST, P999, RATE, TIME};
 use crate::run::{Job, RowFilter, RowPlan};
 
 /// The amounts of a run.
@@ -22,12 +23,16 @@ pub struct Sizes {
     pub batches: Vec<(u64, u64)>,
     /// Puts before a kill: not synced, and synced.
     pub kill: (u64, u64),
+    /// The longest wait for space that is given back, in seconds.
+    pub idle_seconds: u64,
 }
 
 /// Entries in a scan.
 const SCAN_ENTRIES: u64 = 1_000;
 /// Puts that may be on their way in the row that does not wait for each.
 const WINDOW: u64 = 1_000;
+/// Bytes of a value in the rows about space.
+const LARGE_VALUE_BYTES: u64 = 1 << 10;
 /// The file with the number of acknowledged puts, in the directory of all data.
 const ACKNOWLEDGED: &str = "acknowledged";
 
@@ -47,6 +52,7 @@ impl Sizes {
                 (100_000, 400_000),
             ],
             kill: (200_000, 2_000),
+            idle_seconds: 60,
         }
     }
 
@@ -65,6 +71,7 @@ impl Sizes {
                 (100_000, 100_000),
             ],
             kill: (20_000, 500),
+            idle_seconds: 20,
         }
     }
 }
@@ -92,28 +99,36 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     let (entries, scan_entries) = (shown(puts), SCAN_ENTRIES);
     let job = |sync, work, rows| Job::new(Exercise { sync, work }, rows);
     let single = "Not synced, one thread";
-    let mut jobs = vec![
-        job(
-            Synced::No,
-            Work::Single { puts, gets: puts, scans, scan_entries },
-            vec![
-                RowPlan::new(single, "Put", "put", TIME)
-                    .note(format!("{entries} entries in random order, one transaction each")),
-                RowPlan::new(single, "Get at random", "get", TIME).note(format!(
-                    "{entries} of them, each in a transaction or snapshot of its own"
-                )),
-                RowPlan::new(single, "Scan 1,000 in order", "scan", TIME)
-                    .note("from a random key, every value read"),
-            ],
-        ),
-        job(
-            Synced::No,
-            Work::Ahead { puts, window: WINDOW },
-            vec![RowPlan::new(single, "Put, 1,000 on their way", "ahead", TIME).note(
+    let mut jobs =
+        vec![
+            job(
+                Synced::No,
+                Work::Single { puts, gets: puts, scans, scan_entries },
+                vec![
+                    RowPlan::new(single, "Put", "put", TIME)
+                        .note(format!("{entries} entries in random order, one transaction each")),
+                    RowPlan::new(single, "Get at random", "get", TIME).note(format!(
+                        "{entries} of them, each in a transaction or snapshot of its own"
+                    )),
+                    RowPlan::new(single, "Scan 1,000 in order", "scan", TIME)
+                        .note("from a random key, every value read"),
+                ],
+            ),
+            job(
+                Synced::No,
+                Work::Timed { puts },
+                vec![RowPlan::new(single, "Put, each timed", "timed", P999).note(
+                    "the same puts; its time per put less that of Put is what the clock costs",
+                )],
+            ),
+            job(
+                Synced::No,
+                Work::Ahead { puts, window: WINDOW },
+                vec![RowPlan::new(single, "Put, 1,000 on their way", "ahead", TIME).note(
                 "a transaction each, but the next does not wait for the last to be acknowledged",
             )],
-        ),
-    ];
+            ),
+        ];
     for (writers, puts) in sizes.writers.iter().copied() {
         let threads = if writers == 1 { "writer" } else { "writers" };
         let name = format!("Synced put, {writers} {threads}");
@@ -156,6 +171,52 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
             ],
         ));
     }
+    jobs.push(space(sizes, &shown));
+    jobs.extend(floors(sizes, &shown));
+    jobs
+}
+
+/// The rows about space that is given back.
+fn space(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
+    let Sizes { entries, idle_seconds, .. } = *sizes;
+    let work = Work::Space { puts: entries, value_bytes: LARGE_VALUE_BYTES, idle_seconds };
+    let row = |name: String, phase| RowPlan::new("Space", name, phase, DISK);
+    let rows = vec![
+        row(format!("Disk after {} puts of 1 KiB", shown(entries)), "space_put")
+            .note("1,000 a transaction, not synced"),
+        row("… and all deleted".to_owned(), "space_deleted").note("1,000 a transaction"),
+        row("… and idle".to_owned(), "space_idle")
+            .note(format!("until a tenth is left, at most {idle_seconds} s")),
+        row("… and a restart".to_owned(), "space_restart"),
+    ];
+    Job { rounds_max: 1, ..Job::new(Exercise { sync: Synced::No, work }, rows) }
+}
+
+/// Loops without an engine: what the machine takes from everybody.
+fn floors(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Vec<Job<Exercise>> {
+    let entries = sizes.entries;
+    let job = |sync, floor, name: String, metric| {
+        let row = RowPlan::new("Floor", name, "floor", metric);
+        Job::new(Exercise { sync, work: Work::Floor(floor) }, vec![row])
+    };
+    let mut jobs = vec![job(
+        Synced::No,
+        Floor::Record { puts: entries },
+        format!("pwrite of {RECORD_BYTES} bytes"),
+        TIME,
+    )];
+    for (writers, puts) in sizes.writers.iter().copied() {
+        let name = format!("… and fdatasync for all that wait, {writers} at a time");
+        jobs.push(job(Synced::Each, Floor::Group { writers, puts }, name, RATE));
+    }
+    for (order, map) in [(Order::Hash, "a hash map"), (Order::Key, "a B-tree")] {
+        for (reads, name) in [(false, "Insert into"), (true, "Random read of")] {
+            let name = format!("{name} {map} of {}", shown(entries));
+            jobs.push(job(Synced::No, Floor::Map { order, entries, reads }, name, TIME));
+        }
+    }
+    let page = Floor::Page { file_bytes: entries * 128, reads: entries };
+    jobs.push(job(Synced::No, page, "pread of 4 KiB at random".to_owned(), TIME));
     jobs
 }
 
@@ -172,7 +233,7 @@ mod tests {
             let rows: Vec<RowPlan> = jobs.into_iter().flat_map(|job| job.rows).collect();
             let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
             assert_eq!(names.len(), rows.len());
-            assert_eq!(rows.len(), 4 + 3 + 10 + 4);
+            assert_eq!(rows.len(), 5 + 3 + 10 + 4 + 4 + 9);
             let metrics = metrics();
             assert!(names.contains("10 a transaction, synced"), "{names:?}");
             assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));

@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::data::{KEY_BYTES, VALUE_BYTES};
 use super::engine::{CACHE_BYTES, Synced};
 use super::options::Options;
-use super::roster::{Entry, MEMORY};
+use super::roster::{Entry, Home, MEMORY};
 use super::rows::jobs;
 use super::task::{Exercise, Work};
 use crate::error::BenchError;
 use crate::process::usage::WRITTEN_NOTE;
 use crate::random::SEED;
 use crate::report::{Published, Report, Target};
-use crate::run::metrics::{LOST, MEMORY_PEAK};
+use crate::run::metrics::{DISK, LOST, MEMORY_OWN, MEMORY_PEAK};
 use crate::run::{Bench, Job, Outcome, RowPlan, Subject, block_on, turns};
 use crate::worker::contestant::{Contestant, Ended, Pace, Site};
 
@@ -29,14 +29,18 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 }
 
 async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report, BenchError> {
-    let jobs = jobs(&options.sizes(), &options.run.row_filter());
-    let turns = turns(&jobs, &options.run, |_| entries.len());
+    let mut jobs = jobs(&options.sizes(), &options.run.row_filter());
+    jobs.retain(|job| entries.iter().any(|entry| entry.does(job)));
+    let taking_part = |job: &Job<Exercise>| entries.iter().filter(|it| it.does(job)).count();
+    let turns = turns(&jobs, &options.run, taking_part);
     let mut bench = Bench::begin("key-value engines", &options.run, turns)?;
     let own = options.run.own_engine("kv-engine")?;
     let pace = Pace { phase: options.time(), process: options.time() * TIME_FACTOR };
     let engine = |entry: &&'static Entry| {
-        let program = || entry.program(&own, &options.run.rivals);
-        let contestant = Contestant::new(&bench, entry.name, entry.durability(), pace, program);
+        let program = || entry.program(&own, &options.run.rivals, options.prebuilt.as_deref());
+        let durability = entry.durability();
+        let mut contestant = Contestant::new(&bench, entry.name, durability, pace, program);
+        contestant.target.notes.push(entry.memory());
         Engine { entry, contestant, data: bench.data().to_owned() }
     };
     let mut engines: Vec<Engine> = entries.iter().map(engine).collect();
@@ -46,6 +50,13 @@ async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report
     }
     notes(&mut bench.report, options);
     Ok(bench.finish(engines.into_iter().map(|engine| engine.contestant.target)))
+}
+
+impl Entry {
+    /// Engines do the work of engines, and the floor does its own.
+    fn does(&self, job: &Job<Exercise>) -> bool {
+        matches!(job.work.work, Work::Floor(_)) == (self.home == Home::Floor)
+    }
 }
 
 /// An engine that takes part.
@@ -70,10 +81,17 @@ impl Subject for Engine {
         match id {
             // A row of its own.
             LOST => row.metric == LOST,
+            // A row of its own, or of the whole engine.
+            DISK => row.metric == DISK,
             // Those of the whole engine, and an error.
-            MEMORY_PEAK | "disk" | "wrong" => false,
+            "wrong" => false,
+            _ if RESOURCES.contains(&id) => false,
             _ => row.metric != LOST,
         }
+    }
+
+    fn takes_part(&self, job: &Job<Exercise>) -> bool {
+        self.entry.does(job)
     }
 
     fn cpu(&self) -> Duration {
@@ -81,8 +99,8 @@ impl Subject for Engine {
     }
 
     async fn measure(&mut self, job: &Job<Exercise>, _: usize) -> Option<Outcome> {
-        let killed = matches!(job.work.work, Work::UntilKilled { .. });
-        if self.entry.name == MEMORY && (killed || job.work.sync == Synced::Each) {
+        let on_disk = matches!(job.work.work, Work::UntilKilled { .. } | Work::Space { .. });
+        if self.entry.name == MEMORY && (on_disk || job.work.sync == Synced::Each) {
             return Some(Outcome::absent("in memory"));
         }
         let work = async |site: Site<'_>| match &job.work.work {
@@ -95,17 +113,27 @@ impl Subject for Engine {
     }
 }
 
-/// Adds the memory and the disk of the single-threaded test: the last round counts.
+/// What the single-threaded test tells about a whole engine.
+const RESOURCES: [&str; 7] = [
+    MEMORY_PEAK,
+    MEMORY_OWN,
+    "disk_written_factor",
+    "passed_factor",
+    "tree_factor",
+    "log_factor",
+    "close",
+];
+
+/// Adds the memory, the disk and the bytes written of the single-threaded test: the last round counts.
 fn add_resources(target: &mut Target, outcome: &Outcome) {
     let Some(put) = outcome.phases.iter().find(|phase| phase.id == "put") else { return };
     let bytes = put.operations.max(1) as f64 * (KEY_BYTES + VALUE_BYTES) as f64;
     let value = |id: &str| put.values.get(id).copied();
-    let factor = value("disk").map(|disk| disk / bytes);
-    for (id, value) in
-        [(MEMORY_PEAK, value(MEMORY_PEAK)), ("disk", value("disk")), ("disk_factor", factor)]
-    {
-        target.resources.extend(value.map(|value| (id.to_owned(), value)));
+    for id in RESOURCES.into_iter().chain([DISK]) {
+        target.resources.extend(value(id).map(|value| (id.to_owned(), value)));
     }
+    let factor = value(DISK).map(|disk| ("disk_factor".to_owned(), disk / bytes));
+    target.resources.extend(factor);
 }
 
 /// Kills it while it puts, opens what is left, and looks for the acknowledged puts. Wrong values are
@@ -134,7 +162,8 @@ async fn kill(site: &Site<'_>, exercise: &Exercise) -> Result<Ended, Ended> {
 
 fn notes(report: &mut Report, options: &Options) {
     report.setting("entries", format!("{KEY_BYTES}-byte keys, {VALUE_BYTES}-byte values"));
-    report.setting("cache", format!("{} MiB for every engine that has one", CACHE_BYTES >> 20));
+    let cache = format!("its default for LiteIO, {} MiB for every rival", CACHE_BYTES >> 20);
+    report.setting("cache", format!("{cache} that has one: see the remarks on each"));
     report.setting("time of a phase", format!("at most {:?}", options.time()));
     report.setting("seed", SEED);
     for note in [
@@ -144,7 +173,12 @@ fn notes(report: &mut Report, options: &Options) {
          synced.",
         "Allocations are those of Rust and of Go: engines in C and C++ (LMDB, RocksDB, SQLite) \
          allocate what nobody counts. Memory at the most is that of the single-threaded test with all \
-         of its pages, mapped ones too; disk used is after closing.",
+         of its pages, mapped ones too; that of its own is without pages of files, before closing. Disk used and \
+         bytes written are after closing.",
+        "Processor time per operation is that of all threads of the process, work in the background \
+         included, without the time in which the benchmark prepares entries and checks answers. What is put off \
+         until the process closes is not in it: the time to close says how much that is.",
+        "Bytes passed to write() are exact, but know nothing of mapped memory.",
         WRITTEN_NOTE,
     ] {
         report.notes.push(note.to_owned());

@@ -32,7 +32,41 @@ pub enum Work {
     /// writes the number of puts that have returned into the file `acknowledged` of its working
     /// directory, as 8 bytes, the lowest first.
     UntilKilled { preload: u64, acknowledged: String, puts: u64 },
+    /// Like the puts of `Single`, each of them timed. Phase `timed`, with the value `time`.
+    Timed { puts: u64 },
     /// Opens what a killed process left, and looks which of `entries` are there. Phase `reopen`: one
     /// operation, with the values `lost` and `wrong`.
     Reopen { entries: u64 },
+    /// Puts entries with large values, deletes them all, waits until at most a tenth of the space is left, but
+    /// not longer than `idle_seconds`, and opens it again. Phases `space_put`, `space_deleted`, `space_idle` with
+    /// the value `idle`, and `space_restart`: one operation each, with the value `disk`.
+    Space { puts: u64, value_bytes: u64, idle_seconds: u64 },
+    /// No engine, but the least that the machine has to do. Phase `floor`.
+    Floor(Floor),
+}
+
+/// A loop without an engine around it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "floor", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are the numbers that the variants speak of")]
+pub enum Floor {
+    /// One thread writes records one by one into a file whose space is reserved.
+    Record { puts: u64 },
+    /// Several threads write records, `puts` together, each of which is synced before the next of its thread:
+    /// once for all that wait.
+    Group { writers: u64, puts: u64 },
+    /// Entries are inserted into a map in memory, or read from it at random.
+    Map { order: Order, entries: u64, reads: bool },
+    /// Pages of a file in the page cache are read at random.
+    Page { file_bytes: u64, reads: u64 },
+}
+
+/// The order of a map's keys.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// None: a hash map.
+    Hash,
+    /// That of the keys: a B-tree.
+    Key,
 }

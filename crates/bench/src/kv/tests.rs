@@ -33,7 +33,7 @@ fn run(candidate: &Candidate<Exercise>, work: Work) -> Result<Vec<Phase>, Failur
 
 #[test]
 fn only_some_engines_put_ahead() {
-    let [liteio, _, redb] = OWN;
+    let [liteio, _, redb, _] = OWN;
     let ahead = Work::Ahead { puts: 250, window: 100 };
     let phases = run(&liteio, ahead.clone()).expect("our own can");
     assert_eq!((phases[0].operations, phases[0].errors), (250, 0));
@@ -43,7 +43,8 @@ fn only_some_engines_put_ahead() {
 
 #[test]
 fn what_is_gone_after_reopening_is_counted() {
-    for candidate in OWN.into_iter().filter(|candidate| candidate.name != MEMORY) {
+    let [liteio, _, redb, _] = OWN;
+    for candidate in [liteio, redb] {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let batches = Work::Batches { preload: 0, size: 10, puts: 40 };
         phases(&candidate, directory.path(), batches).expect("the engine works");
@@ -52,6 +53,42 @@ fn what_is_gone_after_reopening_is_counted() {
         let value = |id: &str| found[0].values.get(id).copied();
         assert_eq!((value("lost"), value("wrong")), (Some(3.0), Some(0.0)), "{}", candidate.name);
     }
+}
+
+#[test]
+fn space_is_measured_until_it_is_given_back_and_entries_are_looked_for() {
+    let [liteio, _, redb, _] = OWN;
+    for candidate in [liteio, redb] {
+        let phases =
+            run(&candidate, Work::Space { puts: 1_200, value_bytes: 1_024, idle_seconds: 0 });
+        let phases = phases.expect("the engine works");
+        let ids: Vec<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
+        assert_eq!(ids, ["space_put", "space_deleted", "space_idle", "space_restart"]);
+        for phase in phases {
+            assert_eq!(phase.errors, 0, "{}: {phase:?}", candidate.name);
+            assert!(phase.values["disk"] > 0.0, "{}: {phase:?}", candidate.name);
+        }
+    }
+}
+
+#[test]
+fn each_put_is_timed_and_the_bytes_written_are_counted() {
+    let [liteio, _, redb, _] = OWN;
+    for candidate in [liteio.clone(), redb] {
+        let timed = run(&candidate, Work::Timed { puts: 1_500 }).expect("the engine works");
+        let value = |id: &str| timed[0].values[id];
+        assert_eq!(timed[0].operations, 1_500);
+        assert!(
+            0.0 < value("p50") && value("p50") <= value("p999") && value("p999") <= value("max")
+        );
+        assert!(value("max") <= timed[0].nanoseconds as f64 && value("time") > 0.0);
+        assert!(value("operation_cpu") > 0.0, "{timed:?}");
+    }
+    let single = Work::Single { puts: 1_500, gets: 10, scans: 0, scan_entries: 1 };
+    let phases = run(&liteio, single).expect("the engine works");
+    let value = |id: &str| phases[0].values[id];
+    // Other tests of this process write, too.
+    assert!(value("log_factor") >= 1.0 && value("tree_factor") >= 1.0, "{phases:?}");
 }
 
 /// An engine that forgets an entry, or mixes up values.

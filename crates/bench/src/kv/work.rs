@@ -6,12 +6,14 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::data::{Data, Key, Seen, Value};
+use super::data::{Data, KEY_BYTES, Key, Seen, VALUE_BYTES, Value};
 use super::engine::{Engine, Failure, NoSuchThing, Synced};
+use super::scan::{SCANS_AT_ONCE, expected};
+use super::space;
 use super::task::{Exercise, Work};
 use crate::process::disk_used;
 use crate::process::usage::of_this_process;
-use crate::run::metrics::{LOST, MEMORY_PEAK};
+use crate::run::metrics::{DISK, LOST, MEMORY_OWN, MEMORY_PEAK, TIME};
 use crate::worker::measured::Measured;
 use crate::worker::{Phase, Task};
 
@@ -37,6 +39,7 @@ pub fn run<E: Engine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
         Work::Single { puts, gets, scans, scan_entries } => {
             site.single::<E>(*puts, *gets, *scans, *scan_entries)
         }
+        Work::Timed { puts } => site.timed::<E>(*puts),
         Work::Ahead { puts, window } => site.ahead::<E>(*puts, (*window).max(1)),
         Work::Writers { preload, writers, puts } => site.writers::<E>(*preload, *writers, *puts),
         Work::Batches { preload, size, puts } => site.batches::<E>(*preload, *size, *puts),
@@ -44,11 +47,16 @@ pub fn run<E: Engine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
             site.until_killed::<E>(*preload, acknowledged)
         }
         Work::Reopen { entries } => site.reopen::<E>(*entries),
+        Work::Space { puts, value_bytes, idle_seconds } => {
+            let idle = Duration::from_secs(*idle_seconds);
+            space::run::<E>(&task.directory, site.data, (*puts, *value_bytes), idle)
+        }
+        Work::Floor(_) => Err(NoSuchThing("it is an engine").into()),
     }
 }
 
 /// The parts of `numbers` that are done together.
-fn blocks(numbers: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
+pub(super) fn blocks(numbers: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let end = numbers.end;
     numbers.step_by(size as usize).map(move |start| start..end.min(start + size))
 }
@@ -106,6 +114,7 @@ impl Site<'_> {
         self.check(&engine, 0..entries, &mut put);
         let mut get = Measured::begin("get");
         self.gets(&engine, gets, entries, &mut get)?;
+        get.stop();
         let mut scan = Measured::begin("scan");
         match self.scans(&engine, scans, scan_entries.min(entries), entries, &mut scan) {
             Err(failure) if failure.is::<NoSuchThing>() => {
@@ -113,9 +122,26 @@ impl Site<'_> {
             }
             done => done?,
         }
-        put.phase.value(MEMORY_PEAK, of_this_process().memory_peak_bytes as f64);
+        scan.stop();
+        let usage = of_this_process();
+        put.phase.value(MEMORY_PEAK, usage.memory_peak_bytes as f64);
+        put.phase.value(MEMORY_OWN, usage.memory_own_bytes as f64);
+        let begin = Instant::now();
         engine.close()?;
-        put.phase.value("disk", disk_used(self.directory) as f64);
+        put.phase.value("close", begin.elapsed().as_secs_f64());
+        put.phase.value(DISK, disk_used(self.directory) as f64);
+        let usage = of_this_process();
+        let bytes = put.phase.operations.max(1) as f64 * (KEY_BYTES + VALUE_BYTES) as f64;
+        for (id, written) in [
+            ("disk_written_factor", Some(usage.disk_written_bytes)),
+            ("passed_factor", Some(usage.passed_bytes)),
+            ("tree_factor", E::written().map(|written| written.tree_bytes)),
+            ("log_factor", E::written().map(|written| written.log_bytes)),
+        ] {
+            if let Some(written) = written {
+                put.phase.value(id, written as f64 / bytes);
+            }
+        }
         let phases = [put, get, scan].map(Measured::end);
         Ok(phases.into_iter().filter(|phase| !phase.is_empty()).collect())
     }
@@ -165,28 +191,49 @@ impl Site<'_> {
         entries: u64,
         measured: &mut Measured,
     ) -> Result<(), Failure> {
-        let numbers = 0..if scans == 0 { 0 } else { entries };
-        let mut order: Vec<(Key, u64)> = numbers.map(|n| (self.data.key(n), n)).collect();
-        order.sort_unstable();
-        for step in 0..scans {
-            let first = self.data.random_entry(step, entries - count + 1) as usize;
-            let (mut seen, mut expected) = (Seen::default(), Seen::default());
-            measured.sample(1, || {
-                let mut show = |key: &[u8], value: &[u8]| seen.add(key, value);
-                engine.scan(&order[first].0, count as usize, &mut show)
-            })?;
-            for (key, number) in &order[first..first + count as usize] {
-                expected.add(key, &self.data.value(*number));
+        for block in blocks(0..scans, SCANS_AT_ONCE) {
+            let start = |step| self.data.key(self.data.random_entry(step, entries));
+            let starts: Vec<Key> = block.map(start).collect();
+            let mut shown = Vec::new();
+            for from in &starts {
+                let mut seen = Seen::default();
+                measured.sample(1, || {
+                    let mut show = |key: &[u8], value: &[u8]| seen.add(key, value);
+                    engine.scan(from, count as usize, &mut show)
+                })?;
+                shown.push(seen);
+                if self.is_over(measured) {
+                    break;
+                }
             }
-            if seen != expected {
-                let count = seen.count;
-                measured.phase.fail(format!("a scan shows {count} entries, or wrong ones"));
+            let starts = &starts[..shown.len()];
+            for (seen, expected) in shown.iter().zip(expected(&self.data, starts, count, entries)) {
+                if *seen != expected {
+                    let count = seen.count;
+                    measured.phase.fail(format!("a scan shows {count} entries, or wrong ones"));
+                }
             }
             if self.is_over(measured) {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn timed<E: Engine>(&self, puts: u64) -> Result<Vec<Phase>, Failure> {
+        let engine = E::open(self.directory, self.sync)?;
+        let mut measured = Measured::begin("timed");
+        for block in blocks(0..puts, BLOCK) {
+            let pairs = self.pairs(block);
+            measured.time_each(&pairs, |(key, value)| engine.put(key, value))?;
+            if self.is_over(&measured) {
+                break;
+            }
+        }
+        let phase = &mut measured.phase;
+        let time = phase.nanoseconds as f64 / phase.operations.max(1) as f64;
+        phase.value(TIME, time);
+        self.finish(engine, 0, measured)
     }
 
     fn ahead<E: Engine>(&self, puts: u64, window: u64) -> Result<Vec<Phase>, Failure> {

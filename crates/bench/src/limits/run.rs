@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 }
 
 async fn run_all(options: &Options) -> Result<Report, BenchError> {
-    let servers = Planned::running_or_liteio(&options.target)?;
+    let servers = Planned::running_or_liteio(&options.target, &[])?;
     let time = options.run.time(options.time);
     let jobs = jobs(options.run.quick, &options.run.row_filter());
     let turns = turns(&jobs, &options.run, |_| servers.len() + 1);

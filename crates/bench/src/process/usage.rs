@@ -25,6 +25,8 @@ pub(crate) struct Usage {
     pub(crate) memory_own_bytes: u64,
     /// Bytes written, as the kernel accounts them: see [`WRITTEN_NOTE`].
     pub(crate) disk_written_bytes: u64,
+    /// Bytes passed to `write` and its kind, whatever became of them. Mapped memory is not among them.
+    pub(crate) passed_bytes: u64,
 }
 
 /// The usage of a process group and of all descendants of its processes.
@@ -56,13 +58,22 @@ impl Usage {
         self.memory_bytes += number_after(&status, "VmRSS:") * 1024;
         let own = number_after(&status, "RssAnon:") + number_after(&status, "RssShmem:");
         self.memory_own_bytes += own * 1024;
-        self.disk_written_bytes += number_after(&read("io"), "write_bytes:");
+        let io = read("io");
+        // Behind the end of a line: "cancelled_write_bytes" is another number.
+        self.disk_written_bytes += number_after(&io, "write_bytes:");
+        self.passed_bytes += number_after(&io, "wchar:");
     }
 }
 
 /// The processor time of this process.
 pub(crate) fn own_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The processor time of this thread.
+pub(crate) fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 

@@ -29,7 +29,9 @@ fn sample() -> Report {
         row.curve = Some(Curve { title: "By clients".into(), axis: "clients".into(), x: clients });
         let mut cell = Cell::of("rate", &ours);
         cell.operations = 7800;
-        for (id, time) in [("p50", 300e3), ("p95", 500e3), ("p99", 900e3), ("p999", 2e6)] {
+        for (id, time) in
+            [("p50", 300e3), ("p95", 500e3), ("p99", 900e3), ("p999", 2e6), ("max", 3e6)]
+        {
             cell.push(id, time);
         }
         row.cells.insert("ours".to_owned(), cell);
@@ -109,7 +111,7 @@ fn markdown_names_durability_ratio_spread_errors_and_who_is_missing() {
         "| open, again | **2.00 µs · 0.50×** | 1.00 µs ✗2 | not installed (published 1.77 µs) |",
         "ours (durable)",
         "theirs (not synced)",
-        "300 µs / 500 µs / 900 µs / 2.00 ms",
+        "300 µs / 500 µs / 900 µs / 2.00 ms / 3.00 ms",
         "- open, again at theirs: 2 of 2 failed; the first: 503 \"busy\", a\\|b",
         "| ours | 42.0 MB |",
     ] {
@@ -120,7 +122,7 @@ fn markdown_names_durability_ratio_spread_errors_and_who_is_missing() {
 #[test]
 fn csv_has_a_line_for_each_row_target_and_metric() {
     let text = csv(&sample());
-    assert_eq!(text.lines().count(), 1 + 2 * (5 + 1 + 1) + 3);
+    assert_eq!(text.lines().count(), 1 + 2 * (6 + 1 + 1) + 3);
     let fields = text.lines().next().map_or(0, |line| line.split(',').count());
     assert!(text.contains(
         "Write,write,ours,,durable,rate,operations/s,3000,1500,3300,3,3.0000,7800,0,\r\n"

@@ -30,8 +30,17 @@ const HIGHER: [(&str, &str, Unit); 4] = [
     (THROUGHPUT, "Throughput", Unit::BytesPerSecond),
 ];
 
-const LOWER: [(&str, &str, Unit); 19] = [
+/// Bytes of files, as the disk counts them.
+pub(crate) const DISK: &str = "disk";
+/// The time that 999 of 1,000 operations do not exceed.
+pub(crate) const P999: &str = "p999";
+/// Processor time per operation of a whole process, without what the benchmark itself does.
+pub(crate) const OPERATION_CPU: &str = "operation_cpu";
+
+const LOWER: [(&str, &str, Unit); 25] = [
     (TIME, "Time per operation", Unit::Nanoseconds),
+    (OPERATION_CPU, "processor time per operation", Unit::Nanoseconds),
+    ("idle", "waited for that", Unit::Seconds),
     (LOST, "Acknowledged puts that are gone", Unit::Count),
     ("allocations", "allocations per operation", Unit::Count),
     ("allocated_bytes", "bytes allocated per operation", Unit::Bytes),
@@ -44,12 +53,16 @@ const LOWER: [(&str, &str, Unit); 19] = [
     (MEMORY_PEAK, "Memory at the most", Unit::Bytes),
     ("memory_end", "Memory at the end", Unit::Bytes),
     ("cpu", "Processor time", Unit::Seconds),
-    ("disk", "Disk used", Unit::Bytes),
+    ("close", "Time to close", Unit::Seconds),
+    (DISK, "Disk used", Unit::Bytes),
     ("disk_factor", "… per byte put", Unit::Factor),
     ("disk_fixed", "Disk used by the fixed objects", Unit::Bytes),
     ("disk_fixed_factor", "… per byte stored", Unit::Factor),
     ("disk_written", "Disk written", Unit::Bytes),
-    ("disk_written_factor", "… per byte put", Unit::Factor),
+    ("disk_written_factor", "Disk written per byte put", Unit::Factor),
+    ("passed_factor", "Passed to write() per byte put", Unit::Factor),
+    ("tree_factor", "… of that to the tree", Unit::Factor),
+    ("log_factor", "… and to the log", Unit::Factor),
 ];
 
 /// All of them, in the order of tables.

@@ -128,7 +128,7 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     add("Range read", "Range 256 KB at the end", 1, range(RANGED_BYTES - 256 * KB, 256 * KB));
     add("Range read", "Range 4 KB", 1, range(RANGED_BYTES / 3, 4 * KB));
 
-    let clients: &[usize] = if quick { &[1, 10, 50] } else { &[1, 10, 25, 50, 100, 200] };
+    let clients: &[usize] = if quick { &[1, 10, 50] } else { &[1, 10, 25, 50, 64, 100, 200] };
     for clients in clients {
         add("Parallel", &format!("Write 1 KB, {}", counted(*clients)), *clients, plain(KB));
     }

@@ -16,6 +16,9 @@ pub struct Options {
     /// Measure a server that runs already; the region may follow after a comma. Repeatable.
     #[arg(long, value_name = "NAME=URL,ACCESS,SECRET")]
     pub target: Vec<String>,
+    /// Start this build of LiteIO too, as NAME-fsync, NAME-os and NAME-memory: to compare builds. Repeatable.
+    #[arg(long, value_name = "NAME=PROGRAM")]
+    pub build: Vec<String>,
     /// Leave LiteIO out.
     #[arg(long)]
     pub without_liteio: bool,
@@ -81,12 +84,27 @@ impl Planned {
         Ok(Planned::Running { name: name.to_owned(), endpoint })
     }
 
-    /// The servers of `--target`, or LiteIO if there are none.
-    pub(crate) fn running_or_liteio(targets: &[String]) -> Result<Vec<Planned>, BenchError> {
-        match targets {
-            [] => Planned::started("liteio"),
-            targets => targets.iter().map(|text| Planned::running(text)).collect(),
+    /// The servers of `--target` and `--build`, or LiteIO if there are none.
+    pub(crate) fn running_or_liteio(
+        targets: &[String],
+        builds: &[String],
+    ) -> Result<Vec<Planned>, BenchError> {
+        let mut planned: Vec<Planned> =
+            targets.iter().map(|text| Planned::running(text)).collect::<Result<_, _>>()?;
+        for text in builds {
+            planned.extend(Planned::build(text)?);
         }
+        if planned.is_empty() { Planned::started("liteio") } else { Ok(planned) }
+    }
+
+    /// The servers of `--build NAME=PROGRAM`.
+    pub(crate) fn build(text: &str) -> Result<Vec<Planned>, BenchError> {
+        let found =
+            text.split_once('=').filter(|(name, path)| !name.is_empty() && path.contains('/'));
+        let (name, program) = found.ok_or_else(|| {
+            BenchError::Usage(format!("--build {text}: expected NAME=PROGRAM, a path with a /"))
+        })?;
+        Ok(Rival::builds(name, program).into_iter().map(Planned::Started).collect())
     }
 
     /// The servers of `--rival NAME`: all that belong to a program, or all there are.
@@ -115,6 +133,9 @@ impl Options {
                     targets.push(planned);
                 }
             }
+        }
+        for text in &self.build {
+            targets.extend(Planned::build(text)?);
         }
         for text in &self.target {
             targets.push(Planned::running(text)?);
@@ -147,6 +168,18 @@ mod tests {
         {
             let error = Planned::running(wrong).expect_err(wrong).to_string();
             assert!(error.contains(wrong), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_build_is_started_in_every_way() {
+        let names = |text: &str| -> Result<Vec<String>, BenchError> {
+            Ok(Planned::build(text)?.iter().map(|planned| planned.name().to_owned()).collect())
+        };
+        let found = names("old=/bin/liteio-old").expect("it is fine");
+        assert_eq!(found, ["old-fsync", "old-os", "old-memory"]);
+        for wrong in ["/bin/liteio", "=/bin/liteio", "old=liteio", "old"] {
+            assert!(names(wrong).expect_err(wrong).to_string().contains(wrong));
         }
     }
 

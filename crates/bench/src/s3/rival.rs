@@ -16,7 +16,7 @@ use crate::report::Level;
 /// free ports, `{address0}` to `{address9}` the same at 127.0.0.1, `{data}`, `{meta}` and `{log}` empty
 /// folders, `{directory}` the one that they are in, `{access}` and `{secret}` the keys. S3 is served on
 /// the first port.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rival {
     /// Its name in the report.
     pub(crate) name: &'static str,
@@ -67,6 +67,8 @@ const MASTER_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// The answer of servers that take the header, and keep no more of it.
 const ENCRYPTS_NOTHING: &str = "no SSE-S3: it answers as if, and stores bodies as they are";
 
+/// The family of LiteIO itself.
+const LITEIO_FAMILY: &str = "liteio";
 const LITEIO: &str = "server --log off --address {address0} --access-key {access} \
      --secret-key {secret} --master-key-file {directory}/master.key";
 
@@ -247,12 +249,24 @@ const fn seaweedfs(
 }
 
 impl Rival {
+    /// The ways to start another build of LiteIO, named after it: `NAME-fsync` and so on.
+    pub(crate) fn builds(name: &str, program: &str) -> Vec<&'static Rival> {
+        let liteio = RIVALS.iter().filter(|rival| rival.family == LITEIO_FAMILY);
+        let build = |rival: &Rival| -> &'static Rival {
+            let way = rival.name.trim_start_matches(LITEIO_FAMILY);
+            // A few for each run, which last as long as those of the table.
+            let name = format!("{name}{way}").leak();
+            Box::leak(Box::new(Rival { name, program: program.to_owned().leak(), ..rival.clone() }))
+        };
+        liteio.map(build).collect()
+    }
+
     /// The program: what the variable names, or beside this program (LiteIO is built together with
     /// it), or on PATH.
     fn program(&self) -> Option<PathBuf> {
         let named = self.variable.and_then(|variable| std::env::var(variable).ok());
         let beside = std::env::current_exe().ok()?.parent()?.join(self.program);
-        let beside = Some(beside).filter(|path| self.family == "liteio" && path.is_file());
+        let beside = Some(beside).filter(|path| self.family == LITEIO_FAMILY && path.is_file());
         match named {
             Some(named) => find_program(&named),
             None => beside.or_else(|| find_program(self.program)),

@@ -23,6 +23,9 @@ pub struct Options {
     /// Servers of S3 Vectors that run already, instead of LiteIO.
     #[arg(long, hide = true)]
     pub target: Vec<String>,
+    /// Start this build of LiteIO instead, as NAME-fsync, NAME-os and NAME-memory: to compare builds. Repeatable.
+    #[arg(long, value_name = "NAME=PROGRAM")]
+    pub build: Vec<String>,
     /// Compare with this target [default: chassis if it is measured, else exact].
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -55,7 +58,7 @@ impl Options {
     /// The engines and servers that are measured.
     pub(crate) fn targets(&self) -> Result<(Vec<&'static Entry>, Vec<Planned>), BenchError> {
         let entries = entries(&self.rival)?;
-        let servers = Planned::running_or_liteio(&self.target)?;
+        let servers = Planned::running_or_liteio(&self.target, &self.build)?;
         if let Some(baseline) = &self.baseline
             && !entries.iter().any(|entry| entry.name == baseline)
             && !servers.iter().any(|server| server.name() == baseline)

@@ -39,8 +39,17 @@ pub(crate) fn rival_build(
 /// Builds the program in a folder of a Go module.
 pub(crate) fn go_build(sources: &Path, path: PathBuf) -> Result<Launch, String> {
     let mut go = Command::new(tool("go")?);
-    go.arg("build").arg("-o").arg(&path).arg(".");
+    // As the default of Go, whatever the environment says: sums and requirements are not changed.
+    go.args(["build", "-mod=readonly", "-o"]).arg(&path).arg(".");
     build(go, sources, path)
+}
+
+/// A program that was built before.
+pub(crate) fn found(path: PathBuf) -> Result<Launch, String> {
+    match path.is_file() {
+        true => Ok(Launch::new(path)),
+        false => Err(format!("not built: {} is not there", path.display())),
+    }
 }
 
 fn tool(name: &str) -> Result<PathBuf, String> {
@@ -62,4 +71,51 @@ fn build(mut command: Command, sources: &Path, built: PathBuf) -> Result<Launch,
     let shown = &lines[first.unwrap_or(lines.len().saturating_sub(2))..];
     let reason: String = shown.join(" / ").chars().take(200).collect();
     Err(format!("not built: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+
+    /// The names below `[dependencies]` of a manifest, those that may be left out not among them.
+    fn required(manifest: &str) -> BTreeSet<&str> {
+        let rest = manifest.split_once("\n[dependencies]\n").map_or("", |(_, rest)| rest);
+        let section = rest.split("\n[").next().unwrap_or_default();
+        let lines = section.lines().filter(|line| !line.contains("optional = true"));
+        let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next());
+        names.filter(|name| !name.is_empty() && !name.starts_with('#')).collect()
+    }
+
+    #[test]
+    fn the_lock_files_of_rivals_have_what_our_crates_depend_on() {
+        let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut crates = 0;
+        for rivals in ["rust-kv", "rust-vector"] {
+            let lock = fs::read_to_string(bench.join("rivals").join(rivals).join("Cargo.lock"));
+            let lock = lock.expect("the lock file");
+            for block in lock.split("[[package]]\nname = \"liteio-").skip(1) {
+                let (name, rest) = block.split_once('"').expect("a name");
+                let manifest = bench.join("..").join(name).join("Cargo.toml");
+                // The package of the rivals themselves has none there.
+                let Ok(manifest) = fs::read_to_string(manifest) else { continue };
+                let required = required(&manifest);
+                let locked = rest.split("[[").next().unwrap_or_default();
+                let is_locked = |wanted: &&str| {
+                    locked.contains(&format!(" \"{wanted}\""))
+                        || locked.contains(&format!(" \"{wanted} "))
+                };
+                let missing: Vec<&str> =
+                    required.iter().copied().filter(|wanted| !is_locked(wanted)).collect();
+                assert!(
+                    missing.is_empty() && !required.is_empty(),
+                    "{rivals}/Cargo.lock has no {missing:?} of liteio-{name}: run `cargo update --workspace` there"
+                );
+                crates += 1;
+            }
+        }
+        assert!(crates >= 6, "found {crates}");
+    }
 }

@@ -6,16 +6,42 @@ use std::time::{Duration, Instant};
 
 use super::{Failure, Phase};
 use crate::counting_allocator::Allocations;
-use crate::process::usage::of_this_process;
+use crate::histogram::Histogram;
+use crate::process::usage::{of_this_process, own_cpu, thread_cpu};
+use crate::run::metrics::OPERATION_CPU;
 use crate::samples::Samples;
 
 /// A phase that is going on: operations and what they have used.
 pub(crate) struct Measured {
     pub(crate) phase: Phase,
     samples: Samples,
+    /// Times of very many operations.
+    histogram: Histogram,
     allocations: Allocations,
     written_before: u64,
+    cpu: Cpu,
     stopped: bool,
+}
+
+/// Processor time of a phase: of all threads, background work between measured operations included, but not of
+/// this thread while it prepares and checks.
+struct Cpu {
+    process_before: Duration,
+    thread_before: Duration,
+    /// Of this thread, in measured operations.
+    thread_measured: Duration,
+}
+
+impl Cpu {
+    fn begin() -> Cpu {
+        let (process_before, thread_before) = (own_cpu(), thread_cpu());
+        Cpu { process_before, thread_before, thread_measured: Duration::ZERO }
+    }
+
+    fn used(&self) -> Duration {
+        let preparing = (thread_cpu() - self.thread_before).saturating_sub(self.thread_measured);
+        (own_cpu() - self.process_before).saturating_sub(preparing)
+    }
 }
 
 impl Measured {
@@ -23,8 +49,10 @@ impl Measured {
         Measured {
             phase: Phase::new(id),
             samples: Samples::new(),
+            histogram: Histogram::new(),
             allocations: Allocations::default(),
             written_before: of_this_process().disk_written_bytes,
+            cpu: Cpu::begin(),
             stopped: false,
         }
     }
@@ -35,12 +63,34 @@ impl Measured {
         operations: usize,
         work: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<Duration, Failure> {
-        let allocations = Allocations::now();
+        let (allocations, cpu) = (Allocations::now(), thread_cpu());
         let begin = Instant::now();
         work()?;
         let elapsed = begin.elapsed();
+        self.cpu.thread_measured += thread_cpu() - cpu;
         self.add(operations as u64, elapsed, allocations);
         Ok(elapsed)
+    }
+
+    /// Like [`Measured::time`] with an operation for each item; the time of every one counts in the
+    /// percentiles. The clock is read once an operation.
+    pub(crate) fn time_each<T>(
+        &mut self,
+        items: &[T],
+        mut operation: impl FnMut(&T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (allocations, cpu) = (Allocations::now(), thread_cpu());
+        let begin = Instant::now();
+        let mut last = begin;
+        for item in items {
+            operation(item)?;
+            let now = Instant::now();
+            self.histogram.record(now - last);
+            last = now;
+        }
+        self.cpu.thread_measured += thread_cpu() - cpu;
+        self.add(items.len() as u64, last - begin, allocations);
+        Ok(())
     }
 
     /// Like [`Measured::time`]; the time of these operations counts in the percentiles.
@@ -107,6 +157,7 @@ impl Measured {
         let operations = self.phase.operations as f64;
         let written = of_this_process().disk_written_bytes - self.written_before;
         self.phase.value("written_bytes", written as f64 / operations);
+        self.phase.value(OPERATION_CPU, self.cpu.used().as_nanos() as f64 / operations);
         // A program without a counting allocator knows nothing about them.
         if Allocations::now().count > 0 {
             self.phase.value("allocations", self.allocations.count as f64 / operations);
@@ -116,6 +167,9 @@ impl Measured {
 
     pub(crate) fn end(mut self) -> Phase {
         self.stop();
+        for (id, time) in self.histogram.percentiles() {
+            self.phase.value(id, time);
+        }
         self.phase.percentiles(self.samples);
         self.phase
     }

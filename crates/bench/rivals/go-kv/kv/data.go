@@ -31,11 +31,13 @@ func (d data) key(number uint64) []byte {
 	return key
 }
 
-func (d data) value(number uint64) []byte {
-	value := make([]byte, valueBytes)
+func (d data) value(number uint64) []byte { return d.largeValue(number, valueBytes) }
+
+func (d data) largeValue(number, length uint64) []byte {
+	value := make([]byte, length)
 	state := mix(d.seed ^ mix(number))
 	var word [8]byte
-	for place := 0; place < valueBytes; place += 8 {
+	for place := uint64(0); place < length; place += 8 {
 		state += golden
 		binary.LittleEndian.PutUint64(word[:], mix(state))
 		copy(value[place:], word[:])

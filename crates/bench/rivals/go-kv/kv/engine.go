@@ -24,6 +24,12 @@ type Engine interface {
 	Close() error
 }
 
+// Deleter is an engine that is asked to give space back.
+type Deleter interface {
+	// DeleteAll deletes all keys in one transaction.
+	DeleteAll(keys [][]byte) error
+}
+
 // Lack says that an engine has no such operation.
 type Lack string
 

@@ -15,42 +15,68 @@ import (
 	"time"
 )
 
+// shares are the percentiles that reports show.
+var shares = map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}
+
 // measured is a phase that is going on.
 type measured struct {
 	phase         *Phase
 	allocations   uint64
 	bytes         uint64
 	writtenBefore float64
-	stopped       bool
+	cpuBefore     time.Duration
+	// cpuMeasured is the processor time in measured operations.
+	cpuMeasured time.Duration
+	// preparing is the time in which entries were made and answers checked by one goroutine.
+	preparing time.Duration
+	// histogram has the times of very many operations.
+	histogram *histogram
+	stopped   bool
+}
+
+// cpu is the processor time of this process, of all threads.
+func cpu() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func begin(id string) *measured {
 	phase := &Phase{ID: id, Values: map[string]float64{}}
-	return &measured{phase: phase, writtenBefore: procNumber("io", "write_bytes:")}
+	return &measured{phase: phase, writtenBefore: procNumber("io", "write_bytes:"), cpuBefore: cpu()}
 }
 
-func memory() (count, bytes uint64) {
+// mark is what was used until a moment.
+type mark struct {
+	allocations, bytes uint64
+	cpu                time.Duration
+}
+
+func marked() mark {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	return stats.Mallocs, stats.TotalAlloc
+	return mark{stats.Mallocs, stats.TotalAlloc, cpu()}
 }
 
 // time does some operations and adds them. What is prepared for them outside is not counted.
 func (m *measured) time(operations int, work func() error) (time.Duration, error) {
-	count, bytes := memory()
+	before := marked()
 	start := time.Now()
 	if err := work(); err != nil {
 		return 0, err
 	}
 	elapsed := time.Since(start)
-	m.add(uint64(operations), elapsed, count, bytes)
+	m.add(uint64(operations), elapsed, before)
 	return elapsed, nil
 }
 
-func (m *measured) add(operations uint64, elapsed time.Duration, count, bytes uint64) {
-	countNow, bytesNow := memory()
-	m.allocations += countNow - count
-	m.bytes += bytesNow - bytes
+func (m *measured) add(operations uint64, elapsed time.Duration, before mark) {
+	now := marked()
+	m.allocations += now.allocations - before.allocations
+	m.bytes += now.bytes - before.bytes
+	m.cpuMeasured += now.cpu - before.cpu
 	m.phase.Operations += operations
 	m.phase.Nanoseconds += uint64(elapsed)
 }
@@ -72,7 +98,7 @@ func (m *measured) percentiles(times []time.Duration) {
 		return
 	}
 	slices.Sort(times)
-	for id, share := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999} {
+	for id, share := range shares {
 		rank := int(math.Ceil(share * float64(len(times))))
 		m.phase.Values[id] = float64(times[max(rank, 1)-1])
 	}
@@ -85,6 +111,9 @@ func (m *measured) stop() {
 	}
 	m.stopped = true
 	operations := float64(m.phase.Operations)
+	// Between measured operations, work in the background is whatever was used beside the one goroutine.
+	background := cpu() - m.cpuBefore - m.cpuMeasured - m.preparing
+	m.phase.Values["operation_cpu"] = float64(m.cpuMeasured+max(background, 0)) / operations
 	m.phase.Values["written_bytes"] = (procNumber("io", "write_bytes:") - m.writtenBefore) / operations
 	m.phase.Values["allocations"] = float64(m.allocations) / operations
 	m.phase.Values["allocated_bytes"] = float64(m.bytes) / operations
@@ -92,6 +121,9 @@ func (m *measured) stop() {
 
 func (m *measured) end() *Phase {
 	m.stop()
+	if m.histogram != nil {
+		m.histogram.percentiles(m.phase.Values)
+	}
 	return m.phase
 }
 

@@ -22,6 +22,8 @@ type Work struct {
 	Size         uint64 `json:"size"`
 	Acknowledged string `json:"acknowledged"`
 	Entries      uint64 `json:"entries"`
+	ValueBytes   uint64 `json:"value_bytes"`
+	IdleSeconds  uint64 `json:"idle_seconds"`
 }
 
 // Outcome is what it answers.

@@ -52,6 +52,10 @@ func (s site) run(work Work) ([]*Phase, error) {
 		return nil, s.untilKilled(work)
 	case "reopen":
 		return s.reopen(work)
+	case "timed":
+		return s.timed(work)
+	case "space":
+		return s.space(work)
 	}
 	return nil, fmt.Errorf("no work is called %s", work.Kind)
 }
@@ -100,7 +104,9 @@ func (s site) single(work Work) ([]*Phase, error) {
 	}
 	put := begin("put")
 	for start := uint64(0); start < work.Puts && !s.isOver(put); start += block {
+		preparing := time.Now()
 		pairs := s.data.pairs(start, min(work.Puts, start+block))
+		put.preparing += time.Since(preparing)
 		if _, err := put.time(len(pairs), func() error { return putEach(engine, pairs) }); err != nil {
 			return nil, err
 		}
@@ -112,15 +118,24 @@ func (s site) single(work Work) ([]*Phase, error) {
 	if err := s.gets(engine, work.Gets, entries, get); err != nil {
 		return nil, err
 	}
+	get.stop()
 	scan := begin("scan")
 	if err := s.scans(engine, work, entries, scan); err != nil {
 		return nil, err
 	}
-	put.phase.Values["memory_peak"] = procNumber("status", "VmHWM:") * 1024
+	scan.stop()
+	values := put.phase.Values
+	values["memory_peak"] = procNumber("status", "VmHWM:") * 1024
+	values["memory_own"] = (procNumber("status", "RssAnon:") + procNumber("status", "RssShmem:")) * 1024
+	closing := time.Now()
 	if err := engine.Close(); err != nil {
 		return nil, err
 	}
-	put.phase.Values["disk"] = diskUsed(s.directory)
+	values["close"] = time.Since(closing).Seconds()
+	values["disk"] = diskUsed(s.directory)
+	bytes := float64(max(entries, 1)) * (keyBytes + valueBytes)
+	values["disk_written_factor"] = procNumber("io", "write_bytes:") / bytes
+	values["passed_factor"] = procNumber("io", "wchar:") / bytes
 	phases := []*Phase{}
 	for _, phase := range []*Phase{put.end(), get.end(), scan.end()} {
 		if phase.Operations > 0 || phase.Errors > 0 || phase.Absent != nil {
@@ -133,6 +148,7 @@ func (s site) single(work Work) ([]*Phase, error) {
 func (s site) gets(engine Engine, gets, entries uint64, phase *measured) error {
 	values := make([][]byte, block)
 	for start := uint64(0); start < gets && !s.isOver(phase); start += block {
+		preparing := time.Now()
 		end := min(gets, start+block)
 		numbers := make([]uint64, 0, block)
 		keys := make([][]byte, 0, block)
@@ -141,6 +157,7 @@ func (s site) gets(engine Engine, gets, entries uint64, phase *measured) error {
 			numbers = append(numbers, number)
 			keys = append(keys, s.data.key(number))
 		}
+		phase.preparing += time.Since(preparing)
 		if _, err := phase.time(len(keys), func() (err error) {
 			for place, key := range keys {
 				if values[place], err = engine.Get(key); err != nil {
@@ -151,11 +168,13 @@ func (s site) gets(engine Engine, gets, entries uint64, phase *measured) error {
 		}); err != nil {
 			return err
 		}
+		checking := time.Now()
 		for place, number := range numbers {
 			if !bytes.Equal(values[place], s.data.value(number)) {
 				phase.fail(fmt.Sprintf("entry %d is missing or wrong", number))
 			}
 		}
+		phase.preparing += time.Since(checking)
 	}
 	return nil
 }
@@ -164,47 +183,75 @@ func (s site) scans(engine Engine, work Work, entries uint64, phase *measured) e
 	if work.Scans == 0 {
 		return nil
 	}
-	type place struct {
-		key    []byte
-		number uint64
-	}
-	order := make([]place, 0, entries)
-	for number := uint64(0); number < entries; number++ {
-		order = append(order, place{s.data.key(number), number})
-	}
-	slices.SortFunc(order, func(a, b place) int { return bytes.Compare(a.key, b.key) })
 	count := min(work.ScanEntries, entries)
 	times := []time.Duration{}
-	for step := uint64(0); step < work.Scans && !s.isOver(phase); step++ {
-		first := s.data.randomEntry(step, entries-count+1)
-		shown := seen{}
-		allocations, allocated := memory()
-		start := time.Now()
-		err := engine.Scan(order[first].key, int(count), shown.add)
-		elapsed := time.Since(start)
-		var lack Lack
-		if errors.As(err, &lack) {
-			reason := lack.Error()
-			phase.phase.Absent = &reason
-			return nil
+	for first := uint64(0); first < work.Scans && !s.isOver(phase); first += scansAtOnce {
+		starts := [][]byte{}
+		for step := first; step < min(work.Scans, first+scansAtOnce); step++ {
+			starts = append(starts, s.data.key(s.data.randomEntry(step, entries)))
 		}
-		if err != nil {
-			return err
+		shown := []seen{}
+		for _, from := range starts {
+			if s.isOver(phase) {
+				break
+			}
+			found := seen{}
+			before := marked()
+			start := time.Now()
+			err := engine.Scan(from, int(count), found.add)
+			elapsed := time.Since(start)
+			var lack Lack
+			if errors.As(err, &lack) {
+				reason := lack.Error()
+				phase.phase.Absent = &reason
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			phase.add(1, elapsed, before)
+			shown, times = append(shown, found), append(times, elapsed)
 		}
-		phase.add(1, elapsed, allocations, allocated)
-		expected := seen{}
-		for _, place := range order[first : first+count] {
-			expected.add(place.key, s.data.value(place.number))
+		checking := time.Now()
+		for scan, expected := range s.data.scans(starts[:len(shown)], count, entries) {
+			if shown[scan] != expected {
+				phase.fail(fmt.Sprintf("a scan shows %d entries, or others than were put", shown[scan].count))
+			}
 		}
-		if shown != expected {
-			phase.phase.Operations--
-			phase.fail(fmt.Sprintf("a scan shows %d entries, or others than were put", shown.count))
-			continue
-		}
-		times = append(times, elapsed)
+		phase.preparing += time.Since(checking)
 	}
 	phase.percentiles(times)
 	return nil
+}
+
+func (s site) timed(work Work) ([]*Phase, error) {
+	engine, err := s.open(s.directory, s.sync)
+	if err != nil {
+		return nil, err
+	}
+	phase := begin("timed")
+	phase.histogram = &histogram{}
+	for first := uint64(0); first < work.Puts && !s.isOver(phase); first += block {
+		preparing := time.Now()
+		pairs := s.data.pairs(first, min(work.Puts, first+block))
+		phase.preparing += time.Since(preparing)
+		before := marked()
+		start := time.Now()
+		last := start
+		for _, pair := range pairs {
+			if err := engine.Put(pair.Key, pair.Value); err != nil {
+				return nil, err
+			}
+			now := time.Now()
+			phase.histogram.record(now.Sub(last))
+			last = now
+		}
+		phase.add(uint64(len(pairs)), last.Sub(start), before)
+	}
+	phase.stop()
+	phase.phase.Values["time"] = float64(phase.phase.Nanoseconds) / float64(max(phase.phase.Operations, 1))
+	s.check(engine, phase.phase.Operations, phase)
+	return []*Phase{phase.end()}, engine.Close()
 }
 
 func (s site) writers(work Work) ([]*Phase, error) {
@@ -217,7 +264,7 @@ func (s site) writers(work Work) ([]*Phase, error) {
 	var group sync.WaitGroup
 	times := make([][]time.Duration, work.Writers)
 	failures := make([]error, work.Writers)
-	count, bytes := memory()
+	before := marked()
 	start := time.Now()
 	for writer := range work.Writers {
 		group.Go(func() {
@@ -227,11 +274,11 @@ func (s site) writers(work Work) ([]*Phase, error) {
 					return
 				}
 				pair := s.data.pair(work.Preload + number)
-				before := time.Now()
+				begin := time.Now()
 				if failures[writer] = engine.Put(pair.Key, pair.Value); failures[writer] != nil {
 					return
 				}
-				times[writer] = append(times[writer], time.Since(before))
+				times[writer] = append(times[writer], time.Since(begin))
 			}
 		})
 	}
@@ -241,7 +288,7 @@ func (s site) writers(work Work) ([]*Phase, error) {
 		return nil, err
 	}
 	all := slices.Concat(times...)
-	phase.add(uint64(len(all)), elapsed, count, bytes)
+	phase.add(uint64(len(all)), elapsed, before)
 	phase.percentiles(all)
 	phase.stop()
 	s.check(engine, work.Preload+phase.phase.Operations, phase)
@@ -257,7 +304,9 @@ func (s site) batches(work Work) ([]*Phase, error) {
 	times := []time.Duration{}
 	next := work.Preload
 	for next < work.Preload+work.Puts && !s.isOver(phase) {
+		preparing := time.Now()
 		pairs := s.data.pairs(next, next+work.Size)
+		phase.preparing += time.Since(preparing)
 		elapsed, err := phase.time(len(pairs), func() error { return engine.PutAll(pairs) })
 		if err != nil {
 			return nil, err
@@ -295,7 +344,7 @@ func (s site) untilKilled(work Work) error {
 
 func (s site) reopen(work Work) ([]*Phase, error) {
 	phase := begin("reopen")
-	count, allocated := memory()
+	before := marked()
 	start := time.Now()
 	engine, err := s.open(s.directory, s.sync)
 	if err != nil {
@@ -304,7 +353,7 @@ func (s site) reopen(work Work) ([]*Phase, error) {
 	if _, err := engine.Get(s.data.key(0)); err != nil {
 		return nil, err
 	}
-	phase.add(1, time.Since(start), count, allocated)
+	phase.add(1, time.Since(start), before)
 	lost, wrong := 0.0, 0.0
 	for number := uint64(0); number < work.Entries; number++ {
 		value, err := engine.Get(s.data.key(number))

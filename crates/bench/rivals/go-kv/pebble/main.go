@@ -46,6 +46,16 @@ func (e engine) PutAll(pairs []kv.Pair) error {
 	return batch.Commit(e.write)
 }
 
+func (e engine) DeleteAll(keys [][]byte) error {
+	batch := e.db.NewBatch()
+	for _, key := range keys {
+		if err := batch.Delete(key, nil); err != nil {
+			return err
+		}
+	}
+	return batch.Commit(e.write)
+}
+
 func (e engine) Get(key []byte) ([]byte, error) {
 	found, closer, err := e.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {

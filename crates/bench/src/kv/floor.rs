@@ -1,0 +1,256 @@
+//! The least that the machine has to do for an operation: loops without an engine around them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use liteio_disk::{Disk as _, DiskFile, OpenMode, RealDisk};
+
+use super::data::{Data, Key, Value};
+use super::task::{Exercise, Floor, Order, Work};
+use super::work::blocks;
+use crate::worker::measured::Measured;
+use crate::worker::{Failure, NoSuchThing, Phase, Task};
+
+/// Bytes that LiteIO's log has for an entry that is put alone.
+pub(super) const RECORD_BYTES: usize = 200;
+const PAGE_BYTES: usize = 4 << 10;
+/// Operations that are measured together.
+const BLOCK: u64 = 1_000;
+
+/// Does the loop of a task.
+pub(super) fn run(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
+    let Work::Floor(floor) = &task.work.work else {
+        return Err(NoSuchThing("it is no engine").into());
+    };
+    let data = Data::new(task.seed);
+    let time = Duration::from_secs_f64(task.seconds_max);
+    let measured = match floor {
+        Floor::Record { puts } => record(&task.directory, *puts)?,
+        Floor::Group { writers, puts } => group(&task.directory, *writers, *puts, time)?,
+        Floor::Map { order: Order::Hash, entries, reads } => {
+            let mut map: HashMap<Key, Value, BuildHasherDefault<FirstBytes>> = HashMap::default();
+            map_loop(
+                data,
+                *entries,
+                *reads,
+                &mut map,
+                |map, key, value| {
+                    map.insert(key, value);
+                },
+                |map, key| map.get(key).copied(),
+            )?
+        }
+        Floor::Map { order: Order::Key, entries, reads } => {
+            let mut map = BTreeMap::new();
+            map_loop(
+                data,
+                *entries,
+                *reads,
+                &mut map,
+                |map, key, value| {
+                    map.insert(key, value);
+                },
+                |map, key| map.get(key).copied(),
+            )?
+        }
+        Floor::Page { file_bytes, reads } => page(&task.directory, data, *file_bytes, *reads)?,
+    };
+    Ok(vec![measured.end()])
+}
+
+/// A file with reserved space.
+fn reserved(directory: &Path, bytes: u64) -> Result<Box<dyn DiskFile>, Failure> {
+    let file = RealDisk::open(directory)?.open("floor", OpenMode::CreateOrWrite)?;
+    file.reserve(0, bytes);
+    file.sync_data()?;
+    Ok(file)
+}
+
+fn record(directory: &Path, puts: u64) -> Result<Measured, Failure> {
+    let file = reserved(directory, puts * RECORD_BYTES as u64)?;
+    let record = [7; RECORD_BYTES];
+    let mut measured = Measured::begin("floor");
+    for block in blocks(0..puts, BLOCK) {
+        let records = (block.end - block.start) as usize;
+        measured.time(records, || {
+            for number in block {
+                file.write_at(&record, number * RECORD_BYTES as u64)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(measured)
+}
+
+/// Records of threads, written and synced by whichever of them finds nobody syncing.
+struct Log {
+    file: Box<dyn DiskFile>,
+    state: Mutex<LogState>,
+    synced: Condvar,
+}
+
+#[derive(Default)]
+struct LogState {
+    /// Records that nobody has written.
+    waiting: Vec<u8>,
+    end: u64,
+    /// Groups begun, and groups synced.
+    begun: u64,
+    done: u64,
+    syncing: bool,
+}
+
+impl Log {
+    fn put(&self, record: &[u8]) -> Result<(), Failure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.extend_from_slice(record);
+        let group = state.begun;
+        while state.done <= group {
+            if state.syncing {
+                state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let records = std::mem::take(&mut state.waiting);
+            let place = state.end;
+            state.end += records.len() as u64;
+            state.begun += 1;
+            state.syncing = true;
+            drop(state);
+            self.file.write_at(&records, place)?;
+            self.file.sync_data()?;
+            state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.syncing = false;
+            state.done += 1;
+            self.synced.notify_all();
+        }
+        Ok(())
+    }
+}
+
+fn group(directory: &Path, writers: u64, puts: u64, time: Duration) -> Result<Measured, Failure> {
+    let file = reserved(directory, puts * RECORD_BYTES as u64)?;
+    let log = Log { file, state: Mutex::default(), synced: Condvar::new() };
+    let mut measured = Measured::begin("floor");
+    let is_over = |number: u64, elapsed: Duration| number >= puts || elapsed >= time;
+    measured.threads(writers, is_over, |_| {
+        let begin = Instant::now();
+        log.put(&[7; RECORD_BYTES])?;
+        Ok(begin.elapsed())
+    })?;
+    Ok(measured)
+}
+
+/// The first bytes of a key, which are random already.
+#[derive(Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        for (place, byte) in bytes.iter().take(8).enumerate() {
+            self.0 ^= u64::from(*byte) << (8 * place);
+        }
+    }
+
+    /// Of the length that stands before an array's bytes.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+fn map_loop<M>(
+    data: Data,
+    entries: u64,
+    reads: bool,
+    map: &mut M,
+    insert: fn(&mut M, Key, Value),
+    get: fn(&M, &Key) -> Option<Value>,
+) -> Result<Measured, Failure> {
+    let mut puts = Measured::begin("floor");
+    for block in blocks(0..entries, BLOCK) {
+        let pairs: Vec<(Key, Value)> =
+            block.map(|number| (data.key(number), data.value(number))).collect();
+        puts.time(pairs.len(), || {
+            pairs.iter().for_each(|(key, value)| insert(map, *key, *value));
+            Ok(())
+        })?;
+    }
+    if !reads {
+        puts.stop();
+        return Ok(puts);
+    }
+    let mut gets = Measured::begin("floor");
+    for block in blocks(0..entries, BLOCK) {
+        let keys: Vec<Key> = block.map(|step| data.key(data.random_entry(step, entries))).collect();
+        gets.time(keys.len(), || {
+            match keys.iter().all(|key| black_box(get(map, key)).is_some()) {
+                true => Ok(()),
+                false => Err("an entry is missing".into()),
+            }
+        })?;
+    }
+    gets.stop();
+    Ok(gets)
+}
+
+fn page(directory: &Path, data: Data, file_bytes: u64, reads: u64) -> Result<Measured, Failure> {
+    let pages = (file_bytes / PAGE_BYTES as u64).max(1);
+    let file = RealDisk::open(directory)?.open("floor", OpenMode::CreateOrWrite)?;
+    let content = vec![7; 256 * PAGE_BYTES];
+    for block in blocks(0..pages, 256) {
+        let bytes = (block.end - block.start) as usize * PAGE_BYTES;
+        file.write_at(&content[..bytes], block.start * PAGE_BYTES as u64)?;
+    }
+    let mut measured = Measured::begin("floor");
+    let mut page = vec![0; PAGE_BYTES];
+    for block in blocks(0..reads, BLOCK) {
+        let places: Vec<u64> =
+            block.map(|step| data.random_entry(step, pages) * PAGE_BYTES as u64).collect();
+        measured.time(places.len(), || {
+            for place in &places {
+                file.read_at(&mut page, *place)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::engine::Synced;
+    use crate::random::SEED;
+
+    #[test]
+    fn every_loop_does_all_that_it_is_asked() {
+        for (floor, operations) in [
+            (Floor::Record { puts: 1_500 }, 1_500),
+            (Floor::Group { writers: 4, puts: 20 }, 20),
+            (Floor::Map { order: Order::Hash, entries: 1_500, reads: false }, 1_500),
+            (Floor::Map { order: Order::Key, entries: 1_500, reads: true }, 1_500),
+            (Floor::Page { file_bytes: 1 << 20, reads: 700 }, 700),
+        ] {
+            let directory = tempfile::tempdir().expect("a directory can be made");
+            let task = Task {
+                engine: String::new(),
+                directory: directory.path().to_owned(),
+                seed: SEED,
+                seconds_max: 60.0,
+                work: Exercise { sync: Synced::No, work: Work::Floor(floor.clone()) },
+            };
+            let phases = run(&task).expect("it runs");
+            assert_eq!(phases[0].operations, operations, "{floor:?}");
+            assert!(phases[0].nanoseconds > 0, "{floor:?}");
+            if let Floor::Group { puts, .. } | Floor::Record { puts } = floor {
+                let file = std::fs::metadata(directory.path().join("floor")).expect("written");
+                assert_eq!(file.len(), puts * RECORD_BYTES as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The space that deleted entries give back.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::data::{Data, Key};
+use super::engine::{Engine, Failure, Synced};
+use super::work::blocks;
+use crate::process::disk_used;
+use crate::run::metrics::DISK;
+use crate::worker::Phase;
+
+/// Entries in each transaction.
+const BATCH: u64 = 1_000;
+/// Entries that are looked for after each step.
+const CHECKS: u64 = 1_000;
+/// Pause between two looks at the disk.
+const GLANCE: Duration = Duration::from_millis(250);
+/// The space is given back when at most so much of it is left.
+const LEFT_MAX: f64 = 0.1;
+
+/// Puts entries, deletes all, idles, and opens it again; none of it waits for the disk. `(puts, value_bytes)` is
+/// the amount.
+pub(super) fn run<E: Engine>(
+    directory: &Path,
+    data: Data,
+    (puts, value_bytes): (u64, u64),
+    idle_max: Duration,
+) -> Result<Vec<Phase>, Failure> {
+    let engine = E::open(directory, Synced::No)?;
+    let begin = Instant::now();
+    for block in blocks(0..puts, BATCH) {
+        let pair = |number| (data.key(number), data.large_value(number, value_bytes));
+        engine.put_large(&block.map(pair).collect::<Vec<_>>())?;
+    }
+    let mut put = step("space_put", directory, begin.elapsed());
+    look(&engine, &data, puts, Some(value_bytes), &mut put)?;
+
+    let begin = Instant::now();
+    for block in blocks(0..puts, BATCH) {
+        engine.delete_all(&block.map(|number| data.key(number)).collect::<Vec<_>>())?;
+    }
+    let mut deleted = step("space_deleted", directory, begin.elapsed());
+    look(&engine, &data, puts, None, &mut deleted)?;
+
+    let left_max = LEFT_MAX * put.values.get(DISK).copied().unwrap_or(0.0);
+    let begin = Instant::now();
+    while begin.elapsed() < idle_max && disk_used(directory) as f64 > left_max {
+        pause();
+    }
+    let mut idle = step("space_idle", directory, begin.elapsed());
+    idle.value("idle", begin.elapsed().as_secs_f64());
+
+    engine.close()?;
+    let begin = Instant::now();
+    let engine = E::open(directory, Synced::No)?;
+    let mut restart = step("space_restart", directory, begin.elapsed());
+    look(&engine, &data, puts, None, &mut restart)?;
+    engine.close()?;
+    Ok(vec![put, deleted, idle, restart])
+}
+
+#[expect(clippy::disallowed_methods, reason = "the process is to be idle")]
+fn pause() {
+    thread::sleep(GLANCE);
+}
+
+fn step(id: &str, directory: &Path, time: Duration) -> Phase {
+    let mut phase = Phase::new(id);
+    phase.add(1, time);
+    phase.value(DISK, disk_used(directory) as f64);
+    phase
+}
+
+/// Looks for some of the entries: they have values of so many bytes, or are not there.
+fn look(
+    engine: &impl Engine,
+    data: &Data,
+    entries: u64,
+    value_bytes: Option<u64>,
+    phase: &mut Phase,
+) -> Result<(), Failure> {
+    let mut value = Vec::new();
+    for number in (0..entries).step_by((entries / CHECKS).max(1) as usize) {
+        value.clear();
+        let key: Key = data.key(number);
+        let found = engine.get(&key, &mut value)?;
+        let expected = value_bytes.map(|bytes| data.large_value(number, bytes));
+        if expected != found.then(|| value.clone()) {
+            phase.fail(format!("entry {number} is there although deleted, missing or wrong"));
+        }
+    }
+    Ok(())
+}
