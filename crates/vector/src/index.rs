@@ -140,14 +140,14 @@ impl VectorIndex {
         }
     }
 
-    /// Does all that there is to do in the background, and returns when it is done.
+    /// Does all that there is to do in the background, and returns when it is done. Beside writers it returns when
+    /// the vectors that were committed before have their codes, or it might never.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. Damaged codes are no
     /// error: they are made again.
     pub fn prepare(&self) -> Result<(), VectorError> {
-        while self.inner.try_step()? {}
-        Ok(())
+        self.inner.prepare(|| {})
     }
 
     /// Saves codes and partitions that are not in the file yet, so that the next opening need not make them. It
@@ -239,7 +239,8 @@ impl Inner {
 
     fn begin(self: &Arc<Self>) {
         if self.is_inline {
-            while self.step() {}
+            // An error is met again by a search, which returns it.
+            let _ = self.prepare(|| {});
         } else {
             worker::begin(self);
         }
@@ -271,6 +272,23 @@ impl Inner {
         if let Some(notes) = self.codes.load(&self.slots) {
             self.steering.take_notes(notes);
         }
+    }
+
+    /// As [`VectorIndex::prepare`]; calls `each` after every step.
+    fn prepare(&self, mut each: impl FnMut()) -> Result<(), VectorError> {
+        if self.has_codes() {
+            // With the codes that were saved it is known which are missing.
+            self.load();
+        }
+        let (_, owed) = self.slots.changes();
+        while self.try_step()? {
+            each();
+            let (finished, all) = self.slots.changes();
+            if finished >= owed && all > owed {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn is_closing(&self) -> bool {
@@ -345,4 +363,65 @@ fn slots_path(path: &str) -> String {
 
 fn codes_path(path: &str) -> String {
     format!("{path}.codes")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::codes::SEGMENT;
+    use crate::metric::Metric;
+    use crate::slot::Slot;
+
+    /// Vectors of which no two are equal.
+    fn vectors(count: usize, first: usize) -> Vec<f32> {
+        let element = |number: usize| ((number * 7_919) % 10_007) as f32 - 5_000.0;
+        (first * 256..(first + count) * 256).map(element).collect()
+    }
+
+    #[test]
+    fn a_writer_that_never_stops_does_not_keep_prepare_from_its_end() {
+        let shape = Shape::new(256, Metric::Cosine).expect("valid");
+        let index = VectorIndex::in_memory(shape).expect("made");
+        let mut written = 0;
+        let mut write = |count| {
+            index.slots().append_many(&vectors(count, written)).expect("appended");
+            index.slots().commit(Durability::Os).expect("committed");
+            written += count;
+        };
+        write(5_000);
+        let mut steps = 0;
+        index
+            .inner
+            .prepare(|| {
+                steps += 1;
+                assert!(steps < 100, "as long as vectors come");
+                write(600);
+            })
+            .expect("prepared");
+        let (finished, _) = index.slots().changes();
+        assert!(finished >= 5_000, "{finished}");
+    }
+
+    #[test]
+    fn a_writer_that_never_stops_leaves_no_entries_behind() {
+        let shape = Shape::new(256, Metric::Cosine).expect("valid");
+        let index = VectorIndex::in_memory(shape).expect("made");
+        let mut used: VecDeque<Slot> = VecDeque::new();
+        for round in 0..200 {
+            let written = index.slots().append_many(&vectors(500, round * 500)).expect("appended");
+            used.extend(written.iter().map(|written| written.slot));
+            index.slots().commit(Durability::Os).expect("committed");
+            if used.len() > 3_000 {
+                let old: Vec<Slot> = used.drain(..500).collect();
+                index.slots().free(&old).expect("freed");
+            }
+            index.inner.try_step().expect("a step");
+            let table = index.inner.codes.table();
+            let segments = table.iter().flat_map(|table| table.all());
+            let places: usize = segments.map(|(_, it)| it.segments.len() * SEGMENT).sum();
+            assert!(places < 12_000, "{places} places in round {round}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ const PARTITIONS_KEPT: usize = 64;
 
 /// A vector of the index, another one for each number.
 pub(crate) fn nth_vector(view: &View, nth: usize) -> Result<Option<(Slot, Vec<f32>)>, VectorError> {
-    let vectors = view.slots().count().max(1);
+    let vectors = view.vector_count().max(1);
     // The golden ratio: they lie all over the slots, however many are taken.
     let place = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let place = ((u128::from(place) * vectors as u128) >> 64) as usize;

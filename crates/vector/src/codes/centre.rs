@@ -29,7 +29,7 @@ impl Centre {
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(super) fn of(view: &View) -> Result<Self, VectorError> {
         let metric = view.shape().metric();
-        let step = (view.slots().count() / SAMPLE_MAX).max(1);
+        let step = (view.vector_count() / SAMPLE_MAX).max(1);
         let sample = || view.slots().step_by(step).take(SAMPLE_MAX).map(Slot::number);
         let scale_of = |vector: &[f32]| match metric {
             Metric::Euclidean => 1.0,

@@ -211,7 +211,7 @@ impl Maker {
         view: &View,
         is_over: &dyn Fn() -> bool,
     ) -> Result<bool, VectorError> {
-        let vectors = view.slots().count();
+        let vectors = view.vector_count();
         let is_enough = vectors >= self.partitions_from;
         let has_partitions = self.trained_at >= self.partitions_from;
         let is_due = match (&self.table, is_enough) {

@@ -176,9 +176,8 @@ impl Codes {
         }
         has_worked |= maker.drain(view)?;
         has_worked = has_worked || maker.split(view)?;
-        if !has_worked {
-            maker.compact_if_worthwhile(view.slots().count());
-        }
+        // Also beside writers that never stop: each vector that they overwrite leaves an entry.
+        maker.compact_if_worthwhile(view.vector_count());
         has_worked |= maker.compact(view);
         if has_worked {
             maker.is_changed = true;

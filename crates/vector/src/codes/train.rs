@@ -32,7 +32,7 @@ pub(super) fn train(
     count: usize,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<Arc<[f32]>>>, VectorError> {
-    let vectors = view.slots().count();
+    let vectors = view.vector_count();
     let sampled = (count * SAMPLE_PER_CENTROID).max(1_024).min(vectors);
     if sampled == 0 {
         return Ok(Some(vec![vec![0.0; encoder.width()].into()]));

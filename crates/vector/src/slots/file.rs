@@ -434,7 +434,16 @@ impl SlotFile {
 
     /// Drops the taken slots, whose codes are made.
     pub(crate) fn finish_changed(&self) {
-        self.shared.changed.lock().taken = Runs::default();
+        let mut changed = self.shared.changed.lock();
+        changed.finished += changed.taken.count();
+        changed.taken = Runs::default();
+    }
+
+    /// The changes that were finished so far, and those that there ever were. They are finished in their order.
+    pub(crate) fn changes(&self) -> (u64, u64) {
+        let changed = self.shared.changed.lock();
+        let left = changed.taken.count() + changed.fresh.count();
+        (changed.finished, changed.finished + left)
     }
 }
 

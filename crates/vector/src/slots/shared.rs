@@ -70,6 +70,8 @@ pub(super) struct Changed {
     pub(super) fresh: Runs,
     /// Slots whose codes are being made.
     pub(super) taken: Runs,
+    /// Slots whose codes were made so far.
+    pub(super) finished: u64,
 }
 
 /// The state that readers see.

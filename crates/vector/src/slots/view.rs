@@ -102,6 +102,13 @@ impl View {
         self.count
     }
 
+    /// The number of slots that hold a vector.
+    #[must_use]
+    pub fn vector_count(&self) -> usize {
+        let words = (self.count as usize).div_ceil(64);
+        (0..words).map(|index| self.live_word(index).count_ones() as usize).sum()
+    }
+
     /// `true` if there is a vector in `slot`.
     #[inline]
     #[must_use]
