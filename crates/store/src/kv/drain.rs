@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -47,8 +47,31 @@ pub(super) struct Drains {
     is_carrying: AtomicBool,
     /// The thread waits for nothing but the next write.
     is_asleep: AtomicBool,
-    /// Duration of the last drain, in nanoseconds for 1,024 bytes of its table.
-    pace: AtomicU64,
+    progress: Mutex<Progress>,
+}
+
+/// How far the drain has come.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The beginning of the one under way.
+    begun: Option<Instant>,
+    /// The part of its table that is in the tree.
+    done: f64,
+    /// Duration of the last one of a table that is worth measuring.
+    last: Duration,
+}
+
+impl Progress {
+    /// The time that the drain still takes: as long for the rest as for what is done, and before anything is,
+    /// as long as the last one. One that takes longer than that takes as long again.
+    fn time_left(&self, now: Instant) -> Duration {
+        let Some(begun) = self.begun else { return self.last };
+        let elapsed = now.saturating_duration_since(begun);
+        if self.done > 0.0 {
+            return elapsed.mul_f64((1.0 - self.done) / self.done);
+        }
+        self.last.checked_sub(elapsed).unwrap_or(elapsed)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -111,20 +134,36 @@ impl Drains {
         self.state.lock().frozen
     }
 
-    /// The table that waited is in the tree. It had so many bytes, and took so long.
-    pub(super) fn end(&self, bytes: usize, took: Duration) {
-        self.is_blocked.store(false, Ordering::Release);
-        if bytes > 1 << 20 {
-            let nanos = took.as_nanos() as u64 / (bytes as u64 / 1024);
-            self.pace.store(nanos, Ordering::Relaxed);
-        }
-        self.state.lock().frozen = None;
-        self.done.notify_all();
+    /// The drain of a table begins now.
+    pub(super) fn begin_draining(&self) {
+        let mut progress = self.progress.lock();
+        (progress.begun, progress.done) = (Some(Instant::now()), 0.0);
     }
 
-    /// The time that the drain takes for a byte.
-    pub(super) fn nanos_per_byte(&self) -> f64 {
-        self.pace.load(Ordering::Relaxed) as f64 / 1024.0
+    /// This part of the table, up to 1, is in the tree.
+    pub(super) fn drained(&self, part: f64) {
+        self.progress.lock().done = part;
+    }
+
+    /// An estimate of the time until the table is in the tree.
+    pub(super) fn time_left(&self, now: Instant) -> Duration {
+        self.progress.lock().time_left(now)
+    }
+
+    /// The table `drained` is in the tree. It had so many bytes.
+    pub(super) fn end(&self, drained: Frozen, bytes: usize) {
+        self.is_blocked.store(false, Ordering::Release);
+        let mut progress = self.progress.lock();
+        let took = progress.begun.take().map(|begun| begun.elapsed());
+        progress.last = took.filter(|_| bytes > 1 << 20).unwrap_or(progress.last);
+        drop(progress);
+        let mut state = self.state.lock();
+        // Since the layers know that it is in the tree, the next one may have been frozen.
+        if state.frozen.is_some_and(|frozen| frozen.sequence == drained.sequence) {
+            state.frozen = None;
+        }
+        drop(state);
+        self.done.notify_all();
     }
 
     /// The tree has no space, or has some again.
@@ -262,5 +301,42 @@ pub(super) fn run(shared: &Arc<Shared>) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frozen(sequence: u64) -> Frozen {
+        Frozen { number: sequence, log_bytes: Default::default(), sequence }
+    }
+
+    #[test]
+    fn a_table_that_is_frozen_while_a_drain_ends_waits_for_its_own() {
+        let drains = Drains::default();
+        drains.begin(frozen(1));
+        drains.begin_draining();
+        drains.begin(frozen(2));
+        drains.end(frozen(1), 2 << 20);
+        assert_eq!(drains.frozen().map(|it| it.sequence), Some(2));
+        drains.begin_draining();
+        drains.end(frozen(2), 2 << 20);
+        assert!(drains.frozen().is_none());
+    }
+
+    #[test]
+    fn a_drain_takes_as_long_as_it_takes_for_what_is_done() {
+        let begun = Instant::now();
+        let seconds = Duration::from_secs;
+        let left = |done, elapsed| {
+            let progress = Progress { begun: Some(begun), done, last: seconds(5) };
+            progress.time_left(begun + elapsed)
+        };
+        assert_eq!(left(0.0, seconds(2)), seconds(3));
+        assert_eq!(left(0.0, seconds(6)), seconds(6), "longer than the last one");
+        assert_eq!(left(0.25, seconds(2)), seconds(6));
+        assert_eq!(left(1.0, seconds(2)), seconds(0));
+        assert_eq!(Progress::default().time_left(begun), seconds(0));
     }
 }

@@ -130,6 +130,7 @@ impl Drainer {
         let Some(table) = layers.draining().map(Arc::clone) else { return };
         drop(layers);
         let begun = Instant::now();
+        shared.drains.begin_draining();
         match self.apply(shared, &table, frozen) {
             Ok(tree) => {
                 let memory_bytes = shared.config.memory_bytes;
@@ -137,7 +138,7 @@ impl Drainer {
                     Some(layers.with_drained(tree, frozen.sequence, memory_bytes))
                 });
                 shared.syncs.synced(frozen.number, begun);
-                shared.drains.end(table.bytes(), begun.elapsed());
+                shared.drains.end(frozen, table.bytes());
             }
             Err(KvError::NoSpace) => {
                 shared.set_refusal(Some(KvError::NoSpace));
@@ -163,7 +164,7 @@ impl Drainer {
         loop {
             let entries = table.entries(frozen.sequence);
             let changes = TableChanges { entries, without: &carried };
-            match self.apply_all(shared, &engine, changes, frozen) {
+            match self.apply_all(shared, &engine, changes, table.writes(), frozen) {
                 Ok(()) => break,
                 Err(ApplyError { error: KvError::Corrupt(what), key: Some(key) })
                     if engine.frozen().is_none() && carried.len() < CARRIED_MAX =>
@@ -198,9 +199,11 @@ impl Drainer {
         shared: &Shared,
         engine: &Arc<Engine>,
         mut changes: TableChanges<'_>,
+        writes: u64,
         frozen: Frozen,
     ) -> Result<(), ApplyError> {
         let changes_max = shared.config.drain_changes();
+        let mut drained = 0;
         let mut is_log_durable = false;
         while changes.entries.clone().nth(changes_max).is_some() {
             if !is_log_durable {
@@ -213,6 +216,8 @@ impl Drainer {
             let tree = OpenTree::new(engine)?;
             // Whoever reads from now on lets go of the pages that were replaced.
             shared.change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence)));
+            drained += changes_max;
+            shared.drains.drained(drained as f64 / writes.max(1) as f64);
         }
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };

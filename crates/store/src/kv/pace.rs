@@ -1,6 +1,15 @@
-//! [`Pace`]: writers are slowed down a little before they would have to stop for the drain.
+//! [`Pace`]: writers are slowed down as much as the drain needs, so that they never have to stop for it.
+//!
+//! ```text
+//!  bytes of undrained tables
+//!  0                          free_bytes                    memory_bytes
+//!  ├───────── at full speed ──────┼─── at the rate at which ────┤ stop
+//!                                      what is left of the memory
+//!                                      lasts until the drain ends
+//! ```
+//! The rate is computed anew for each group: an estimate of the end that was too early makes the next waits longer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::layers::Layers;
 use super::shared::Shared;
@@ -8,8 +17,10 @@ use super::{KvConfig, KvError};
 
 /// A shorter wait is saved up: sleeping costs about as much.
 const WAIT_MIN: Duration = Duration::from_micros(200);
-/// A longer wait is spread over several groups.
+/// Waits longer than the group before them accounts for are spread over several groups.
 const WAIT_MAX: Duration = Duration::from_millis(5);
+/// The part of the memory that is left that the writers may fill until the drain ends.
+const SHARE: f64 = 0.8;
 
 /// Bytes of tables on their way into the tree that slow nobody down: two thirds of the memory.
 pub(super) fn free_bytes(config: &KvConfig) -> usize {
@@ -19,18 +30,20 @@ pub(super) fn free_bytes(config: &KvConfig) -> usize {
 /// The debt of the writers to the drain.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// Bytes by which the tables grew since the last wait.
-    grown: u64,
+    /// Bytes by which the tables grew with the last group.
+    grown: usize,
+    /// The moment before which the next group should not begin; `None` at full speed.
+    due: Option<Instant>,
 }
 
 impl Pace {
     /// Notes that the tables have grown.
     pub(super) fn grown(&mut self, bytes: usize) {
-        self.grown += bytes as u64;
+        self.grown = bytes;
     }
 
     /// Waits until there is room for another group: not at all while the tables that wait for the tree take less than
-    /// [`free_bytes`], then as long as the drain takes for what was written, and when they take all of the memory until
+    /// [`free_bytes`], then so long that they reach all of the memory when the drain ends, and when they have, until
     /// it has ended.
     pub(super) fn wait_for_room(
         &mut self,
@@ -41,22 +54,25 @@ impl Pace {
         if layers.bytes() > memory {
             shared.change_layers(|layers| layers.trimmed(memory));
         }
-        let free = free_bytes(&shared.config);
         let bytes = layers.undrained_bytes();
-        if bytes <= free {
-            self.grown = 0;
+        let grown = std::mem::take(&mut self.grown);
+        if bytes <= free_bytes(&shared.config) {
+            self.due = None;
             return Ok(());
         }
         if bytes > memory {
+            self.due = None;
             return shared.drains.wait_for_room(shared, memory);
         }
-        // From nothing to a little more than the drain needs, so that the tables stop growing in between.
-        let fullness = (bytes - free) as f64 / (memory - free) as f64;
-        let nanos = self.grown as f64 * shared.drains.nanos_per_byte() * fullness * 1.5;
-        let wait = Duration::from_nanos(nanos as u64);
+        let now = Instant::now();
+        let left = shared.drains.time_left(now);
+        let cost = left.mul_f64(grown as f64 / (SHARE * (memory - bytes).max(1) as f64));
+        let due =
+            self.due.map_or(now, |due| due.max(now.checked_sub(WAIT_MAX).unwrap_or(due))) + cost;
+        self.due = Some(due);
+        let wait = due.saturating_duration_since(now);
         if wait >= WAIT_MIN {
-            self.grown = 0;
-            std::thread::park_timeout(wait.min(WAIT_MAX));
+            std::thread::park_timeout(wait.min(WAIT_MAX.max(cost)));
         }
         Ok(())
     }

@@ -24,6 +24,10 @@ use self::list::{List, Node};
 /// Bytes that one table can have at most.
 pub(super) const MEMTABLE_BYTES_MAX: usize = arena::ARENA_BYTES_MAX;
 
+/// Bytes for a write beside its node: 12 to 24 of the index, with the tables that it has outgrown, and what waits for
+/// the order. The mean, because an index doubles at once what it has grown by.
+const INDEX_BYTES: usize = 24;
+
 /// Random, so that nobody can make keys that collide.
 static SEED: LazyLock<u64> = LazyLock::new(|| {
     let mut seed = [0; 8];
@@ -45,6 +49,8 @@ pub(super) struct Memtable {
     index: Index,
     /// Held by the one that writes. What it wrote and is not in the order yet, oldest first.
     unordered: Mutex<Vec<Place>>,
+    /// Number of writes.
+    writes: AtomicU64,
     /// Everything up to this sequence is written.
     written: AtomicU64,
     /// Everything up to this sequence is in the order.
@@ -72,6 +78,7 @@ impl Memtable {
             list: List::new(),
             index: Index::new(),
             unordered: Mutex::default(),
+            writes: AtomicU64::new(0),
             written: AtomicU64::new(0),
             ordered: AtomicU64::new(0),
             ordering: Mutex::default(),
@@ -80,11 +87,16 @@ impl Memtable {
 
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.list.arena.bytes() + self.index.bytes()
+        self.list.arena.bytes() + self.writes() as usize * INDEX_BYTES
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.written.load(Ordering::Acquire) == 0
+    }
+
+    /// The number of writes: of entries at the most.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Writes a version of `key`, which has the hash `hash`, newer than all there are. Readers see it from
@@ -100,6 +112,8 @@ impl Memtable {
         let place = self.list.write(key, value, sequence)?;
         self.index.set(hash, place, |place| self.list.node(place).key() == key);
         unordered.push(place);
+        // Nobody else writes.
+        self.writes.store(self.writes() + 1, Ordering::Relaxed);
         self.written.store(sequence, Ordering::Release);
         Some(place)
     }
