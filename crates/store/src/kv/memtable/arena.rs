@@ -16,6 +16,10 @@ const UNIT: usize = 8;
 const CHUNK_UNITS: usize = (1 << 20) / UNIT;
 /// Chunks at most: 4 GiB.
 const CHUNKS_MAX: usize = 4096;
+/// Chunks that are allocated together, but for the first: 32 MiB, which allocators take from the system and give back
+/// to it as they are. Single ones stayed in the heap, between what lives longer: a third of the memory of a key space.
+/// What is not used of them is never touched.
+const CHUNKS_TOGETHER: usize = 32;
 
 /// A place in the arena, in units of 8 bytes. 0 is none.
 pub(in crate::kv) type Place = u32;
@@ -62,8 +66,16 @@ impl Arena {
         if units > CHUNK_UNITS - start % CHUNK_UNITS {
             start = start.next_multiple_of(CHUNK_UNITS);
         }
-        let first = start / CHUNK_UNITS;
         let count = (start % CHUNK_UNITS + units).div_ceil(CHUNK_UNITS);
+        let is_there = |chunk: usize| {
+            self.chunks.get(chunk).is_some_and(|it| !it.load(Ordering::Relaxed).is_null())
+        };
+        let mut first = start / CHUNK_UNITS;
+        if is_there(first) && !is_there(first + count - 1) {
+            // What is left of the allocation is too short, and the next one need not be behind it.
+            first = (first..first + count).find(|chunk| !is_there(*chunk)).unwrap_or(first);
+            start = first * CHUNK_UNITS;
+        }
         if first + count > CHUNKS_MAX {
             return None;
         }
@@ -75,6 +87,10 @@ impl Arena {
     }
 
     fn add_chunks(&self, first: usize, count: usize) {
+        let count = match first {
+            0 => count,
+            _ => count.max(CHUNKS_TOGETHER.min(CHUNKS_MAX - first)),
+        };
         let layout = layout(count);
         // SAFETY: the layout has a size.
         let Some(memory) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
@@ -156,5 +172,5 @@ impl Drop for Arena {
 }
 
 fn layout(chunks: usize) -> Layout {
-    Layout::from_size_align(chunks * CHUNK_UNITS * UNIT, 4096).expect("some megabytes")
+    Layout::from_size_align(chunks * CHUNK_UNITS * UNIT, UNIT).expect("some megabytes")
 }

@@ -75,12 +75,16 @@ proptest! {
 #[test]
 fn values_larger_than_a_chunk_come_back() {
     let table = Memtable::new();
-    let sizes = [0, 1, 1 << 20, (1 << 20) - 60, 5, 3 << 20, (2 << 20) + 1, 7];
-    for (sequence, bytes) in (1..).zip(sizes) {
-        put(&table, format!("{bytes}").as_bytes(), Some(&vec![sequence as u8; bytes]), sequence);
+    let mut sizes = vec![0, 1, 1 << 20, (1 << 20) - 60, 5, 3 << 20, (2 << 20) + 1, 7];
+    // They do not end where the chunks that are allocated together do.
+    sizes.extend([5 << 20; 8]);
+    let key = |sequence: u8| format!("{sequence}");
+    for (sequence, bytes) in (1..).zip(&sizes) {
+        let value = vec![sequence; *bytes];
+        put(&table, key(sequence).as_bytes(), Some(&value), sequence.into());
     }
-    for (sequence, bytes) in (1..=u8::MAX).zip(sizes) {
-        let key = format!("{bytes}");
+    for (sequence, bytes) in (1..).zip(sizes) {
+        let key = key(sequence);
         let found = table.get(key.as_bytes(), hash(key.as_bytes()), u64::MAX).expect("there");
         assert!(found.value == Some(&vec![sequence; bytes][..]), "{bytes}");
     }
