@@ -19,8 +19,10 @@ use super::{KvConfig, KvError};
 const WAIT_MIN: Duration = Duration::from_micros(200);
 /// Waits longer than the group before them accounts for are spread over several groups.
 const WAIT_MAX: Duration = Duration::from_millis(5);
-/// The part of the memory that is left that the writers may fill until the drain ends.
-const SHARE: f64 = 0.8;
+/// The wait, as a part of what makes the rest last until the drain ends: for each part of the way from
+/// [`free_bytes`] to all of the memory, and at the most.
+const SLOWDOWN: f64 = 1.5;
+const SLOWDOWN_MAX: f64 = 1.25;
 
 /// Bytes of tables on their way into the tree that slow nobody down: two thirds of the memory.
 pub(super) fn free_bytes(config: &KvConfig) -> usize {
@@ -43,8 +45,8 @@ impl Pace {
     }
 
     /// Waits until there is room for another group: not at all while the tables that wait for the tree take less than
-    /// [`free_bytes`], then so long that they reach all of the memory when the drain ends, and when they have, until
-    /// it has ended.
+    /// [`free_bytes`], then so long that they reach all of the memory when the drain ends at the earliest, and when
+    /// they have, until it has ended.
     pub(super) fn wait_for_room(
         &mut self,
         shared: &Shared,
@@ -54,9 +56,9 @@ impl Pace {
         if layers.bytes() > memory {
             shared.change_layers(|layers| layers.trimmed(memory));
         }
-        let bytes = layers.undrained_bytes();
+        let (bytes, free) = (layers.undrained_bytes(), free_bytes(&shared.config));
         let grown = std::mem::take(&mut self.grown);
-        if bytes <= free_bytes(&shared.config) {
+        if bytes <= free {
             self.due = None;
             return Ok(());
         }
@@ -65,8 +67,10 @@ impl Pace {
             return shared.drains.wait_for_room(shared, memory);
         }
         let now = Instant::now();
-        let left = shared.drains.time_left(now);
-        let cost = left.mul_f64(grown as f64 / (SHARE * (memory - bytes).max(1) as f64));
+        let fullness = (bytes - free) as f64 / (memory - free) as f64;
+        let slowdown = (SLOWDOWN * fullness).min(SLOWDOWN_MAX);
+        let part = grown as f64 / (memory - bytes).max(1) as f64;
+        let cost = shared.drains.time_left(now).mul_f64(slowdown * part);
         let due =
             self.due.map_or(now, |due| due.max(now.checked_sub(WAIT_MAX).unwrap_or(due))) + cost;
         self.due = Some(due);
