@@ -156,6 +156,11 @@ pub(crate) struct ServerArgs {
     /// [default: fsync].
     #[arg(long, value_name = "LEVEL", env = "LITEIO_DURABILITY")]
     pub(crate) durability: Option<String>,
+    /// MiB of memory for metadata on its way into the tree, and for what was written or read lately; more makes
+    /// many small writes in no order cheaper, with as much log to be read after a crash [default: 192, or 1/8 of the
+    /// memory].
+    #[arg(long, value_name = "MIB", env = "LITEIO_METADATA_MEMORY")]
+    pub(crate) metadata_memory: Option<u32>,
     /// Access key of the one user, 3 to 128 characters [default: liteio].
     #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
     pub(crate) access_key: Option<String>,

@@ -168,7 +168,8 @@ fn store_config(config: &Config) -> StoreConfig {
     };
     // As much of the memory as bodies and answers may have at most.
     let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
-    store_config.memory_bytes = store_config.memory_bytes.min(eighth);
+    let metadata_bytes = config.metadata_bytes.unwrap_or(store_config.memory_bytes.min(eighth));
+    store_config.memory_bytes = metadata_bytes;
     store_config.takes_empty_directories = config.preparation.directories_are_buckets;
     store_config.region.clone_from(&config.region);
     let day = Duration::from_secs(24 * 60 * 60);

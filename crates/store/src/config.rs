@@ -31,7 +31,8 @@ pub struct StoreConfig {
     pub durability: Durability,
     /// Memory for pages of metadata.
     pub cache_bytes: usize,
-    /// Memory for metadata that was written lately: what is on its way into the tree, and what was.
+    /// Memory for metadata that was written lately: what is on its way into the tree, and what was. The log, which is
+    /// read after a crash, has up to three quarters as many bytes.
     pub memory_bytes: usize,
     /// Free bytes of the device below which writes are refused, so that deletions still work.
     pub reserve_bytes: u64,

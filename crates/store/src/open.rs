@@ -227,16 +227,19 @@ fn describe(tail: &DroppedTail) -> String {
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {
+    // So that the memory says how much is drained together. The log has three quarters of the bytes of a table.
+    let log_bytes = config.memory_bytes as u64 / 4;
+    #[cfg(any(test, feature = "test-util"))]
+    let log_bytes = config.log_bytes.unwrap_or(log_bytes);
     KvConfig {
         durability: config.durability,
         cache_bytes: config.cache_bytes,
         memory_bytes: config.memory_bytes,
         reserve_bytes: config.reserve_bytes,
         sync_interval: config.sync_interval,
+        log_bytes,
         #[cfg(any(test, feature = "test-util"))]
         runs_twice: config.runs_twice,
-        #[cfg(any(test, feature = "test-util"))]
-        log_bytes: config.log_bytes.unwrap_or(KvConfig::default().log_bytes),
         #[cfg(any(test, feature = "test-util"))]
         drain_after_groups: config.log_bytes.map(|bytes| bytes % 3),
         ..KvConfig::default()

@@ -5,7 +5,7 @@ use super::floor::RECORD_BYTES;
 use super::task::{Exercise, Floor, Order, Work};
 use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::metrics::{DISK, LOST, P999, RATE, TIME};
+use crate::run::metrics::{DISK, LOST, P999, PASSED, RATE, TIME};
 use crate::run::{Job, RowFilter, RowPlan};
 
 /// The amounts of a run.
@@ -33,6 +33,10 @@ const SCAN_ENTRIES: u64 = 1_000;
 const WINDOW: u64 = 1_000;
 /// Bytes of a value in the rows about space.
 const LARGE_VALUE_BYTES: u64 = 1 << 10;
+/// Puts that are gathered before a tree of pages is changed, and the number of times: as many as LiteIO has
+/// room for by default while others are on their way into the tree.
+const TREE_BATCH: u64 = 500_000;
+const TREE_BATCHES: u64 = 4;
 /// The file with the number of acknowledged puts, in the directory of all data.
 const ACKNOWLEDGED: &str = "acknowledged";
 
@@ -217,6 +221,14 @@ fn floors(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Vec<Job<Exercise>> {
     }
     let page = Floor::Page { file_bytes: entries * 128, reads: entries };
     jobs.push(job(Synced::No, page, "pread of 4 KiB at random".to_owned(), TIME));
+    let tree = Floor::Tree { entries, batch: TREE_BATCH, batches: TREE_BATCHES };
+    let name = format!("A put into pages of a tree of {}", shown(entries));
+    let mut job = job(Synced::No, tree, name, TIME);
+    let note =
+        format!("{} in no order are gathered for each change of the tree", shown(TREE_BATCH));
+    job.rows[0] = job.rows[0].clone().note(note);
+    job.rows.push(RowPlan::new("Floor", "… bytes written per byte put", "floor", PASSED));
+    jobs.push(job);
     jobs
 }
 
@@ -233,7 +245,7 @@ mod tests {
             let rows: Vec<RowPlan> = jobs.into_iter().flat_map(|job| job.rows).collect();
             let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
             assert_eq!(names.len(), rows.len());
-            assert_eq!(rows.len(), 5 + 3 + 10 + 4 + 4 + 9);
+            assert_eq!(rows.len(), 5 + 3 + 10 + 4 + 4 + 11);
             let metrics = metrics();
             assert!(names.contains("10 a transaction, synced"), "{names:?}");
             assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));

@@ -85,7 +85,7 @@ impl Subject for Engine {
             DISK => row.metric == DISK,
             // Those of the whole engine, and an error.
             "wrong" => false,
-            _ if RESOURCES.contains(&id) => false,
+            _ if RESOURCES.contains(&id) => row.metric == id,
             _ => row.metric != LOST,
         }
     }

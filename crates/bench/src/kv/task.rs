@@ -59,6 +59,9 @@ pub enum Floor {
     Map { order: Order, entries: u64, reads: bool },
     /// Pages of a file in the page cache are read at random.
     Page { file_bytes: u64, reads: u64 },
+    /// Batches of a tree's entries change, in no order, with each the pages that they are in. The value
+    /// `passed_factor` has the bytes that are written for a byte of an entry.
+    Tree { entries: u64, batch: u64, batches: u64 },
 }
 
 /// The order of a map's keys.

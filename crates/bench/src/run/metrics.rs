@@ -37,6 +37,9 @@ pub(crate) const P999: &str = "p999";
 /// Processor time per operation of a whole process, without what the benchmark itself does.
 pub(crate) const OPERATION_CPU: &str = "operation_cpu";
 
+/// Bytes that a program passes to the kernel for a byte that it is given.
+pub(crate) const PASSED: &str = "passed_factor";
+
 const LOWER: [(&str, &str, Unit); 25] = [
     (TIME, "Time per operation", Unit::Nanoseconds),
     (OPERATION_CPU, "processor time per operation", Unit::Nanoseconds),
@@ -60,7 +63,7 @@ const LOWER: [(&str, &str, Unit); 25] = [
     ("disk_fixed_factor", "… per byte stored", Unit::Factor),
     ("disk_written", "Disk written", Unit::Bytes),
     ("disk_written_factor", "Disk written per byte put", Unit::Factor),
-    ("passed_factor", "Passed to write() per byte put", Unit::Factor),
+    (PASSED, "Passed to write() per byte put", Unit::Factor),
     ("tree_factor", "… of that to the tree", Unit::Factor),
     ("log_factor", "… and to the log", Unit::Factor),
 ];

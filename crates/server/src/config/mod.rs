@@ -171,6 +171,8 @@ pub struct Config {
     pub trusted_proxies: Vec<Network>,
     /// The place of the data.
     pub storage: Storage,
+    /// Memory for metadata that was written lately, in bytes; none for what the memory of the process allows.
+    pub metadata_bytes: Option<usize>,
     /// The users who may sign requests.
     pub credentials: CredentialsSource,
     /// The keys that objects are encrypted with.
@@ -238,6 +240,10 @@ pub enum ObjectOwnership {
     ObjectWriter,
 }
 
+/// Memory for metadata: less would be drained all the time; more is more than its tables can have.
+const METADATA_MIB_MIN: u32 = 8;
+const METADATA_MIB_MAX: u32 = 4_096;
+
 /// A day of 24 hours.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -268,6 +274,7 @@ impl Default for Config {
                 path: DEFAULT_DATA_DIR.into(),
                 durability: Durability::Fsync,
             },
+            metadata_bytes: None,
             credentials: CredentialsSource::well_known(),
             keys: KeySources::default(),
             allow_insecure_sse_c: false,
@@ -327,6 +334,8 @@ impl Config {
             trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)
                 .map_err(named("trusted_proxy"))?,
             storage: resolve_storage(arguments)?,
+            metadata_bytes: resolve_metadata_memory(arguments.metadata_memory)
+                .map_err(named("metadata_memory"))?,
             credentials: credentials::resolve(arguments, profile)?,
             keys: resolve_keys(&arguments.keys)?,
             allow_insecure_sse_c: arguments.allow_insecure_sse_c,
@@ -586,6 +595,17 @@ fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> 
         waiting_max,
         dropped: arguments.drop_events.clone(),
     })
+}
+
+fn resolve_metadata_memory(mib: Option<u32>) -> Result<Option<usize>, ConfigError> {
+    match mib {
+        None => Ok(None),
+        Some(mib @ METADATA_MIB_MIN..=METADATA_MIB_MAX) => Ok(Some((mib as usize) << 20)),
+        Some(mib) => error(format!(
+            "{mib} MiB of memory for metadata is not valid: give --metadata-memory {METADATA_MIB_MIN} to \
+             {METADATA_MIB_MAX}"
+        )),
+    }
 }
 
 fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {

@@ -13,6 +13,9 @@ fn arguments(line: &str) -> ServerArgs {
             "--data-dir" => arguments.data_dir = Some(value().into()),
             "--durability" => arguments.durability = Some(value()),
             "--object-ownership" => arguments.object_ownership = Some(value()),
+            "--metadata-memory" => {
+                arguments.metadata_memory = Some(value().parse().expect("a number"));
+            }
             "--access-key" => arguments.access_key = Some(value()),
             "--secret-key" => arguments.secret_key = Some(value()),
             "--credentials-file" => arguments.credentials_file = Some(value().into()),
@@ -39,7 +42,7 @@ fn everything_given_is_kept() {
     let config = Config::resolve(&arguments(
         "--address [::]:0 --data-dir /srv/objects --durability os --access-key alice \
          --secret-key long_enough --region eu-central-1 --domain S3.Example.com --domain localhost \
-         --object-ownership object-writer --log warn --log-format json",
+         --object-ownership object-writer --metadata-memory 512 --log warn --log-format json",
     ))
     .expect("these fit together");
     assert_eq!(config.address, ListenAddress { host: "::".to_owned(), port: 0 });
@@ -49,6 +52,7 @@ fn everything_given_is_kept() {
     let (access_key, secret_key) = ("alice".to_owned(), "long enough".to_owned());
     assert_eq!(config.credentials, CredentialsSource::Pair { access_key, secret_key });
     assert_eq!(config.region, "eu-central-1");
+    assert_eq!(config.metadata_bytes, Some(512 << 20));
     assert_eq!(config.object_ownership, ObjectOwnership::ObjectWriter);
     assert_eq!(config.domains, ["localhost", "s3.localhost", "s3.example.com"]);
     assert_eq!((&*config.log, config.log_format), ("warn", LogFormat::Json));
@@ -81,6 +85,8 @@ fn contradictions_and_bad_values_say_what_to_change() {
         ("--domain 127.0.0.1", "host name"),
         ("--domain -a.example", "host name"),
         ("--domain a..b", "host name"),
+        ("--metadata-memory 7", "8 to 4096"),
+        ("--metadata-memory 4097", "8 to 4096"),
         ("--log liteio=loud", "--log"),
         ("--log-format xml", "text or json"),
         ("--data-dir", "--data-dir"),

@@ -1,5 +1,7 @@
 //! The least that the machine has to do for an operation: loops without an engine around them.
 
+mod tree;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
@@ -9,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use liteio_disk::{Disk as _, DiskFile, OpenMode, RealDisk};
 
-use super::data::{Data, Key, Value};
-use super::task::{Exercise, Floor, Order, Work};
-use super::work::blocks;
+use crate::kv::data::{Data, Key, Value};
+use crate::kv::task::{Exercise, Floor, Order, Work};
+use crate::kv::work::blocks;
 use crate::worker::measured::Measured;
 use crate::worker::{Failure, NoSuchThing, Phase, Task};
 
@@ -58,6 +60,9 @@ pub(super) fn run(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
             )?
         }
         Floor::Page { file_bytes, reads } => page(&task.directory, data, *file_bytes, *reads)?,
+        Floor::Tree { entries, batch, batches } => {
+            tree::run(&task.directory, data, *entries, *batch, *batches)?
+        }
     };
     Ok(vec![measured.end()])
 }
@@ -235,6 +240,7 @@ mod tests {
             (Floor::Map { order: Order::Hash, entries: 1_500, reads: false }, 1_500),
             (Floor::Map { order: Order::Key, entries: 1_500, reads: true }, 1_500),
             (Floor::Page { file_bytes: 1 << 20, reads: 700 }, 700),
+            (Floor::Tree { entries: 5_000, batch: 400, batches: 3 }, 1_200),
         ] {
             let directory = tempfile::tempdir().expect("a directory can be made");
             let task = Task {
@@ -247,6 +253,11 @@ mod tests {
             let phases = run(&task).expect("it runs");
             assert_eq!(phases[0].operations, operations, "{floor:?}");
             assert!(phases[0].nanoseconds > 0, "{floor:?}");
+            if let Floor::Tree { .. } = floor {
+                // Of 228 pages some four fifths change with 400 entries.
+                let factor = phases[0].values["passed_factor"];
+                assert!((10.0..25.0).contains(&factor), "{factor} bytes for a byte");
+            }
             if let Floor::Group { puts, .. } | Floor::Record { puts } = floor {
                 let file = std::fs::metadata(directory.path().join("floor")).expect("written");
                 assert_eq!(file.len(), puts * RECORD_BYTES as u64);

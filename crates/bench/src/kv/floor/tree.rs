@@ -1,0 +1,107 @@
+//! The least that a tree of pages has to do for puts in no order, however it is done: every page that a batch
+//! changes is read, written to another place and synced.
+//!
+//! A batch is what an engine gathers in memory. Its pages are read in their order, and written to the first free
+//! places, neighbours together; what they replace is free after the sync. Inner pages, sums and the search for a
+//! place in the page are left out.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use liteio_disk::{Disk as _, DiskFile, OpenMode, RealDisk};
+
+use super::PAGE_BYTES;
+use crate::kv::data::{Data, KEY_BYTES, VALUE_BYTES};
+use crate::worker::Failure;
+use crate::worker::measured::Measured;
+
+/// Entries of a page that is two thirds full, as pages are on average that were split at random.
+const PAGE_ENTRIES: u64 = (PAGE_BYTES * 2 / 3 / (KEY_BYTES + VALUE_BYTES + 8)) as u64;
+/// Changes after which there is a sync, and the space of old pages can be used again.
+const SYNCED_CHANGES: usize = 65_536;
+/// Bytes that are written at once.
+const RUN_BYTES_MAX: usize = 1 << 20;
+
+/// Changes `batches` times `batch` entries of a tree of `entries`. The value `passed_factor` has the bytes that
+/// are written for a byte of an entry.
+pub(super) fn run(
+    directory: &Path,
+    data: Data,
+    entries: u64,
+    batch: u64,
+    batches: u64,
+) -> Result<Measured, Failure> {
+    let mut tree = Tree::new(directory, entries.div_ceil(PAGE_ENTRIES))?;
+    let pages = tree.places.len() as u64;
+    let mut measured = Measured::begin("floor");
+    for number in 0..batches {
+        let steps = number * batch..(number + 1) * batch;
+        let mut changes: Vec<usize> =
+            steps.map(|step| data.random_entry(step, pages) as usize).collect();
+        measured.time(changes.len(), || {
+            changes.sort_unstable();
+            changes.chunks(SYNCED_CHANGES).try_for_each(|part| tree.change(part))
+        })?;
+    }
+    let put = (batches * batch * (KEY_BYTES + VALUE_BYTES) as u64).max(1);
+    let factor = tree.written_bytes as f64 / put as f64;
+    measured.phase.values.insert("passed_factor".to_owned(), factor);
+    Ok(measured)
+}
+
+struct Tree {
+    file: Box<dyn DiskFile>,
+    /// The place of each page in the file, in pages.
+    places: Vec<u64>,
+    free: BTreeSet<u64>,
+    written_bytes: u64,
+}
+
+impl Tree {
+    /// A file with as many free places as pages.
+    fn new(directory: &Path, pages: u64) -> Result<Self, Failure> {
+        let file = RealDisk::open(directory)?.open("floor", OpenMode::CreateOrWrite)?;
+        let content = vec![7; RUN_BYTES_MAX];
+        let bytes = 2 * pages * PAGE_BYTES as u64;
+        for start in (0..bytes).step_by(RUN_BYTES_MAX) {
+            let length = (bytes - start).min(RUN_BYTES_MAX as u64) as usize;
+            file.write_at(&content[..length], start)?;
+        }
+        file.sync_data()?;
+        let (places, free) = ((0..pages).collect(), (pages..2 * pages).collect());
+        Ok(Self { file, places, free, written_bytes: 0 })
+    }
+
+    /// Changes pages, which are sorted.
+    fn change(&mut self, pages: &[usize]) -> Result<(), Failure> {
+        let mut freed = Vec::new();
+        let (mut run, mut start) = (Vec::with_capacity(RUN_BYTES_MAX), 0);
+        let mut content = vec![0; PAGE_BYTES];
+        for changes in pages.chunk_by(|a, b| a == b) {
+            let page = changes[0];
+            self.file.read_at(&mut content, self.places[page] * PAGE_BYTES as u64)?;
+            for change in 0..changes.len() {
+                let byte = &mut content[change % PAGE_BYTES];
+                *byte = byte.wrapping_add(1);
+            }
+            let place = self.free.pop_first().ok_or("no page is free")?;
+            if place * PAGE_BYTES as u64 != start + run.len() as u64 || run.len() == RUN_BYTES_MAX {
+                self.write(&mut run, start)?;
+                start = place * PAGE_BYTES as u64;
+            }
+            run.extend_from_slice(&content);
+            freed.push(std::mem::replace(&mut self.places[page], place));
+        }
+        self.write(&mut run, start)?;
+        self.file.sync_data()?;
+        self.free.extend(freed);
+        Ok(())
+    }
+
+    fn write(&mut self, run: &mut Vec<u8>, start: u64) -> Result<(), Failure> {
+        self.file.write_at(run, start)?;
+        self.written_bytes += run.len() as u64;
+        run.clear();
+        Ok(())
+    }
+}
