@@ -227,8 +227,8 @@ fn describe(tail: &DroppedTail) -> String {
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {
-    // So that the memory says how much is drained together. The log has three quarters of the bytes of a table.
-    let log_bytes = config.memory_bytes as u64 / 4;
+    // So that the memory says how much is drained together.
+    let log_bytes = config.memory_bytes as u64 / 2;
     #[cfg(any(test, feature = "test-util"))]
     let log_bytes = config.log_bytes.unwrap_or(log_bytes);
     KvConfig {

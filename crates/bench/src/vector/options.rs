@@ -26,6 +26,11 @@ pub struct Options {
     /// Start this build of LiteIO instead, as NAME-fsync, NAME-os and NAME-memory: to compare builds. Repeatable.
     #[arg(long, value_name = "NAME=PROGRAM")]
     pub build: Vec<String>,
+    /// Search so many vectors [default: 20000 and 100000, quick: 20000]. Repeatable. A million take 3 GB for each
+    /// engine, and usearch half an hour to build.
+    #[arg(long, value_name = "N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub vectors: Vec<u32>,
     /// Compare with this target [default: chassis if it is measured, else exact].
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -47,7 +52,11 @@ impl Options {
     /// The amounts of the run.
     pub(crate) fn sizes(&self) -> Sizes {
         let usual = || if self.run.quick { Sizes::quick() } else { Sizes::full() };
-        self.sizes.clone().unwrap_or_else(usual)
+        let sizes = self.sizes.clone().unwrap_or_else(usual);
+        match self.vectors.is_empty() {
+            true => sizes,
+            false => Sizes { searched: self.vectors.clone(), ..sizes },
+        }
     }
 
     /// The directory of files in memory; `None` if there is no such place.

@@ -62,7 +62,7 @@ impl Default for KvConfig {
             cache_bytes: 32 << 20,
             memory_bytes: 192 << 20,
             reserve_bytes: 64 << 20,
-            log_bytes: 48 << 20,
+            log_bytes: 96 << 20,
             idle: Duration::from_millis(200),
             sync_interval: Duration::from_secs(1),
             attachments: None,

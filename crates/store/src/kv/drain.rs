@@ -115,7 +115,7 @@ impl Drains {
     pub(super) fn is_due(&self, layers: &Layers, log_bytes: u64, shared: &Shared) -> bool {
         let config = &shared.config;
         let bytes = layers.active().bytes();
-        (log_bytes >= config.log_bytes || bytes >= config.memory_bytes / 3)
+        (log_bytes >= config.log_bytes || bytes >= config.memory_bytes / 2)
             && layers.draining().is_none()
             && !layers.active().is_empty()
     }

@@ -19,6 +19,8 @@ use crate::worker::measured::Measured;
 const PAGE_ENTRIES: u64 = (PAGE_BYTES * 2 / 3 / (KEY_BYTES + VALUE_BYTES + 8)) as u64;
 /// Changes after which there is a sync, and the space of old pages can be used again.
 const SYNCED_CHANGES: usize = 65_536;
+/// Batches that are not measured: the free places are anywhere only after some.
+const BATCHES_BEFORE: u64 = 6;
 /// Bytes that are written at once.
 const RUN_BYTES_MAX: usize = 1 << 20;
 
@@ -33,15 +35,18 @@ pub(super) fn run(
 ) -> Result<Measured, Failure> {
     let mut tree = Tree::new(directory, entries.div_ceil(PAGE_ENTRIES))?;
     let pages = tree.places.len() as u64;
-    let mut measured = Measured::begin("floor");
-    for number in 0..batches {
+    let changes_of = |number: u64| -> Vec<usize> {
         let steps = number * batch..(number + 1) * batch;
-        let mut changes: Vec<usize> =
-            steps.map(|step| data.random_entry(step, pages) as usize).collect();
-        measured.time(changes.len(), || {
-            changes.sort_unstable();
-            changes.chunks(SYNCED_CHANGES).try_for_each(|part| tree.change(part))
-        })?;
+        steps.map(|step| data.random_entry(step, pages) as usize).collect()
+    };
+    for number in 0..BATCHES_BEFORE {
+        tree.change_all(changes_of(number))?;
+    }
+    tree.written_bytes = 0;
+    let mut measured = Measured::begin("floor");
+    for number in BATCHES_BEFORE..BATCHES_BEFORE + batches {
+        let changes = changes_of(number);
+        measured.time(changes.len(), || tree.change_all(changes))?;
     }
     let put = (batches * batch * (KEY_BYTES + VALUE_BYTES) as u64).max(1);
     let factor = tree.written_bytes as f64 / put as f64;
@@ -70,6 +75,12 @@ impl Tree {
         file.sync_data()?;
         let (places, free) = ((0..pages).collect(), (pages..2 * pages).collect());
         Ok(Self { file, places, free, written_bytes: 0 })
+    }
+
+    /// Changes pages.
+    fn change_all(&mut self, mut pages: Vec<usize>) -> Result<(), Failure> {
+        pages.sort_unstable();
+        pages.chunks(SYNCED_CHANGES).try_for_each(|part| self.change(part))
     }
 
     /// Changes pages, which are sorted.

@@ -24,6 +24,8 @@ use super::gather::Gather;
 use super::sums::{PAGE_BYTES, Sums};
 use crate::kv::KvError;
 
+/// Shorter runs are left to the sync, which writes many at once: a request for each took a third of the time of a drain.
+const WRITEBACK_BYTES_MIN: usize = 128 << 10;
 /// Blocks of the overlay, in bytes: redb's page, to which it aligns all it writes but the header.
 const BLOCK_BYTES: usize = PAGE_BYTES;
 /// Every byte of a page that is damaged. The first byte of a page is its kind: 1 or 2.
@@ -207,7 +209,9 @@ impl FileBackend {
         let result = gather.take(|offset, run| {
             self.write_now(offset, run)?;
             // So that the sync has less to wait for, and what others sync meanwhile waits for less.
-            self.file.start_writeback(offset, run.len() as u64);
+            if run.len() >= WRITEBACK_BYTES_MIN {
+                self.file.start_writeback(offset, run.len() as u64);
+            }
             Ok(())
         });
         self.is_gathering.store(false, Ordering::Release);
