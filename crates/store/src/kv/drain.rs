@@ -169,6 +169,10 @@ impl Drains {
     /// The tree has no space, or has some again.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         self.is_blocked.store(is_blocked, Ordering::Release);
+        if is_blocked {
+            // However long that lasts: nobody who frees space waits for it.
+            self.progress.lock().begun = None;
+        }
         self.done.notify_all();
     }
 
@@ -184,7 +188,24 @@ impl Drains {
 
     /// The drain waits for an update of its own, which nothing may hold up.
     pub(super) fn set_carrying(&self, is_carrying: bool) {
+        let state = self.state.lock();
         self.is_carrying.store(is_carrying, Ordering::Release);
+        drop(state);
+        self.done.notify_all();
+    }
+
+    /// Waits until the drain has ended, or for so long.
+    pub(super) fn wait_for_end(&self, wait: Duration) {
+        let mut state = self.state.lock();
+        let is_over = |state: &State| {
+            state.frozen.is_none()
+                || state.is_stopped
+                || self.is_blocked()
+                || self.is_carrying.load(Ordering::Acquire)
+        };
+        if let Some(end) = Instant::now().checked_add(wait) {
+            while !is_over(&state) && !self.done.wait_until(&mut state, end).timed_out() {}
+        }
     }
 
     /// Waits until the tables that wait take no more than `bytes`.
