@@ -21,6 +21,17 @@ impl<const IN_MEMORY: bool> LiteIo<IN_MEMORY> {
     fn submit(&self, key: Key, value: Value) -> Pending<(), KvError> {
         self.keys.update(move |transaction| transaction.put(&key, &value))
     }
+
+    fn put_pairs<V>(&self, pairs: &[(Key, V)]) -> Result<(), Failure>
+    where
+        V: AsRef<[u8]> + Clone + Send + 'static,
+    {
+        let pairs = pairs.to_vec();
+        let pending: Pending<(), KvError> = self.keys.update(move |transaction| {
+            pairs.iter().try_for_each(|(key, value)| transaction.put(key, value.as_ref()))
+        });
+        Ok(pending.wait()?)
+    }
 }
 
 impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
@@ -45,19 +56,11 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
     }
 
     fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {
-        let pairs = pairs.to_vec();
-        let pending: Pending<(), KvError> = self.keys.update(move |transaction| {
-            pairs.iter().try_for_each(|(key, value)| transaction.put(key, value))
-        });
-        Ok(pending.wait()?)
+        self.put_pairs(pairs)
     }
 
     fn put_large(&self, pairs: &[(Key, Vec<u8>)]) -> Result<(), Failure> {
-        let pairs = pairs.to_vec();
-        let pending: Pending<(), KvError> = self.keys.update(move |transaction| {
-            pairs.iter().try_for_each(|(key, value)| transaction.put(key, value))
-        });
-        Ok(pending.wait()?)
+        self.put_pairs(pairs)
     }
 
     fn delete_all(&self, keys: &[Key]) -> Result<(), Failure> {

@@ -14,6 +14,20 @@ pub(crate) struct Redb {
     durability: Durability,
 }
 
+impl Redb {
+    fn put_pairs(&self, pairs: &[(Key, impl AsRef<[u8]>)]) -> Result<(), Failure> {
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_durability(self.durability)?;
+        {
+            let mut table = transaction.open_table(KEYS)?;
+            for (key, value) in pairs {
+                table.insert(key.as_slice(), value.as_ref())?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
 impl Engine for Redb {
     fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
         let path = directory.join("keys.redb");
@@ -30,27 +44,11 @@ impl Engine for Redb {
     }
 
     fn put_all(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {
-        let mut transaction = self.database.begin_write()?;
-        transaction.set_durability(self.durability)?;
-        {
-            let mut table = transaction.open_table(KEYS)?;
-            for (key, value) in pairs {
-                table.insert(key.as_slice(), value.as_slice())?;
-            }
-        }
-        Ok(transaction.commit()?)
+        self.put_pairs(pairs)
     }
 
     fn put_large(&self, pairs: &[(Key, Vec<u8>)]) -> Result<(), Failure> {
-        let mut transaction = self.database.begin_write()?;
-        transaction.set_durability(self.durability)?;
-        {
-            let mut table = transaction.open_table(KEYS)?;
-            for (key, value) in pairs {
-                table.insert(key.as_slice(), value.as_slice())?;
-            }
-        }
-        Ok(transaction.commit()?)
+        self.put_pairs(pairs)
     }
 
     fn delete_all(&self, keys: &[Key]) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ const SLOTS_MIN: usize = 1 << 4;
 /// Tables of a part, each twice as large as the one before.
 const TABLES_MAX: usize = 20;
 
-/// The index.
+/// From the keys of a table to the newest node of each.
 #[derive(Debug)]
 pub(super) struct Index {
     parts: [Part; PARTS],
