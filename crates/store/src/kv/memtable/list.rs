@@ -184,6 +184,9 @@ impl List {
         self.arena.write_number(place, KEY_BYTES, key.len() as u32);
         self.arena.write_number(place, VALUE_BYTES, value_field);
         self.arena.write_number(place, FLAGS, (levels as u32) << LEVELS_SHIFT);
+        for level in 0..levels {
+            self.arena.write_number(place, LINKS + 4 * level, 0);
+        }
         self.arena.write(place, LINKS + 4 * levels, key);
         self.arena.write(place, LINKS + 4 * levels + key.len(), value.unwrap_or_default());
         Some(place)
