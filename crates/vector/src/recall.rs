@@ -97,7 +97,7 @@ impl Default for State {
     }
 }
 
-/// What is to be measured next.
+/// The measurement that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Calibration,

@@ -113,7 +113,7 @@ impl Subject for Engine {
     }
 }
 
-/// What the single-threaded test tells about a whole engine.
+/// The values of the single-threaded test that are about a whole engine.
 const RESOURCES: [&str; 7] = [
     MEMORY_PEAK,
     MEMORY_OWN,

@@ -56,7 +56,7 @@ const RULES: [Rule; 36] = [
     // Only `disk` knows files; time, chance and settings come from outside.
     in_all("store", Paths(&["std::fs", "std::env"])),
     except("store", &["clock"], Paths(&["std::time::SystemTime"])),
-    except("store", &["random", "kv"], Paths(&["getrandom"])),
+    except("store", &["random"], Paths(&["getrandom"])),
     // Records and blobs never see each other, and nothing below sees what is above.
     within("store", &["meta"], Paths(&["crate::blob", "crate::vectors"])),
     within("store", &["blob", "kv"], Paths(&["crate::meta"])),

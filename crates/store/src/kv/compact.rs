@@ -21,6 +21,7 @@ use super::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Pl
 use super::home::Home;
 use super::layers::OpenTree;
 use super::shared::Shared;
+use crate::random::{RandomSource as _, SystemRandom};
 
 /// Smaller files are not compacted.
 const FILE_BYTES_MIN: u64 = 8 << 20;
@@ -136,7 +137,7 @@ impl Drainer {
         let view = old.view()?;
         let mut pairs = Pairs::of(&view, shared)?;
         let mut identity = [0; 8];
-        getrandom::fill(&mut identity).map_err(|error| std::io::Error::other(error.to_string()))?;
+        SystemRandom.fill(&mut identity)?;
         let checkpoint = Checkpoint {
             identity: u64::from_le_bytes(identity),
             contents: Some(Contents::default()),

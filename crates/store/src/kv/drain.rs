@@ -50,7 +50,7 @@ pub(super) struct Drains {
     progress: Mutex<Progress>,
 }
 
-/// How far the drain has come.
+/// The progress of one drain.
 #[derive(Debug, Default)]
 struct Progress {
     /// The beginning of the one under way.

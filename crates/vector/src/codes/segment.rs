@@ -61,7 +61,7 @@ pub(crate) struct Segment {
     pub(super) page: AtomicU32,
     /// `true` if the page is not as this is.
     pub(super) is_dirty: AtomicBool,
-    /// What tells whether the vector in the slot is still the one that the entry was made of.
+    /// Numbers that tell whether the vector in the slot is still the one that the entry was made of.
     pub(super) marks: [u32; SEGMENT],
 }
 

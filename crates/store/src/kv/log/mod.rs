@@ -42,6 +42,7 @@ use self::file::{LogFile, Window};
 use self::record::{FRAME_BYTES, Frame, HEADER_BYTES, OLD_HEADER_BYTES, checksum, operations};
 pub(super) use self::record::{Operation, Record, RecordFill};
 use super::KvError;
+use crate::random::{RandomSource as _, SystemRandom};
 
 /// Files of the log.
 pub(super) const LOG_FILES: usize = 2;
@@ -61,7 +62,7 @@ impl Round {
     /// A new round behind the record `number`.
     pub(super) fn new(number: u64) -> Result<Self, KvError> {
         let mut nonce = Nonce::default();
-        getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
+        SystemRandom.fill(&mut nonce)?;
         Ok(Self { number, nonce, version: Version::Current })
     }
 }

@@ -18,7 +18,7 @@ const CHUNK_UNITS: usize = (1 << 20) / UNIT;
 const CHUNKS_MAX: usize = 4096;
 /// Chunks that are allocated together, but for the first: 32 MiB, which allocators take from the system and give back
 /// to it as they are. Single ones stayed in the heap, between what lives longer: a third of the memory of a key space.
-/// What is not used of them is never touched; so it is not zeroed, which allocators do by writing where they have used it
+/// Their unused rest is never touched; so it is not zeroed, which allocators do by writing where they have used it
 /// before: up to 20 ms for a writer.
 const CHUNKS_TOGETHER: usize = 32;
 

@@ -20,6 +20,7 @@ use twox_hash::XxHash3_64;
 pub(in crate::kv) use self::arena::Place;
 use self::index::Index;
 use self::list::{List, Node};
+use crate::random::{RandomSource as _, SystemRandom};
 
 /// Bytes that one table can have at most.
 pub(super) const MEMTABLE_BYTES_MAX: usize = arena::ARENA_BYTES_MAX;
@@ -32,7 +33,7 @@ const INDEX_BYTES: usize = 24;
 static SEED: LazyLock<u64> = LazyLock::new(|| {
     let mut seed = [0; 8];
     // Without it lookups are right, and can be made slow.
-    let _ = getrandom::fill(&mut seed);
+    let _ = SystemRandom.fill(&mut seed);
     u64::from_le_bytes(seed)
 });
 
