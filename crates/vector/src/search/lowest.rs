@@ -1,6 +1,6 @@
 //! The lowest bounds of many.
 
-use crate::codes::Bounds;
+use crate::codes::{Bounds, Scanner};
 
 /// The limit below which the lowest of all offered bounds are.
 #[derive(Debug, Default)]
@@ -20,18 +20,21 @@ impl Lowest {
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, bounds: &Bounds) {
-        let limit = self.limit;
-        // Without a branch for each, because most have none.
-        if bounds.iter().fold(false, |any, bound| any | (*bound <= limit)) {
-            self.keep(bounds);
+    pub(super) fn offer(&mut self, bounds: &Bounds, scanner: Scanner) {
+        // Most have none.
+        let lower = scanner.not_above(bounds, self.limit);
+        if lower != 0 {
+            self.keep(bounds, lower);
         }
     }
 
-    fn keep(&mut self, bounds: &Bounds) {
-        for bound in bounds {
-            if *bound <= self.limit && *bound < f32::INFINITY {
-                self.kept.push(*bound);
+    fn keep(&mut self, bounds: &Bounds, mut lower: u64) {
+        while lower != 0 {
+            let bound = bounds[lower.trailing_zeros() as usize];
+            lower &= lower - 1;
+            // Not one that cannot be compared.
+            if bound <= self.limit {
+                self.kept.push(bound);
             }
         }
         if self.kept.len() >= 2 * self.count + bounds.len() {
@@ -66,12 +69,12 @@ mod tests {
             lowest.begin(100, f32::INFINITY);
             for first in (0..6_400).step_by(SEGMENT) {
                 let bound = |index| ((first + index) * factor % 6_400) as f32;
-                lowest.offer(&std::array::from_fn(bound));
+                lowest.offer(&std::array::from_fn(bound), Scanner::best());
             }
             assert_eq!(lowest.last(), 99.0, "{factor}");
         }
         lowest.begin(100, 50.0);
-        lowest.offer(&std::array::from_fn(|index| index as f32));
+        lowest.offer(&std::array::from_fn(|index| index as f32), Scanner::best());
         assert_eq!(lowest.last(), 50.0, "there are fewer below the limit");
     }
 }

@@ -92,12 +92,11 @@ impl Scan<'_> {
         scratch.lowest.begin(firsts, limit);
         self.find_bounds(group, &parts, scratch);
         let last = scratch.lowest.last();
-        Self::collect(scratch, |bound| !is_above(bound, last));
+        self.collect(scratch, last, None);
         self.compare(&parts, scratch, best)?;
         if last < limit {
             let threshold = self.bound_of(best.threshold());
-            let is_left = |bound| is_above(bound, last) && !is_above(bound, threshold);
-            Self::collect(scratch, is_left);
+            self.collect(scratch, threshold, Some(last));
             self.compare(&parts, scratch, best)?;
         }
         Ok(())
@@ -136,24 +135,28 @@ impl Scan<'_> {
                 let masks = allowed.to_le_bytes();
                 self.scanner.scan(part.segment, next, query, deviations, &masks, bounds);
             }
-            lowest.offer(bounds);
+            lowest.offer(bounds, self.scanner);
         }
     }
 
-    /// Collects the entries of the group whose bounds `is_wanted`.
-    fn collect(scratch: &mut Scratch<'_>, is_wanted: impl Fn(f32) -> bool) {
+    /// Collects the entries of the group whose bounds are not above `limit`, without those that are not above
+    /// `done`.
+    fn collect(&self, scratch: &mut Scratch<'_>, limit: f32, done: Option<f32>) {
         let Scratch { bounds, candidates, .. } = scratch;
         candidates.clear();
         let (places, _) = bounds.as_chunks::<SEGMENT>();
         for (first, bounds) in (0_u32..).step_by(SEGMENT).zip(places) {
-            // Without a branch for each, because most segments have none.
-            if !bounds.iter().fold(false, |any, bound| any | is_wanted(*bound)) {
-                continue;
+            let mut wanted = self.scanner.not_above(bounds, limit);
+            if let Some(done) = done
+                && wanted != 0
+            {
+                wanted &= !self.scanner.not_above(bounds, done);
             }
-            for (place, bound) in (first..).zip(bounds) {
-                if is_wanted(*bound) && *bound != f32::INFINITY {
-                    candidates.push(Candidate { bound: *bound, place });
-                }
+            while wanted != 0 {
+                let index = wanted.trailing_zeros();
+                wanted &= wanted - 1;
+                let bound = bounds[index as usize];
+                candidates.push(Candidate { bound, place: first + index });
             }
         }
     }

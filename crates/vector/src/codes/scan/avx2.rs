@@ -2,9 +2,11 @@
 #![expect(unsafe_code, reason = "the instructions of AVX2")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi8, _mm256_add_epi64, _mm256_and_si256, _mm256_load_si256,
-    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16, _mm256_storeu_si256,
+    __m256i, _CMP_NEQ_UQ, _CMP_NGT_UQ, _mm256_add_epi8, _mm256_add_epi64, _mm256_and_ps,
+    _mm256_and_si256, _mm256_cmp_ps, _mm256_load_si256, _mm256_loadu_ps, _mm256_movemask_ps,
+    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setr_epi8,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16,
+    _mm256_storeu_si256,
 };
 
 use super::super::encode::{PLANES, QueryCode};
@@ -56,6 +58,25 @@ fn scan_avx2(
             }
         }
     }
+}
+
+pub(super) fn not_above(bounds: &Bounds, limit: f32) -> u64 {
+    #[target_feature(enable = "avx2")]
+    fn with_avx2(bounds: &Bounds, limit: f32) -> u64 {
+        let (limit, infinity) = (_mm256_set1_ps(limit), _mm256_set1_ps(f32::INFINITY));
+        let (groups, _) = bounds.as_chunks::<8>();
+        groups.iter().rev().fold(0, |all, group| {
+            // SAFETY: eight elements are read from an array of eight; any alignment is fine.
+            let group = unsafe { _mm256_loadu_ps(group.as_ptr()) };
+            let wanted = _mm256_and_ps(
+                _mm256_cmp_ps::<_CMP_NGT_UQ>(group, limit),
+                _mm256_cmp_ps::<_CMP_NEQ_UQ>(group, infinity),
+            );
+            all << 8 | _mm256_movemask_ps(wanted) as u64
+        })
+    }
+    // SAFETY: this kernel is only offered when the processor has the feature.
+    unsafe { with_avx2(bounds, limit) }
 }
 
 #[inline]

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
-    __m256, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
-    _mm256_load_ps, _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64,
-    _mm512_and_si512, _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_popcnt_epi64,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
+    __m256, __m512i, _CMP_NEQ_UQ, _CMP_NGT_UQ, _MM_HINT_T0, _mm_prefetch, _mm256_add_ps,
+    _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_load_ps, _mm256_mask_storeu_ps, _mm256_set1_ps,
+    _mm256_storeu_ps, _mm512_add_epi64, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi64_ps,
+    _mm512_load_si512, _mm512_loadu_ps, _mm512_mask_cmp_ps_mask, _mm512_popcnt_epi64,
+    _mm512_set1_epi64, _mm512_set1_ps, _mm512_setzero_si512, _mm512_slli_epi64,
 };
 
 use super::super::encode::{PLANES, QueryCode};
@@ -56,6 +57,23 @@ fn scan_avx512(
         store(bounds_of(left, &factors[0], formula), masks[0], &mut bounds[0]);
         store(bounds_of(right, &factors[1], formula), masks[1], &mut bounds[1]);
     }
+}
+
+pub(super) fn not_above(bounds: &Bounds, limit: f32) -> u64 {
+    #[target_feature(enable = "avx512f")]
+    fn with_avx512(bounds: &Bounds, limit: f32) -> u64 {
+        let (limit, infinity) = (_mm512_set1_ps(limit), _mm512_set1_ps(f32::INFINITY));
+        let (groups, _) = bounds.as_chunks::<16>();
+        groups.iter().rev().fold(0, |all, group| {
+            // SAFETY: sixteen elements are read from an array of sixteen; any alignment is fine.
+            let group = unsafe { _mm512_loadu_ps(group.as_ptr()) };
+            let wanted = _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(group, limit);
+            let wanted = _mm512_mask_cmp_ps_mask::<_CMP_NEQ_UQ>(wanted, group, infinity);
+            all << 16 | u64::from(wanted)
+        })
+    }
+    // SAFETY: this kernel is only offered when the processor has the feature.
+    unsafe { with_avx512(bounds, limit) }
 }
 
 #[inline]

@@ -19,14 +19,18 @@ pub(crate) type Masks = [u8; SEGMENT_BLOCKS];
 /// The lower bounds of |r − q|² of the entries of a segment; infinity for one that is no candidate.
 pub(crate) type Bounds = [f32; SEGMENT];
 
-/// Scans one segment; the second one comes next, and may be fetched. The fourth argument is the number of standard deviations by which an estimate is
-/// lowered to a bound.
+/// Scans one segment; the second one comes next, and may be fetched. The fourth argument is the number of standard
+/// deviations by which an estimate is lowered to a bound.
 type Scan = fn(&Segment, &Segment, &QueryCode, f32, &Masks, &mut Bounds);
+
+/// A bit for each bound that is not above a limit, those included that cannot be compared (NaN), infinity excluded.
+type NotAbove = fn(&Bounds, f32) -> u64;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner {
     pub(crate) name: &'static str,
     scan: Scan,
+    not_above: NotAbove,
 }
 
 impl Scanner {
@@ -41,17 +45,21 @@ impl Scanner {
                 && is_x86_feature_detected!("avx512vpopcntdq")
                 && is_x86_feature_detected!("fma")
             {
-                available.push(Self { name: "AVX-512", scan: avx512::scan });
+                available.push(Self {
+                    name: "AVX-512",
+                    scan: avx512::scan,
+                    not_above: avx512::not_above,
+                });
             }
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                available.push(Self { name: "AVX2", scan: avx2::scan });
+                available.push(Self { name: "AVX2", scan: avx2::scan, not_above: avx2::not_above });
             }
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
-            available.push(Self { name: "NEON", scan: neon::scan });
+            available.push(Self { name: "NEON", scan: neon::scan, not_above: scalar::not_above });
         }
-        available.push(Self { name: "scalar", scan: scalar::scan });
+        available.push(Self { name: "scalar", scan: scalar::scan, not_above: scalar::not_above });
         available
     }
 
@@ -72,6 +80,13 @@ impl Scanner {
     ) {
         assert_eq!(query.planes.len(), segment.words, "codes of the same width");
         (self.scan)(segment, next, query, deviations, masks, bounds);
+    }
+
+    /// The bounds that are not above `limit`, a bit each: also those that cannot be compared with it (NaN), but not
+    /// infinity.
+    #[inline]
+    pub(crate) fn not_above(self, bounds: &Bounds, limit: f32) -> u64 {
+        (self.not_above)(bounds, limit)
     }
 }
 
@@ -105,6 +120,29 @@ mod tests {
     fn vector(dimension: usize, seed: usize) -> Vec<f32> {
         let element = |index: usize| ((index * 7 + seed * 13) as f32 * 0.37).sin();
         (0..dimension).map(element).collect()
+    }
+
+    #[test]
+    fn all_kernels_find_the_same_bounds_not_above_a_limit() {
+        let odd = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 10.0, 10.000_001, -0.0, f32::MAX];
+        let bounds: Bounds = std::array::from_fn(|index| match odd.get(index % 9) {
+            Some(odd) => *odd,
+            None => index as f32,
+        });
+        for limit in [10.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 33.0] {
+            let is_wanted = |bound: f32| !(bound > limit) && bound != f32::INFINITY;
+            let bits = bounds.iter().enumerate();
+            let expected =
+                bits.fold(0, |all, (bit, bound)| all | u64::from(is_wanted(*bound)) << bit);
+            for scanner in Scanner::available() {
+                assert_eq!(
+                    scanner.not_above(&bounds, limit),
+                    expected,
+                    "{}, {limit}",
+                    scanner.name
+                );
+            }
+        }
     }
 
     #[test]

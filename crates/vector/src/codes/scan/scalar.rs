@@ -30,6 +30,12 @@ pub(super) fn scan(
     }
 }
 
+pub(super) fn not_above(bounds: &Bounds, limit: f32) -> u64 {
+    let is_above = |bound: f32| bound > limit || bound == f32::INFINITY;
+    let bits = bounds.iter().enumerate();
+    bits.fold(0, |all, (bit, bound)| all | u64::from(!is_above(*bound)) << bit)
+}
+
 fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
     let mut sums = [0; BLOCK];
     for (words, planes) in words.iter().zip(&query.planes) {
