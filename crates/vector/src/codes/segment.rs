@@ -187,6 +187,12 @@ impl Segment {
         }
     }
 
+    /// Prefetches the slot of an entry.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, index: usize) {
+        crate::map::prefetch_at(&self.slots[index..]);
+    }
+
     /// Prefetches what [`second_bound`](super::second_bound) reads of an entry.
     #[inline]
     pub(crate) fn prefetch_second(&self, index: usize) {

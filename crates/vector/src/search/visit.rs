@@ -221,6 +221,8 @@ impl Scan<'_> {
                     second_bound(self.counter, segment, index, query, candidate.bound, deviations);
             }
             if !is_above(candidate.bound, threshold) {
+                let (part, index) = place_of(&candidate);
+                part.segment.prefetch_slot(index);
                 candidates[kept] = candidate;
                 kept += 1;
             }
@@ -232,6 +234,7 @@ impl Scan<'_> {
             let (part, index) = place_of(candidate);
             let slot = part.segment.slot(index);
             if self.allows(slot) {
+                self.view.prefetch_sum(slot);
                 near.push((candidate.bound, slot));
             }
         }

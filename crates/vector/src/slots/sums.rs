@@ -41,6 +41,14 @@ impl Sums {
         (bits != 0).then(|| Sum::from_bits(bits))
     }
 
+    /// Prefetches the sum of a slot into the cache of the processor.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: u32) {
+        if let Some(chunk) = self.chunks.get(slot as usize / CHUNK_SLOTS) {
+            crate::map::prefetch_at(&chunk[slot as usize % CHUNK_SLOTS..]);
+        }
+    }
+
     /// Sets the sum of a slot that there is room for. No view may see another vector in it.
     pub(super) fn set(&self, slot: u32, sum: Sum) {
         if let Some(chunk) = self.chunks.get(slot as usize / CHUNK_SLOTS) {

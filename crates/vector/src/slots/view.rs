@@ -254,6 +254,12 @@ impl View {
         }
     }
 
+    /// Prefetches the sum of the vector in `slot`.
+    #[inline]
+    pub(crate) fn prefetch_sum(&self, slot: u32) {
+        self.sums.prefetch(slot);
+    }
+
     /// The vector in `slot` if it is mapped. [`View::check`] tells whether it was there.
     #[inline]
     pub(super) fn mapped(&self, slot: u32) -> Option<&[f32]> {
