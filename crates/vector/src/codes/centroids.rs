@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::encode::{self, QueryCode};
+use super::encode::{self, QueryCode, QueryScratch};
 use super::scan::{Bounds, Masks, Scanner};
 use super::segment::{SEGMENT, SEGMENT_BLOCKS, Segment};
 use crate::distance::Kernels;
@@ -22,6 +22,7 @@ pub(super) struct Centroids {
     codes: Vec<Segment>,
     zero: Vec<f32>,
     query: QueryCode,
+    scratch: QueryScratch,
     nearest: Vec<(f32, u32)>,
 }
 
@@ -45,7 +46,9 @@ impl Centroids {
     pub(super) fn nearest(&mut self, rotated: &[f32]) -> Option<u32> {
         self.nearest.clear();
         let count = self.all.len() as u32;
-        if self.all.len() <= EXACT_MAX || !self.query.fill(rotated, &self.zero) {
+        let has_code =
+            self.all.len() > EXACT_MAX && self.query.fill(rotated, &self.zero, &mut self.scratch);
+        if !has_code {
             self.nearest.extend((0..count).map(|index| (0.0, index)));
         } else {
             let scanner = Scanner::best();

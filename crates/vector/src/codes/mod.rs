@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use liteio_disk::Disk;
 use parking_lot::{Mutex, RwLock};
 
-pub(crate) use encode::QueryCode;
+pub(crate) use encode::{QueryCode, QueryScratch};
 pub(crate) use file::Notes;
 pub(crate) use probe::Probe;
 pub(crate) use scan::{Bounds, Scanner};

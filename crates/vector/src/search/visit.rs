@@ -8,7 +8,7 @@ use super::best::Best;
 use super::coded::{Scan, Visit};
 use super::exact;
 use super::lowest::Lowest;
-use crate::codes::{Bounds, QueryCode, SEGMENT, Segment, second_bound};
+use crate::codes::{Bounds, QueryCode, QueryScratch, SEGMENT, Segment, second_bound};
 use crate::error::VectorError;
 use crate::limits::{
     BOUND_DEVIATIONS, EXACT_SHARE, EXACT_VECTORS_MIN, FEW_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN,
@@ -30,6 +30,7 @@ struct Candidate {
 pub(super) struct Scratch<'view> {
     /// The query for each partition of the group.
     queries: Vec<QueryCode>,
+    query: QueryScratch,
     /// The bounds of all entries of the group.
     bounds: Vec<f32>,
     candidates: Vec<Candidate>,
@@ -47,6 +48,7 @@ impl<'view> Scratch<'view> {
         let exact_left = EXACT_VECTORS_MIN.max(share).max(search.neighbours * 16);
         Self {
             queries: Vec::new(),
+            query: QueryScratch::default(),
             bounds: Vec::new(),
             candidates: Vec::new(),
             near: Vec::new(),
@@ -104,7 +106,7 @@ impl Scan<'_> {
 
     /// Finds the bounds of all entries of the group.
     fn find_bounds(&self, group: &[Visit<'_>], parts: &[Part<'_>], scratch: &mut Scratch<'_>) {
-        let Scratch { queries, bounds, lowest, .. } = scratch;
+        let Scratch { queries, query, bounds, lowest, .. } = scratch;
         if queries.len() < group.len() {
             queries.resize_with(group.len(), QueryCode::default);
         }
@@ -123,7 +125,7 @@ impl Scan<'_> {
             if part.partition != partition {
                 partition = part.partition;
                 let centroid = &group[partition as usize].partition.centroid;
-                is_far = !queries[partition as usize].fill(self.rotated, centroid);
+                is_far = !queries[partition as usize].fill(self.rotated, centroid, query);
             }
             let query = &queries[partition as usize];
             let allowed = self.allowed_of(part.segment);

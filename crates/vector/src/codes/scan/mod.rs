@@ -113,7 +113,7 @@ impl Formula {
 
 #[cfg(test)]
 mod tests {
-    use super::super::encode::encode;
+    use super::super::encode::{QueryScratch, encode};
     use super::super::segment::Segment;
     use super::*;
 
@@ -158,7 +158,9 @@ mod tests {
                 *mask = [0xff, 0, 0x81, 0x10, 0xff, 0xff][block % 6];
             }
             let mut query = QueryCode::default();
-            assert!(query.fill(&vector(dimension, 1_000), &centroid), "not too long");
+            let filled =
+                query.fill(&vector(dimension, 1_000), &centroid, &mut QueryScratch::default());
+            assert!(filled, "not too long");
             let mut expected: Bounds = [0.0; SEGMENT];
             scalar::scan(&segment, &segment, &query, 2.0, &masks, &mut expected);
             for scanner in Scanner::available() {

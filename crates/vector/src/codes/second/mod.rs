@@ -42,10 +42,9 @@ pub(super) fn encode(rotated: &[f32], square: f32) -> (Vec<u64>, f32) {
     (bits, 2.0 * square / sum)
 }
 
-/// The standard deviation of the error of Σ levelᵢ·qᵢ, for a query with the sum of squares `square` whose
-/// elements were rounded to multiples of `step`.
-pub(super) fn deviation(square: f32, step: f32, width: usize) -> f32 {
-    let of_rounding = step * step * width as f32 / 12.0;
+/// The standard deviation of the error of Σ levelᵢ·qᵢ, for a query with the sum of squares `square`;
+/// `of_rounding` is that of what rounding has taken from its elements or added to them.
+pub(super) fn deviation(square: f32, of_rounding: f32) -> f32 {
     (REST * square + LEVELS_VARIANCE * of_rounding).sqrt()
 }
 
