@@ -6,8 +6,11 @@
 //!   leaves out a small share of the neighbours. Where that is most partitions, as among unrelated vectors, none
 //!   is left out: a scan of everything, in no order, takes less time.
 //! - *Recall*: now and then a query is answered exactly, and compared with what a search finds. When the mean
-//!   of the latest is below the goal, the share that may be left out is halved, until nothing is; it grows
-//!   again slowly.
+//!   of the latest is below the goal, the share that may be left out shrinks, until nothing is left out. It
+//!   grows again, also beyond what it was first, while that mean is well above the goal.
+//!
+//! One query may miss most of its neighbours while others miss none, so a mean of few says little: of eight,
+//! one with seven of ten makes 0.96.
 //!
 //! The neighbours of a search with a filter that one in f vectors passes lie as far as those of a search for f
 //! times as many, so limits are kept for several numbers of neighbours.
@@ -22,8 +25,8 @@ use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
 /// Numbers of neighbours for which limits are kept.
 pub(crate) const DEPTHS: [usize; 3] = [10, 100, 1_000];
 
-/// The share of neighbours in partitions that are left out.
-const MISSED: [f64; 3] = [0.004, 0.01, 0.02];
+/// The share of neighbours in partitions that are left out, before it is measured what that does.
+const MISSED: [f64; 3] = [0.005, 0.01, 0.02];
 
 /// The share of partitions from which it takes less time to scan all of them, without an order.
 const PROBED_MAX: f64 = 0.5;
@@ -31,14 +34,23 @@ const PROBED_MAX: f64 = 0.5;
 /// Beyond the last depth the limits say nothing; this far they are used.
 const DEPTH_MAX: usize = 4_000;
 
-/// Samples that are kept of each kind, and of calibration needed for a limit.
+/// Samples that are kept of each kind, and the number needed for a limit, and for a mean. Of calibration as many
+/// are taken at once as are kept: a search of all codes takes a tenth of an exact one.
 const SAMPLES_MAX: usize = 160;
-pub(crate) const SAMPLES_MIN: usize = 64;
+const SAMPLES_MIN: usize = 64;
 const RECALLS_MAX: usize = 64;
-const RECALLS_MIN: usize = 8;
+const RECALLS_MIN: usize = 32;
 
-/// The least factor of the shares, below which nothing is left out.
-const CAUTION_MIN: f64 = 1.0 / 32.0;
+/// Recalls that are measured after another calibration, at the least.
+const RECALLS_AGAIN: usize = 8;
+
+/// The factor of the shares: below the least one nothing is left out; with the largest one recall can still be above
+/// 0.99 and 0.98, if the codes themselves miss little. `RECALL_GOOD` tells that they do.
+const TOLERANCE_MIN: f64 = 1.0 / 32.0;
+const TOLERANCE_MAX: f64 = 1.5;
+const TOLERANCE_DOWN: f64 = 0.7;
+const TOLERANCE_UP: f64 = 1.5;
+const RECALL_GOOD: [f64; 2] = [0.996, 0.9925];
 
 /// The recall of searches, as measured by answering some of them exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +85,7 @@ struct State {
     samples: VecDeque<Sample>,
     recalls: VecDeque<[f64; 2]>,
     /// The factor of the shares that may be missed.
-    caution: f64,
+    tolerance: f64,
     limits: [f64; DEPTHS.len()],
     /// Vectors when it was calibrated.
     calibrated_at: usize,
@@ -87,7 +99,7 @@ impl Default for State {
         Self {
             samples: VecDeque::new(),
             recalls: VecDeque::new(),
-            caution: 1.0,
+            tolerance: 1.0,
             limits: [f64::INFINITY; DEPTHS.len()],
             calibrated_at: 0,
             calibrated_with: 0,
@@ -137,7 +149,7 @@ impl Steering {
         let mut state = self.state.lock();
         let is_new = made.saturating_sub(state.calibrated_with) > state.calibrated_at as u64 / 3;
         if state.calibrated_at == 0 || is_new || vectors < state.calibrated_at / 2 {
-            (state.to_calibrate, state.to_measure) = (SAMPLES_MIN, RECALLS_MIN);
+            (state.to_calibrate, state.to_measure) = (SAMPLES_MAX, state.recalls_wanted());
             (state.calibrated_at, state.calibrated_with) = (vectors.max(1), made);
             // They say where neighbours were.
             state.samples.clear();
@@ -164,7 +176,7 @@ impl Steering {
         if calibrated_at >= 1.0 && limits.iter().all(|limit| *limit >= -1.0) {
             state.limits = limits;
             state.calibrated_at = calibrated_at as usize;
-            (state.to_calibrate, state.to_measure) = (SAMPLES_MIN, RECALLS_MIN);
+            (state.to_calibrate, state.to_measure) = (SAMPLES_MAX, state.recalls_wanted());
         }
     }
 
@@ -200,21 +212,26 @@ impl Steering {
         }
         let [at_10, at_100] = state.mean();
         if at_10 < RECALL_AT_10_MIN || at_100 < RECALL_AT_100_MIN {
-            state.caution /= 2.0;
+            state.tolerance *= TOLERANCE_DOWN;
             // What was found before says nothing about what is found from here on.
             state.recalls.clear();
             state.recalls.push_back(recalls);
-            state.to_measure = RECALLS_MIN;
-        } else if at_10 > (1.0 + RECALL_AT_10_MIN) / 2.0 {
-            state.caution = (state.caution * 1.05).min(1.0);
+            state.to_measure = state.recalls_wanted();
+        } else if at_10 >= RECALL_GOOD[0] && at_100 >= RECALL_GOOD[1] {
+            state.tolerance = (state.tolerance * TOLERANCE_UP).min(TOLERANCE_MAX);
         }
-        if state.samples.len() >= SAMPLES_MIN || state.caution < CAUTION_MIN {
+        if state.samples.len() >= SAMPLES_MIN || state.tolerance < TOLERANCE_MIN {
             state.set_limits();
         }
     }
 }
 
 impl State {
+    /// Recalls to be measured soon.
+    fn recalls_wanted(&self) -> usize {
+        RECALLS_MIN.saturating_sub(self.recalls.len()).max(RECALLS_AGAIN)
+    }
+
     fn mean(&self) -> [f64; 2] {
         let count = self.recalls.len().max(1) as f64;
         [0, 1].map(|depth: usize| self.recalls.iter().map(|it| it[depth]).sum::<f64>() / count)
@@ -224,11 +241,12 @@ impl State {
         for (depth, limit) in self.limits.iter_mut().enumerate() {
             let of_depth = self.samples.iter().flat_map(|sample| &sample[depth].of_neighbours);
             let mut all: Vec<f32> = of_depth.copied().collect();
-            if self.samples.len() < SAMPLES_MIN || all.is_empty() || self.caution < CAUTION_MIN {
+            if self.samples.len() < SAMPLES_MIN || all.is_empty() || self.tolerance < TOLERANCE_MIN
+            {
                 *limit = f64::INFINITY;
                 continue;
             }
-            let missed = (all.len() as f64 * MISSED[depth] * self.caution) as usize;
+            let missed = (all.len() as f64 * MISSED[depth] * self.tolerance) as usize;
             let place = all.len() - 1 - missed.min(all.len() - 1);
             let (_, highest, _) = all.select_nth_unstable_by(place, f32::total_cmp);
             let partitions = || self.samples.iter().flat_map(|sample| &sample[depth].of_partitions);

@@ -10,10 +10,10 @@ use crate::slot::Slot;
 use crate::slots::{Reader, View};
 
 /// Vectors of the sample for each centroid.
-const SAMPLE_PER_CENTROID: usize = 24;
+const SAMPLE_PER_CENTROID: usize = 32;
 
 /// Iterations of k-means. The later ones move little.
-const ITERATIONS: usize = 5;
+const ITERATIONS: usize = 8;
 
 /// Iterations of two means, and the vectors that they look at.
 const SPLIT_ITERATIONS: usize = 6;
