@@ -185,7 +185,7 @@ impl QueryCode {
             for lane in 0..16 {
                 let place = (elements[lane] - lowest) * per_step;
                 // The lowest bits of the sum are the number of the nearest level.
-                let level = place.max(0.0).min(LEVELS) + ROUNDING;
+                let level = place.clamp(0.0, LEVELS) + ROUNDING;
                 let number = level.to_bits() & 15;
                 level_sum += number;
                 levels[lane] = number as u8;
