@@ -31,6 +31,9 @@ pub struct Options {
     #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub vectors: Vec<u32>,
+    /// Search vectors of so many elements [default: 768]. Files and servers have those of 768.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    pub dimension: Option<u32>,
     /// Compare with this target [default: chassis if it is measured, else exact].
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -52,7 +55,10 @@ impl Options {
     /// The amounts of the run.
     pub(crate) fn sizes(&self) -> Sizes {
         let usual = || if self.run.quick { Sizes::quick() } else { Sizes::full() };
-        let sizes = self.sizes.clone().unwrap_or_else(usual);
+        let mut sizes = self.sizes.clone().unwrap_or_else(usual);
+        if let Some(dimension) = self.dimension {
+            sizes.dimension = dimension as usize;
+        }
         match self.vectors.is_empty() {
             true => sizes,
             false => Sizes { searched: self.vectors.clone(), ..sizes },

@@ -1,6 +1,6 @@
 //! The jobs, each in a process of its own, and the rows that they fill.
 
-use super::data::Distribution;
+use super::data::{DIMENSION, Distribution};
 use super::search::{BUILD, TOPS};
 use crate::report::Unit;
 use crate::run::job::filtered;
@@ -16,6 +16,8 @@ pub struct Sizes {
     pub cold_vectors: u32,
     /// Vectors that are searched, here and through a server.
     pub searched: Vec<u32>,
+    /// Elements of those that are searched here.
+    pub dimension: usize,
     /// Queries with known answers.
     pub queries: u32,
     /// Requests of a row that puts vectors.
@@ -31,6 +33,7 @@ impl Sizes {
             file_vectors: 20_000,
             cold_vectors: 10_000,
             searched: vec![20_000, 100_000],
+            dimension: DIMENSION,
             queries: 100,
             put_requests: 40,
             put_vectors: 500,
@@ -119,7 +122,7 @@ pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter, memory: bool) -> Vec<Job<K
         jobs.push(slots(Place::Memory));
     }
     for vectors in &sizes.searched {
-        for distribution in [Distribution::Clustered, Distribution::Hard] {
+        for distribution in [Distribution::Clustered, Distribution::Topics, Distribution::Hard] {
             jobs.push(search(distribution, *vectors));
         }
     }
@@ -141,6 +144,7 @@ fn search(distribution: Distribution, vectors: u32) -> Job<Kind> {
     let shown = Unit::Count.format(f64::from(vectors));
     let word = match distribution {
         Distribution::Clustered => "clustered",
+        Distribution::Topics => "topics",
         Distribution::Hard => "hard",
     };
     let group = format!("Search, {shown} {word} vectors");
@@ -184,7 +188,7 @@ mod tests {
         let rows: Vec<&RowPlan> = jobs.iter().flat_map(|job| &job.rows).collect();
         let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names.len(), rows.len());
-        assert_eq!(rows.len(), 2 * 11 + 4 * 9);
+        assert_eq!(rows.len(), 2 * 11 + 6 * 9);
         assert!(names.contains("Recall@100, 100,000 hard"), "{names:?}");
         let metrics = metrics();
         assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));
@@ -196,6 +200,10 @@ mod tests {
         let jobs = jobs(&Sizes::quick(), &filter, false);
         let phases: Vec<Vec<String>> = jobs.iter().map(Job::phases).collect();
         let top = "top_10_threads_1_every_1";
-        assert_eq!(phases, [["cold_read"], [top], [top]], "one of files, two of searching");
+        assert_eq!(
+            phases,
+            [["cold_read"], [top], [top], [top]],
+            "one of files, three of searching"
+        );
     }
 }

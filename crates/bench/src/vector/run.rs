@@ -66,7 +66,8 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
         }
         if let Kind::Search { distribution, vectors } = job.work {
             bench.progress.now(format!("finding the exact neighbours, {}", job.rows[0].group));
-            Questions::new(distribution, vectors, sizes.queries).save(&questions)?;
+            Questions::new(distribution, (vectors, sizes.dimension), sizes.queries)
+                .save(&questions)?;
         }
         bench.job(&mut engines, job).await;
     }
@@ -76,7 +77,7 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
     } else {
         served::run::run(&mut bench, &servers, &sizes, time, &cases).await
     };
-    notes(&mut bench.report, time, memory.is_some());
+    notes(&mut bench.report, time, sizes.dimension, memory.is_some());
     Ok(bench.finish(stopped))
 }
 
@@ -126,8 +127,11 @@ impl Subject for Engine {
     }
 }
 
-fn notes(report: &mut Report, time: Duration, has_memory: bool) {
+fn notes(report: &mut Report, time: Duration, dimension: usize, has_memory: bool) {
     report.setting("vectors", format!("{DIMENSION} dimensions, 32-bit elements"));
+    if dimension != DIMENSION {
+        report.setting("vectors that are searched", format!("{dimension} dimensions"));
+    }
     report.setting("time of a row", format!("{time:?} for each target in each round"));
     report.setting("kernels", liteio_vector::processor_kernels());
     report.setting("seed", SEED);

@@ -38,7 +38,9 @@ fn measure_search(measure: Measure, distribution: Distribution, vectors: u32) ->
     let directory = tempfile::tempdir().expect("a directory can be made");
     let (folder, questions) = (directory.path().join("engine"), directory.path().join("q.json"));
     std::fs::create_dir(&folder).expect("a folder can be made");
-    Questions::new(distribution, vectors, 10).save(&questions).expect("it can be written");
+    Questions::new(distribution, (vectors, DIMENSION), 10)
+        .save(&questions)
+        .expect("it can be written");
     let phases = TOPS.iter().map(|top| top.id()).collect();
     done(measure, &folder, phases, Work::Search { questions })
 }
@@ -133,7 +135,7 @@ impl SearchEngine for Guess {
     type Filter = u32;
     const DISTANCE_TOLERANCE: f32 = 1e-5;
 
-    fn create(_: &Path, _: u32) -> Result<Self, Failure> {
+    fn create(_: &Path, _: u32, _: usize) -> Result<Self, Failure> {
         Ok(Guess)
     }
 

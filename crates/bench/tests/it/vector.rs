@@ -18,6 +18,7 @@ fn tiny(data: &Path, line: &[&str]) -> Options {
     // There are no sources of rivals.
     let usual = ["--rounds=2", "--time=1", "--rival=plain,usearch-64", "--rivals=none"];
     let sizes = Sizes {
+        dimension: 128,
         file_vectors: 2_000,
         cold_vectors: 1_500,
         searched: vec![1_500],

@@ -5,7 +5,6 @@ use std::thread;
 
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
-use liteio_bench::vector::data::DIMENSION;
 use liteio_bench::vector::search::questions::Near;
 use liteio_bench::vector::search::{SearchEngine, work};
 use liteio_bench::worker::{self, Candidate, Failure};
@@ -24,6 +23,7 @@ fn version() -> String {
 /// Looks at `EXPANSION` candidates when it searches.
 struct Usearch<const EXPANSION: usize> {
     index: Index,
+    dimension: usize,
 }
 
 impl<const EXPANSION: usize> SearchEngine for Usearch<EXPANSION> {
@@ -31,9 +31,9 @@ impl<const EXPANSION: usize> SearchEngine for Usearch<EXPANSION> {
     /// Elements have eight bits of precision.
     const DISTANCE_TOLERANCE: f32 = 0.02;
 
-    fn create(_: &Path, vectors: u32) -> Result<Self, Failure> {
+    fn create(_: &Path, vectors: u32, dimension: usize) -> Result<Self, Failure> {
         let options = IndexOptions {
-            dimensions: DIMENSION,
+            dimensions: dimension,
             metric: MetricKind::Cos,
             quantization: ScalarKind::BF16,
             expansion_search: EXPANSION,
@@ -41,13 +41,13 @@ impl<const EXPANSION: usize> SearchEngine for Usearch<EXPANSION> {
         };
         let index = Index::new(&options)?;
         index.reserve(vectors as usize)?;
-        Ok(Usearch { index })
+        Ok(Usearch { index, dimension })
     }
 
     fn add(&mut self, first: u32, vectors: &[f32]) -> Result<(), Failure> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let numbered: Vec<(u64, &[f32])> =
-            (u64::from(first)..).zip(vectors.chunks_exact(DIMENSION)).collect();
+            (u64::from(first)..).zip(vectors.chunks_exact(self.dimension)).collect();
         let share = numbered.len().div_ceil(threads).max(1);
         let index = &self.index;
         thread::scope(|scope| {

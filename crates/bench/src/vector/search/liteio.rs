@@ -8,7 +8,6 @@ use liteio_vector::{Durability, Metric, Search, Shape, Slot, SlotSet, VectorInde
 
 use super::SearchEngine;
 use super::questions::Near;
-use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
 /// A [`VectorIndex`] on a disk; `EXACT` compares all of its vectors with every query.
@@ -23,9 +22,9 @@ impl<const EXACT: bool> SearchEngine for LiteIoSearch<EXACT> {
     type Filter = SlotSet;
     const DISTANCE_TOLERANCE: f32 = 1e-5;
 
-    fn create(directory: &Path, vectors: u32) -> Result<Self, Failure> {
+    fn create(directory: &Path, vectors: u32, dimension: usize) -> Result<Self, Failure> {
         let disk = Arc::new(RealDisk::open(directory)?);
-        let index = VectorIndex::create(disk, "vectors", Shape::new(DIMENSION, Metric::Cosine)?)?;
+        let index = VectorIndex::create(disk, "vectors", Shape::new(dimension, Metric::Cosine)?)?;
         let view = index.slots().view();
         Ok(LiteIoSearch { index, view, vectors })
     }

@@ -59,8 +59,8 @@ pub trait SearchEngine: Sized + Sync {
     /// A distance that is farther than this from the exact one is wrong.
     const DISTANCE_TOLERANCE: f32;
 
-    /// Begins with nothing, for so many vectors.
-    fn create(directory: &Path, vectors: u32) -> Result<Self, Failure>;
+    /// Begins with nothing, for so many vectors of so many elements.
+    fn create(directory: &Path, vectors: u32, dimension: usize) -> Result<Self, Failure>;
 
     /// Adds vectors that stand one behind the other, the first of which has the number `first`.
     fn add(&mut self, first: u32, vectors: &[f32]) -> Result<(), Failure>;

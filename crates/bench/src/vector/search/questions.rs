@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::random::SEED;
-use crate::vector::data::{DIMENSION, Distribution, Vectors};
+use crate::vector::data::{Distribution, Vectors, rough_dot};
 
 /// Vectors that are made together.
 const BLOCK: u32 = 1_000;
@@ -29,6 +29,8 @@ pub struct Near {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Questions {
     pub(crate) vectors: u32,
+    /// Elements of a vector.
+    pub(crate) dimension: usize,
     queries: u32,
     distribution: Distribution,
     /// The right answers for each of [`ANSWERED`] and every query.
@@ -37,10 +39,15 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// Makes a test, finding the answers.
-    pub(crate) fn new(distribution: Distribution, vectors: u32, queries: u32) -> Questions {
-        let mut questions = Questions { vectors, queries, distribution, answers: Vec::new() };
+    pub(crate) fn new(
+        distribution: Distribution,
+        (vectors, dimension): (u32, usize),
+        queries: u32,
+    ) -> Questions {
+        let answers = Vec::new();
+        let mut questions = Questions { vectors, dimension, queries, distribution, answers };
         let asked = questions.queries();
-        let mut search = ExactSearch::new(&asked);
+        let mut search = ExactSearch::new(&asked, dimension);
         let Ok(()) = questions.for_each_block(|first, vectors| {
             search.look_at(first, vectors);
             Ok::<(), std::convert::Infallible>(())
@@ -66,7 +73,7 @@ impl Questions {
         &self,
         mut each: impl FnMut(u32, &[f32]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut stored = Vectors::stored(self.distribution, SEED);
+        let mut stored = Vectors::stored_of(self.dimension, self.distribution, SEED);
         for first in (0..self.vectors).step_by(BLOCK as usize) {
             each(first, &stored.take(BLOCK.min(self.vectors - first) as usize))?;
         }
@@ -75,7 +82,7 @@ impl Questions {
 
     /// All queries, one behind the other.
     pub(crate) fn queries(&self) -> Vec<f32> {
-        Vectors::asked(self.distribution, SEED).take(self.queries as usize)
+        Vectors::asked_of(self.dimension, self.distribution, SEED).take(self.queries as usize)
     }
 
     /// The right answer to a query, the nearest first; `None` if it is not known for this filter.
@@ -90,6 +97,7 @@ impl Questions {
 /// what is measured.
 #[derive(Debug)]
 pub(crate) struct ExactSearch<'a> {
+    dimension: usize,
     queries: Vec<Query<'a>>,
 }
 
@@ -109,19 +117,20 @@ struct Found {
 }
 
 impl<'a> ExactSearch<'a> {
-    /// Of these queries, which stand one behind the other.
-    pub(crate) fn new(queries: &'a [f32]) -> ExactSearch<'a> {
+    /// Of these queries of so many elements, which stand one behind the other.
+    pub(crate) fn new(queries: &'a [f32], dimension: usize) -> ExactSearch<'a> {
         let query = |vector: &'a [f32]| Query {
             vector,
             length: length(vector),
             found: ANSWERED.map(|(every, wanted)| Found { every, wanted, nearest: Vec::new() }),
         };
-        ExactSearch { queries: queries.chunks_exact(DIMENSION).map(query).collect() }
+        let queries = queries.chunks_exact(dimension).map(query).collect();
+        ExactSearch { dimension, queries }
     }
 
     /// Compares vectors, the first of which has the number `first`.
     pub(crate) fn look_at(&mut self, first: u32, vectors: &[f32]) {
-        for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
+        for (number, vector) in (first..).zip(vectors.chunks_exact(self.dimension)) {
             let length = length(vector);
             for query in &mut self.queries {
                 let rough =
@@ -172,16 +181,3 @@ fn length(vector: &[f32]) -> f64 {
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
-
-/// In lanes, so that the compiler can use wide registers.
-fn rough_dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0_f32; 16];
-    for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {
-        for lane in 0..16 {
-            lanes[lane] += a[lane] * b[lane];
-        }
-    }
-    lanes.iter().sum()
-}
-
-const _: () = assert!(DIMENSION.is_multiple_of(16));

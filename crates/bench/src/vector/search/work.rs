@@ -8,7 +8,6 @@ use super::questions::{Near, Questions};
 use super::{BUILD, SearchEngine, TOPS, Top};
 use crate::process::usage::of_this_process;
 use crate::run::metrics::{MEMORY_MAPPED, MEMORY_OWN, RECALL};
-use crate::vector::data::DIMENSION;
 use crate::vector::task::{Exercise, Work};
 use crate::worker::measured::Measured;
 use crate::worker::{Failure, Phase, Task};
@@ -28,9 +27,9 @@ pub fn run<E: SearchEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure
     let queries = questions.queries();
     let mut built = Measured::begin(BUILD);
     // Making the vectors is not measured.
-    let mut engine = E::create(&task.directory, questions.vectors)?;
+    let mut engine = E::create(&task.directory, questions.vectors, questions.dimension)?;
     questions.for_each_block(|first, vectors| {
-        let count = vectors.len() / DIMENSION;
+        let count = vectors.len() / questions.dimension;
         built.time(count, || engine.add(first, vectors)).map(drop)
     })?;
     built.time(0, || engine.finish())?;
@@ -38,7 +37,7 @@ pub fn run<E: SearchEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure
     let site = Site {
         engine,
         questions: &questions,
-        queries: queries.chunks_exact(DIMENSION).collect(),
+        queries: queries.chunks_exact(questions.dimension).collect(),
         time: Duration::from_secs_f64(task.seconds_max),
     };
     let mut outcome = Vec::new();

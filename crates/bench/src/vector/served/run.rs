@@ -19,7 +19,7 @@ use crate::s3::case::ROW;
 use crate::s3::options::Planned;
 use crate::s3::server::Server;
 use crate::s3::session::Session;
-use crate::vector::data::{Distribution, Vectors};
+use crate::vector::data::{DIMENSION, Distribution, Vectors};
 use crate::vector::rows::Sizes;
 use crate::vector::search::questions::ExactSearch;
 
@@ -105,7 +105,7 @@ async fn put_row(bench: &mut Bench, targets: &mut [VectorTarget], job: &Job<Case
 /// Fills an index at every target, and makes the questions to it.
 async fn fill(bench: &Bench, sizes: &Sizes, targets: &mut [VectorTarget], indexed: u32) {
     let asked = Vectors::asked(Distribution::Clustered, SEED).take(sizes.queries as usize);
-    let mut exact = ExactSearch::new(&asked);
+    let mut exact = ExactSearch::new(&asked, DIMENSION);
     let mut filling = Filling::new(indexed, sizes.put_vectors);
     for target in &mut *targets {
         target.tell("CreateIndex", &body::create_index()).await;
