@@ -168,10 +168,9 @@ fn overwriting_and_deleting_leave_nothing_behind() {
     assert!(index.scanned() - before <= 3_000, "{}", index.scanned() - before);
 }
 
-/// Vectors that partitions and codes have a hard time with.
-fn hostile(name: &str) -> Vec<f32> {
-    const COUNT: usize = 6_000;
-    let mut vectors = unrelated(COUNT, DIMENSION, 7);
+/// Vectors that partitions and codes have a hard time with, made of unrelated ones.
+fn hostile(name: &str, unrelated: &[f32]) -> Vec<f32> {
+    let mut vectors = unrelated.to_vec();
     let mut generator = Generator::new(8);
     for (number, vector) in vectors.chunks_exact_mut(DIMENSION).enumerate() {
         match name {
@@ -198,16 +197,22 @@ fn hostile(name: &str) -> Vec<f32> {
 
 #[test]
 fn hostile_vectors_keep_their_recall_and_are_not_all_compared() {
-    for name in
-        ["one huge", "all equal", "nearly equal", "1e25", "1e-25", "sparse", "two far clusters"]
-    {
-        let index = in_memory(Metric::Euclidean);
-        put(&index, &hostile(name));
-        index.prepare().expect("prepared");
-        let view = index.slots().view();
-        for depth in [10, 100] {
-            let found = recall(&index, &view, 30, depth, None);
-            assert!(found >= 0.98, "{name}, {depth}: {found}");
+    // Of the last, as many as an index with partitions has that nobody has tuned.
+    for (count, queries, tuning) in [(6_000, 30, tuning()), (70_000, 15, Tuning::default())] {
+        let unrelated = unrelated(count, DIMENSION, 7);
+        for name in
+            ["one huge", "all equal", "nearly equal", "1e25", "1e-25", "sparse", "two far clusters"]
+        {
+            let shape = shape(DIMENSION, Metric::Euclidean);
+            let index = VectorIndex::in_memory(shape).expect("created").tuned(tuning);
+            put(&index, &hostile(name, &unrelated));
+            index.prepare().expect("prepared");
+            assert!(index.partitions() >= 1, "{name}");
+            let view = index.slots().view();
+            for (depth, least) in [(10, 0.99), (100, 0.98)] {
+                let found = recall(&index, &view, queries, depth, None);
+                assert!(found >= least, "{name}, {count}, {depth}: {found}");
+            }
         }
     }
 }
@@ -283,7 +288,8 @@ fn a_stale_or_damaged_file_costs_no_recall() {
         let index = open(&disk);
         let view = index.slots().view();
         let found = recall(&index, &view, 40, 10, None);
-        assert!(found >= 0.985, "round {round}: {found}");
+        // The bound of an index that nothing has damaged: what is wrong in a file is not taken, and made anew.
+        assert!(found >= 0.99, "round {round}: {found}");
         for slot in again.iter().step_by(131) {
             let query = view.vector(*slot).expect("there").into_owned();
             let nearest = index.search(&view, &Search::new(&query, 1)).expect("found");
@@ -312,7 +318,7 @@ fn a_crash_or_fault_at_any_operation_of_making_and_saving_loses_nothing() {
         disk.operations() - before
     };
     assert!(operations > 50, "{operations}");
-    for operation in (0..operations).step_by(operations as usize / 12) {
+    for operation in (0..operations).step_by(operations as usize / 24) {
         for fault in [Fault::Crash, Fault::Io, Fault::NoSpaceFrom] {
             let disk = prepared();
             disk.set_fault(disk.operations() + operation, fault);
@@ -320,7 +326,7 @@ fn a_crash_or_fault_at_any_operation_of_making_and_saving_loses_nothing() {
             for left in [disk.kill(), disk.crash()] {
                 let index = open(&left);
                 let view = index.slots().view();
-                for slot in view.slots().step_by(451) {
+                for slot in view.slots().step_by(301) {
                     let query = view.vector(slot).expect("there").into_owned();
                     let found = index.search(&view, &Search::new(&query, 1)).expect("found");
                     assert_eq!(found[0].slot, slot, "{fault:?} at {operation}");
@@ -358,7 +364,8 @@ fn searches_beside_training_and_splitting_find_what_was_there_all_the_time() {
         index.prepare().expect("prepared");
         is_over.store(true, Ordering::Relaxed);
     });
-    assert!(index.partitions() > 10, "{}", index.partitions());
+    // As many as when it was trained the last time, which the threads decide.
+    assert!(index.partitions() >= 4, "{}", index.partitions());
     check_recall(&index, "beside searches");
 }
 
