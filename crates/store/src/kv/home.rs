@@ -9,14 +9,14 @@ use liteio_disk::{Disk, OpenMode};
 
 use super::committer::sync_attachments;
 use super::drain::Frozen;
-use super::drainer::{Drainer, TableChanges};
+use super::drainer::{Drainer, TableChanges, compact};
 use super::engine::{Checkpoint, Engine, NoChanges};
 use super::layers::{Layers, OpenTree};
 use super::log::{
     self, DroppedTail, Ending, LOG_FILES, Log, Operation, Round, Version, is_unreadable,
 };
 use super::memtable::{MEMTABLE_BYTES_MAX, Memtable, hash};
-use super::{KvConfig, KvError, compact};
+use super::{KvConfig, KvError};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.

@@ -17,7 +17,7 @@
 //! One sync serves any number of updates, and the lock is held by the first caller that waits for its answer. The
 //! log has two files that take turns with the tables: when a table is in the tree, the records of its file count no
 //! more. Opening replays the others into tables. The states are drawn in `committer.rs`, the layers in `layers.rs`, the
-//! drain in `drainer.rs`.
+//! drain in `drainer/`.
 //!
 //! A transaction of redb for each group would be half of the time of an update, and write thirty bytes to the tree for
 //! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, it writes fewer than five.
@@ -36,7 +36,6 @@
 
 mod attachments;
 mod committer;
-mod compact;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;

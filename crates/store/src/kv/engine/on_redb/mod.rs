@@ -54,7 +54,7 @@ impl Engine {
         let mut newest = 0;
         let mut failure = None;
         // Those of a tree that took the place of another, whose sums had not followed when it was cut.
-        let compacted_sums = sums_path(&super::super::compact::new_path(path));
+        let compacted_sums = sums_path(&crate::kv::drainer::compact::new_path(path));
         for its_sums in [&own_sums, &compacted_sums] {
             let Some(sums) = Sums::load(disk, its_sums)? else { continue };
             let file = disk.open(path, OpenMode::Write)?;

@@ -15,12 +15,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::KvError;
-use super::drainer::Drainer;
-use super::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View};
-use super::home::Home;
-use super::layers::OpenTree;
-use super::shared::Shared;
+use super::Drainer;
+use crate::kv::KvError;
+use crate::kv::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View};
+use crate::kv::home::Home;
+use crate::kv::layers::OpenTree;
+use crate::kv::shared::Shared;
 use crate::random::{RandomSource as _, SystemRandom};
 
 /// Smaller files are not compacted.
@@ -41,12 +41,12 @@ pub(super) struct Compaction {
 }
 
 /// The path of a tree that is to take the place of the tree `path`.
-pub(super) fn new_path(path: &str) -> String {
+pub(in crate::kv) fn new_path(path: &str) -> String {
     format!("{path}.compact")
 }
 
 /// Removes what an interrupted compaction left.
-pub(super) fn remove_remains(home: &Home) -> Result<(), KvError> {
+pub(in crate::kv) fn remove_remains(home: &Home) -> Result<(), KvError> {
     let path = new_path(&home.path);
     home.disk.remove_if_there(&format!("{path}.sums"))?;
     Ok(home.disk.remove_if_there(&path)?)

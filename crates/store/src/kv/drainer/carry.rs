@@ -1,0 +1,52 @@
+//! What cannot be drained is written once more.
+
+use super::Drainer;
+use crate::Durability;
+use crate::kv::drain::Frozen;
+use crate::kv::memtable::Memtable;
+use crate::kv::queue::Update;
+use crate::kv::shared::Shared;
+use crate::kv::{KvError, Transaction, syncer};
+
+/// Pairs that are carried at most. More damage ends writing.
+pub(super) const CARRIED_MAX: usize = 100_000;
+
+impl Drainer {
+    /// Writes pairs of a table once more that cannot be drained, before the log may forget them.
+    pub(super) fn carry(
+        &mut self,
+        shared: &Shared,
+        table: &Memtable,
+        frozen: Frozen,
+        keys: &[Vec<u8>],
+    ) -> Result<(), KvError> {
+        let entries = keys.iter().filter_map(|key| {
+            let entry = table.entries_from(key, frozen.sequence).next()?;
+            (entry.key == key).then(|| (key.clone(), entry.value.map(<[u8]>::to_vec)))
+        });
+        let pairs: Vec<(Vec<u8>, Option<Vec<u8>>)> = entries.collect();
+        let closure = move |transaction: &mut Transaction<'_>| {
+            pairs.iter().try_for_each(|(key, value)| transaction.carry(key, value.as_deref()))
+        };
+        let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
+        let update = Update { closure, result: None, sender, frees_space: true };
+        shared.drains.set_carrying(true);
+        let pushed = shared.queue.push(Box::new(update)).map_err(|_| KvError::Closed);
+        // Not by this thread: the answers to other updates may end the key space, which waits for it.
+        shared.queue.wake();
+        let result = pushed.and_then(|()| receiver.recv().unwrap_or(Err(KvError::Closed)));
+        shared.drains.set_carrying(false);
+        result?;
+        make_log_durable(shared)?;
+        self.carried_at = Some(shared.drains.groups());
+        Ok(())
+    }
+}
+
+/// Makes durable what was acknowledged before that.
+pub(super) fn make_log_durable(shared: &Shared) -> Result<(), KvError> {
+    if shared.config.durability == Durability::Os && shared.home.is_some() {
+        syncer::sync(shared, shared.config.attachments.as_deref())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! [`Drainer`]: brings frozen tables into the tree, in the background.
+//!
+//! ```text
+//!  frozen table ──► sync attachments ──► one transaction of the tree, in order of keys, ──► new layers: the table
+//!                                        with the number of the last record                 is in the tree; its
+//!                                                                                           file of log is free
+//! ```
+//! Nothing waits for it but writers that are much faster. A power cut before the end of the transaction leaves
+//! the tree and the log as they were.
+//!
+//! # Damage
+//! A pair whose page of the tree is damaged cannot be drained. It is *carried*: written once more to the log and to
+//! the active table, so that it is read and kept as before, and the others are drained without it.
+
+mod carry;
+pub(super) mod compact;
+mod reopen;
+mod table;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use self::compact::Compaction;
+pub(super) use self::table::TableChanges;
+use super::KvError;
+use super::drain::Frozen;
+use super::engine::{Checkpoint, Engine};
+use super::layers::Layers;
+use super::shared::Shared;
+
+/// Bytes of the log's files while nothing is written, and after the end.
+const IDLE_LOG_BYTES: u64 = 4 << 20;
+const CLOSED_LOG_BYTES: u64 = 1 << 20;
+
+/// State of the one that drains.
+pub(super) struct Drainer {
+    /// `None` while a tree that broke could not be opened again.
+    pub(super) engine: Option<Arc<Engine>>,
+    /// That in the tree.
+    pub(super) checkpoint: Checkpoint,
+    /// The layers while there is no tree beneath them.
+    parked: Option<Layers>,
+    /// Groups when pairs were last carried: draining them again makes no sense before others come.
+    carried_at: Option<u64>,
+    compaction: Compaction,
+}
+
+impl Drainer {
+    pub(super) fn new(engine: Arc<Engine>, checkpoint: Checkpoint) -> Self {
+        let compaction = Compaction::default();
+        Self { engine: Some(engine), checkpoint, parked: None, carried_at: None, compaction }
+    }
+
+    /// Does what there is to do.
+    pub(super) fn step(&mut self, shared: &Shared) {
+        if shared.poisoned().is_some() {
+            return;
+        }
+        let is_broken = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
+        if is_broken {
+            match self.reopen(shared) {
+                Ok(()) => shared.drains.set_blocked(false),
+                Err(KvError::NoSpace) => return,
+                Err(error) => return shared.stop_writing(&error),
+            }
+        }
+        if let Some(frozen) = shared.drains.frozen() {
+            self.drain(shared, frozen);
+        }
+        if shared.refusal.read().is_some()
+            && let Some(mut committer) = shared.try_committer()
+        {
+            // An error is in the refusal already.
+            let _ = committer.prepare_to_write(shared);
+        }
+    }
+
+    /// Nothing was written for a while: everything is drained, and long files are cut. `false` if that has to be tried
+    /// again.
+    pub(super) fn idle(&mut self, shared: &Shared) -> bool {
+        self.step(shared);
+        if shared.poisoned().is_some() || shared.drains.is_blocked() {
+            return true;
+        }
+        if self.carried_at == Some(shared.drains.groups()) {
+            return true;
+        }
+        self.drain_all(shared, IDLE_LOG_BYTES) && self.compact(shared)
+    }
+
+    /// Freezes the active table and drains it. `false` if somebody writes.
+    fn drain_all(&mut self, shared: &Shared, log_bytes: u64) -> bool {
+        let Some(mut committer) = shared.try_committer() else { return false };
+        let Ok(layers) = shared.layers() else { return true };
+        if layers.draining().is_some() {
+            return false;
+        }
+        if !layers.active().is_empty() {
+            committer.freeze(shared, &layers, log_bytes);
+            drop((committer, layers));
+            let Some(frozen) = shared.drains.frozen() else { return true };
+            self.drain(shared, frozen);
+            let Some(free) = shared.try_committer() else { return false };
+            committer = free;
+        }
+        let is_drained = shared
+            .layers()
+            .is_ok_and(|layers| layers.active().is_empty() && layers.draining().is_none());
+        let recorded = self.checkpoint.log_bytes.into_iter().max().unwrap_or(0);
+        if let Some(log) = committer.log.as_mut().filter(|_| is_drained && recorded <= log_bytes) {
+            log.shrink(log_bytes);
+            match log.preallocate(shared.config.log_bytes.min(log_bytes)) {
+                // Without the space the log grows as it is used.
+                Ok(()) | Err(KvError::NoSpace) => {}
+                Err(error) => shared.stop_writing(&error),
+            }
+        }
+        true
+    }
+
+    fn drain(&mut self, shared: &Shared, frozen: Frozen) {
+        let Ok(layers) = shared.layers() else { return };
+        let Some(table) = layers.draining().map(Arc::clone) else { return };
+        drop(layers);
+        let begun = Instant::now();
+        shared.drains.begin_draining();
+        match self.apply(shared, &table, frozen) {
+            Ok(tree) => {
+                let memory_bytes = shared.config.memory_bytes;
+                shared.change_layers(|layers| {
+                    Some(layers.with_drained(tree, frozen.sequence, memory_bytes))
+                });
+                shared.syncs.synced(frozen.number, begun);
+                shared.drains.end(frozen, table.bytes());
+            }
+            Err(KvError::NoSpace) => {
+                shared.set_refusal(Some(KvError::NoSpace));
+                shared.drains.set_blocked(true);
+            }
+            Err(error) => {
+                shared.stop_writing(&error);
+                shared.drains.set_blocked(true);
+            }
+        }
+    }
+
+    /// Drains everything and closes the tree. Nobody writes any more.
+    pub(super) fn close(&mut self, shared: &Shared) {
+        self.step(shared);
+        let mut attempts = 0;
+        while shared.poisoned().is_none() && !shared.drains.is_blocked() && attempts < 2 {
+            self.drain_all(shared, CLOSED_LOG_BYTES);
+            attempts += 1;
+        }
+        let layers = std::mem::replace(&mut *shared.layers_mut(), Err(KvError::Closed));
+        let is_drained = layers
+            .as_ref()
+            .is_ok_and(|layers| layers.active().is_empty() && layers.draining().is_none());
+        drop(layers);
+        self.parked = None;
+        let Some(engine) = self.engine.take() else { return };
+        // The engine may write while it closes. It must not after a drain that failed, nor where a
+        // snapshot outlives the key space and closes it: by then the files may belong to another one.
+        if !is_drained || Arc::strong_count(&engine) > 1 {
+            engine.close_without_checkpoint();
+        }
+    }
+}
