@@ -10,6 +10,8 @@ use crate::blob::{FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
+#[cfg(any(test, feature = "test-util"))]
+use crate::kv::Spilling;
 use crate::kv::{DroppedTail, Kv, KvConfig};
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::store::{Opened, Store};
@@ -195,7 +197,8 @@ fn open_parts(
     let kv_config = KvConfig { attachments, salvage, ..kv_config(&config) };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
     let recovery = kv.recovery();
-    let is_whole = recovery.dropped.is_none() && recovery.passed_over.is_empty();
+    let is_whole =
+        recovery.dropped.is_none() && recovery.passed_over.is_empty() && recovery.lost_blocks == 0;
     let log_end = recovery.dropped.as_ref().map(describe);
     Ok(Opened {
         config,
@@ -242,6 +245,12 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
         runs_twice: config.runs_twice,
         #[cfg(any(test, feature = "test-util"))]
         drain_after_groups: config.log_bytes.map(|bytes| bytes % 3),
+        #[cfg(any(test, feature = "test-util"))]
+        spilling: match config.log_bytes {
+            None => Spilling::WhereItPays,
+            Some(bytes) if bytes % 2 == 0 => Spilling::Never,
+            Some(_) => Spilling::Always { merged: 2 },
+        },
         ..KvConfig::default()
     }
 }

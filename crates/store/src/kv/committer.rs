@@ -93,7 +93,7 @@ impl Committer {
         let is_tight = self.prepare_to_write(shared)?;
         let mut layers = shared.layers()?;
         if shared.drains.is_due(&layers, self.log.as_ref().map_or(0, Log::bytes), shared) {
-            self.freeze(shared, &layers, u64::MAX);
+            self.freeze(shared, u64::MAX);
             layers = shared.layers()?;
         }
         self.pace.wait_for_room(shared, &layers)?;
@@ -144,7 +144,11 @@ impl Committer {
 
     /// Puts a new table on top; the one beneath it is to be drained. None may be draining.
     /// The files of the log may be cut to `log_bytes` afterwards.
-    pub(super) fn freeze(&mut self, shared: &Shared, layers: &Layers, log_bytes: u64) {
+    pub(super) fn freeze(&mut self, shared: &Shared, log_bytes: u64) {
+        // Those of this moment: a merge may just have changed them.
+        if !shared.change_layers(|layers| Some(layers.frozen())) {
+            return;
+        }
         let (number, log_bytes) = match &mut self.log {
             Some(log) => {
                 let durable_bytes = log.durable_bytes().map(|bytes| bytes.min(log_bytes));
@@ -153,9 +157,7 @@ impl Committer {
             }
             None => (0, Default::default()),
         };
-        let frozen = Frozen { number, log_bytes, sequence: self.stage.sequence };
-        shared.set_layers(layers.frozen());
-        shared.drains.begin(frozen);
+        shared.drains.begin(Frozen { number, log_bytes, sequence: self.stage.sequence });
     }
 
     /// Appends the watermark `number`: the attachments of all records up to it are durable. Returns what has to be

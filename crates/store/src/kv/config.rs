@@ -6,6 +6,21 @@ use std::time::Duration;
 use super::{Attachments, EngineKind};
 use crate::Durability;
 
+/// The tables that become runs, files of their own, before they reach the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spilling {
+    /// Those for which the tree would write many times their bytes.
+    #[default]
+    WhereItPays,
+    /// None.
+    Never,
+    /// All that are drained because memory or log are full.
+    Always {
+        /// So many runs are merged.
+        merged: usize,
+    },
+}
+
 /// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
 #[derive(Clone, Debug)]
 pub struct KvConfig {
@@ -52,6 +67,8 @@ pub struct KvConfig {
     /// calls make the same operations of the disk.
     #[cfg(any(test, feature = "test-util"))]
     pub drain_after_groups: Option<u64>,
+    /// The tables that become runs before they reach the tree. Others than the default are for tests.
+    pub spilling: Spilling,
 }
 
 impl Default for KvConfig {
@@ -71,6 +88,7 @@ impl Default for KvConfig {
             runs_twice: false,
             #[cfg(any(test, feature = "test-util"))]
             drain_after_groups: None,
+            spilling: Spilling::default(),
         }
     }
 }
@@ -84,7 +102,7 @@ impl KvConfig {
         None
     }
 
-    /// Changes that a transaction of the tree has at most while a table drains. It copies every page that it changes, and
+    /// Changes that a transaction of the tree has at most while a table drains or runs are merged. It copies every page that it changes, and
     /// the space of the old ones can be used again after it only: a large one would double the file.
     pub(super) fn drain_changes(&self) -> usize {
         // Tests of crashes have small tables.

@@ -1,4 +1,4 @@
-//! [`Cursor`]: a position in a range of the key space, over the tree and the tables that are not in it.
+//! [`Cursor`]: a position in a range of the key space, over the tree and the layers above it.
 
 use std::fmt;
 use std::ops::Bound;
@@ -53,7 +53,8 @@ impl<'a> Cursor<'a> {
     ) -> Result<Self, KvError> {
         let (lower, upper) = in_order(lower, upper);
         let tree = layers.tree()?;
-        let source = match layers.undrained().iter().all(|table| table.is_empty()) {
+        let is_drained = layers.undrained().iter().all(|table| table.is_empty());
+        let source = match is_drained && layers.runs().is_empty() {
             true => Source::Tree(TreeCursor { tree, place: tree.lower_bound(lower)?, shown: None }),
             false => Source::Merge(Box::new(Merge::new(layers, tree, sequence, lower))),
         };

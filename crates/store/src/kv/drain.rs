@@ -84,6 +84,8 @@ struct State {
     idle_at: Option<u64>,
     is_wanted: bool,
     is_stopped: bool,
+    /// Runs are to be merged.
+    is_merging: bool,
 }
 
 /// The reason to wake up.
@@ -186,6 +188,11 @@ impl Drains {
         state.frozen.is_some() || state.is_stopped
     }
 
+    /// Runs are to be merged, or no more.
+    pub(super) fn set_merging(&self, is_merging: bool) {
+        self.state.lock().is_merging = is_merging;
+    }
+
     /// The drain waits for an update of its own, which nothing may hold up.
     pub(super) fn set_carrying(&self, is_carrying: bool) {
         let state = self.state.lock();
@@ -264,8 +271,9 @@ impl Drains {
                 return Wake::Stop;
             }
             // After writing has stopped nothing is drained either.
-            let is_waiting =
-                state.frozen.is_some() && !self.is_blocked() && shared.poisoned().is_none();
+            let is_waiting = (state.frozen.is_some() || state.is_merging)
+                && !self.is_blocked()
+                && shared.poisoned().is_none();
             if is_waiting && !shared.config.drains_inline() || std::mem::take(&mut state.is_wanted)
             {
                 return Wake::Work;
@@ -304,8 +312,8 @@ impl Drains {
     pub(super) fn is_due_inline(&self, config: &KvConfig) -> bool {
         let Some(after) = config.drain_after_groups() else { return false };
         let mut state = self.state.lock();
-        let is_due =
-            state.frozen.is_some() && self.groups() >= state.frozen_at.saturating_add(after);
+        let is_due = state.is_merging
+            || state.frozen.is_some() && self.groups() >= state.frozen_at.saturating_add(after);
         std::mem::take(&mut state.is_wanted) || is_due
     }
 }

@@ -77,7 +77,7 @@ impl Kv {
     pub fn memory(config: KvConfig) -> Result<Self, KvError> {
         let engine = Engine::memory(config.engine, config.cache_bytes)?;
         let tables = vec![Arc::new(Memtable::new())];
-        let layers = Layers::new(OpenTree::new(&engine)?, tables, 0);
+        let layers = Layers::new(OpenTree::new(&engine)?, Vec::new(), tables, 0);
         let drainer = Drainer::new(engine, Checkpoint::without_log());
         let committer = Committer::new(None, 0);
         let shared = Shared::new(config, None, committer, drainer, layers, 0);

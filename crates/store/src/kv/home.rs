@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::ops::RangeInclusive;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
@@ -10,12 +10,13 @@ use liteio_disk::{Disk, OpenMode};
 use super::committer::sync_attachments;
 use super::drain::Frozen;
 use super::drainer::{Drainer, TableChanges, compact};
-use super::engine::{Checkpoint, Engine, NoChanges};
+use super::engine::{Changes, Checkpoint, Engine, NoChanges};
 use super::layers::{Layers, OpenTree};
 use super::log::{
     self, DroppedTail, Ending, LOG_FILES, Log, Operation, Round, Version, is_unreadable,
 };
 use super::memtable::{MEMTABLE_BYTES_MAX, Memtable, hash};
+use super::run::{self, Damaged, MergedRuns, Run};
 use super::{KvConfig, KvError};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
@@ -53,7 +54,12 @@ impl Home {
 
     /// Makes the names of the files durable.
     pub(super) fn sync_names(&self) -> Result<(), KvError> {
-        Ok(self.disk.sync_dir(self.path.rsplit_once('/').map_or("", |(parent, _)| parent))?)
+        Ok(self.disk.sync_dir(self.parent())?)
+    }
+
+    /// The directory of the files.
+    fn parent(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(parent, _)| parent)
     }
 
     /// Creates both files. The tree gets its final name last, so that an interrupted creation starts
@@ -93,6 +99,8 @@ pub struct Recovery {
     pub dropped: Option<DroppedTail>,
     /// Numbers of damaged records that [`KvConfig::salvage`] passed over.
     pub passed_over: Vec<RangeInclusive<u64>>,
+    /// Damaged blocks of runs, of some 4 KiB, that [`KvConfig::salvage`] passed over.
+    pub lost_blocks: u64,
 }
 
 /// An open key space.
@@ -121,9 +129,50 @@ pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     }
     let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
     compact::remove_remains(home)?;
-    let opened =
-        replay(&engine, home, &mut log, config).and_then(|replayed| settle(&engine, log, replayed));
+    let opened = replay(&engine, home, &mut log, config).and_then(|mut replayed| {
+        let runs = open_runs(&engine, home, config, &mut replayed)?;
+        settle(&engine, home, log, runs, replayed)
+    });
     opened.inspect_err(|_| engine.close_without_checkpoint())
+}
+
+/// Opens the runs, newest first, and removes what no checkpoint names. To salvage them they are brought into the tree.
+fn open_runs(
+    engine: &Engine,
+    home: &Home,
+    config: &KvConfig,
+    replayed: &mut Replayed,
+) -> Result<Vec<Arc<Run>>, KvError> {
+    let damaged = if config.salvage { Damaged::PassOver } else { Damaged::Refuse };
+    let mut runs = Vec::new();
+    for name in replayed.checkpoint.runs.iter().rev() {
+        let (run, lost) = Run::open(&*home.disk, &home.path, *name, damaged)?;
+        replayed.recovery.lost_blocks += lost;
+        runs.push(Arc::new(run));
+    }
+    if config.salvage && !runs.is_empty() {
+        let whole = BTreeSet::new();
+        let sources = runs.iter().map(|run| &**run);
+        let mut changes = MergedRuns::new(sources, Bound::Unbounded, &whole)?;
+        let checkpoint = Checkpoint { runs: Vec::new(), ..replayed.checkpoint.clone() };
+        replayed.checkpoint = engine
+            .apply(&mut changes, &checkpoint)
+            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        runs.clear();
+    }
+    let named: BTreeSet<String> =
+        replayed.checkpoint.runs.iter().map(|name| name.path(&home.path)).collect();
+    let parent = home.parent();
+    for entry in home.disk.list(parent)? {
+        let path = match parent {
+            "" => entry.name,
+            parent => format!("{parent}/{}", entry.name),
+        };
+        if path.starts_with(&run::path_prefix(&home.path)) && !named.contains(&path) {
+            home.disk.remove_if_there(&path)?;
+        }
+    }
+    Ok(runs)
 }
 
 /// The updates that the log held.
@@ -233,7 +282,13 @@ fn apply(table: &Memtable, operation: Operation<'_>, sequence: u64) -> Result<bo
 }
 
 /// Makes layers of what was replayed.
-fn settle(engine: &Arc<Engine>, mut log: Log, replayed: Replayed) -> Result<Opened, KvError> {
+fn settle(
+    engine: &Arc<Engine>,
+    home: &Home,
+    mut log: Log,
+    mut runs: Vec<Arc<Run>>,
+    replayed: Replayed,
+) -> Result<Opened, KvError> {
     let Replayed { mut checkpoint, tables, ends, recovery, is_orderly } = replayed;
     let newest = log.current();
     let older = (newest + 1) % LOG_FILES;
@@ -246,7 +301,7 @@ fn settle(engine: &Arc<Engine>, mut log: Log, replayed: Replayed) -> Result<Open
         let mut undrained: Vec<_> = tables.into_iter().map(Arc::new).collect();
         undrained.swap(0, newest);
         undrained.truncate(1 + usize::from(has_older));
-        let layers = Layers::new(OpenTree::new(engine)?, undrained, 0);
+        let layers = Layers::new(OpenTree::new(engine)?, runs, undrained, 0);
         let drainer = Drainer::new(Arc::clone(engine), checkpoint);
         return Ok(Opened { log, layers, drainer, frozen, sequence, recovery });
     }
@@ -256,10 +311,25 @@ fn settle(engine: &Arc<Engine>, mut log: Log, replayed: Replayed) -> Result<Open
     let round = Round::new(log.number() + 1)?;
     checkpoint.log_bytes = log_bytes;
     let mut drain = |table: &Memtable, round: Round| {
-        let entries = table.entries(u64::MAX);
-        let mut changes = TableChanges { entries, without: &BTreeSet::new() };
+        checkpoint.round = round;
+        let none = BTreeSet::new();
+        let mut changes = TableChanges { entries: table.entries(u64::MAX), without: &none };
+        // What is above a run must not get beneath it.
+        let changes: &mut dyn Changes = if runs.is_empty() {
+            &mut changes
+        } else {
+            if !table.is_empty() {
+                let (entries, count) = (table.entries(u64::MAX), table.writes());
+                let run =
+                    run::write(&*home.disk, &home.path, round.number, entries, count, |_| ())?;
+                home.sync_names()?;
+                checkpoint.runs.push(run.name());
+                runs.insert(0, Arc::new(run));
+            }
+            &mut NoChanges
+        };
         checkpoint = engine
-            .apply(&mut changes, &Checkpoint { round, ..checkpoint })
+            .apply(changes, &checkpoint)
             .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
         Ok::<_, KvError>(())
     };
@@ -268,7 +338,8 @@ fn settle(engine: &Arc<Engine>, mut log: Log, replayed: Replayed) -> Result<Open
     }
     drain(&tables[newest], round)?;
     log.start(&round);
-    let layers = Layers::new(OpenTree::new(engine)?, vec![Arc::new(Memtable::new())], sequence);
+    let table = Arc::new(Memtable::new());
+    let layers = Layers::new(OpenTree::new(engine)?, runs, vec![table], sequence);
     let drainer = Drainer::new(Arc::clone(engine), checkpoint);
     Ok(Opened { log, layers, drainer, frozen: None, sequence, recovery })
 }

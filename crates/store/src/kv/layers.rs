@@ -1,14 +1,17 @@
-//! [`Layers`]: the memtables and the tree beneath them, which together are the key space.
+//! [`Layers`]: the memtables, the runs and the tree beneath them, which together are the key space.
 //!
 //! ```text
 //!              newest ┌──────────┐ written by the committer
 //!                     │ active   │
 //!                     ├──────────┤
-//!                     │ draining │ frozen; on its way into the tree
-//!   tree ┌────────┐   ├──────────┤
-//!        │        │ ⊇ │ drained  │ kept while there is memory: point reads find here
-//!        │        │ ⊇ │ drained  │ without the tree what was written lately
-//!        └────────┘   └──────────┘ oldest
+//!                     │ draining │ frozen; on its way into the tree or a run
+//!          ┌──────┐   ├──────────┤
+//!          │ run  │ ⊇ │ drained  │ kept while there is memory: point reads find here
+//!          ├──────┤   │          │ without file or tree what was written lately
+//!          │ run  │ ⊇ │ drained  │
+//!          ├──────┤   │          │
+//!          │ tree │ ⊇ │ drained  │
+//!          └──────┘   └──────────┘ oldest
 //! ```
 //! A set of layers never changes: freezing, draining and dropping put another set in its place. So a snapshot keeps
 //! what it sees, and nobody waits for it.
@@ -17,16 +20,20 @@ use std::sync::Arc;
 
 use super::KvError;
 use super::engine::{self, Engine, Tree, View};
-use super::memtable::{Memtable, hash};
+use super::memtable::{Entry, Memtable, hash};
+use super::run::{self, Run, RunPair};
 
 /// A set of layers.
+#[derive(Clone)]
 pub(super) struct Layers {
     /// The newest first.
     tables: Vec<Arc<Memtable>>,
-    /// Number of tables that are not in the tree: the one that is written, and one that drains.
+    /// Number of tables that are in no file but the log: the one that is written, and one that drains.
     undrained: usize,
-    /// Nothing in the tree is behind this sequence.
+    /// Nothing in the runs and the tree is behind this sequence.
     drained: u64,
+    /// The newest first.
+    runs: Vec<Arc<Run>>,
     /// `None` only while it is opened again, when nobody reads.
     tree: Option<Arc<OpenTree>>,
 }
@@ -47,15 +54,37 @@ impl OpenTree {
 /// A value, or the knowledge that there is none.
 pub(super) enum Found<'a> {
     Memory(&'a [u8]),
+    /// With a value.
+    Run(RunPair),
     Tree(engine::Value<'a>),
     Nothing,
 }
 
+/// An entry of a layer above the tree.
+pub(super) enum Above<'a> {
+    Table(Entry<'a>),
+    Run(RunPair),
+}
+
+impl Above<'_> {
+    pub(super) fn entry(&self) -> Entry<'_> {
+        match self {
+            Self::Table(entry) => *entry,
+            Self::Run(pair) => pair.entry(),
+        }
+    }
+}
+
 impl Layers {
-    /// The layers over a tree, with the tables that are not in it, newest first: one or two.
-    pub(super) fn new(tree: OpenTree, undrained: Vec<Arc<Memtable>>, drained: u64) -> Self {
+    /// The layers over a tree, with the tables that are not in it, one or two, and the runs beneath them, newest first.
+    pub(super) fn new(
+        tree: OpenTree,
+        runs: Vec<Arc<Run>>,
+        undrained: Vec<Arc<Memtable>>,
+        drained: u64,
+    ) -> Self {
         let count = undrained.len();
-        Self { tables: undrained, undrained: count, drained, tree: Some(Arc::new(tree)) }
+        Self { tables: undrained, undrained: count, drained, runs, tree: Some(Arc::new(tree)) }
     }
 
     /// The table that is written.
@@ -71,6 +100,11 @@ impl Layers {
     /// The tables that a cursor merges with the tree, newest first.
     pub(super) fn undrained(&self) -> &[Arc<Memtable>] {
         &self.tables[..self.undrained]
+    }
+
+    /// The runs, newest first.
+    pub(super) fn runs(&self) -> &[Arc<Run>] {
+        &self.runs
     }
 
     /// The tree for cursors.
@@ -93,7 +127,7 @@ impl Layers {
         self.tree = None;
     }
 
-    /// The tree may have everything up to this sequence: no snapshot sees less.
+    /// Runs and tree may have everything up to this sequence: no snapshot sees less.
     pub(super) fn drained(&self) -> u64 {
         self.drained
     }
@@ -112,8 +146,7 @@ impl Layers {
     pub(super) fn frozen(&self) -> Self {
         let mut tables = vec![Arc::new(Memtable::new())];
         tables.extend(self.tables.iter().cloned());
-        let (undrained, drained) = (self.undrained + 1, self.drained);
-        Self { tables, undrained, drained, tree: self.tree.clone() }
+        Self { tables, undrained: self.undrained + 1, ..self.clone() }
     }
 
     /// The layers after a part of the draining table, which ends with the sequence `drained`, has reached `tree`.
@@ -128,10 +161,25 @@ impl Layers {
         layers.trimmed(memory_bytes).unwrap_or(layers)
     }
 
+    /// The layers after the draining table, which ends with the sequence `drained`, has become `run`. Tables that are
+    /// kept are dropped as by [`Layers::with_drained`].
+    pub(super) fn with_run(&self, run: Arc<Run>, drained: u64, memory_bytes: usize) -> Self {
+        let mut runs = vec![run];
+        runs.extend(self.runs.iter().cloned());
+        let layers = Self { runs, undrained: 1, drained, ..self.clone() };
+        layers.trimmed(memory_bytes).unwrap_or(layers)
+    }
+
+    /// The layers after the oldest `count` runs have reached `tree`.
+    pub(super) fn with_merged(&self, tree: OpenTree, count: usize) -> Self {
+        let mut layers = self.over(tree);
+        layers.runs.truncate(layers.runs.len().saturating_sub(count));
+        layers
+    }
+
     /// The layers with the same content over another tree.
     pub(super) fn over(&self, tree: OpenTree) -> Self {
-        let (tables, undrained, drained) = (self.tables.clone(), self.undrained, self.drained);
-        Self { tables, undrained, drained, tree: Some(Arc::new(tree)) }
+        Self { tree: Some(Arc::new(tree)), ..self.clone() }
     }
 
     /// The layers without drained tables beyond `memory_bytes`; `None` if all fit.
@@ -142,8 +190,37 @@ impl Layers {
             bytes -= tables.pop().map_or(0, |oldest| oldest.bytes());
         }
         let is_smaller = tables.len() < self.tables.len();
-        let (undrained, drained) = (self.undrained, self.drained);
-        is_smaller.then(|| Self { tables, undrained, drained, tree: self.tree.clone() })
+        is_smaller.then(|| Self { tables, ..self.clone() })
+    }
+
+    /// The newest entry of `key` above the tree, also of a deleted key.
+    pub(super) fn above_tree(
+        &self,
+        key: &[u8],
+        sequence: u64,
+    ) -> Result<Option<Above<'_>>, KvError> {
+        let hash = hash(key);
+        for table in self.undrained() {
+            if let Some(entry) = table.get(key, hash, sequence) {
+                return Ok(Some(Above::Table(entry)));
+            }
+        }
+        Ok(self.in_runs(key)?.map(Above::Run))
+    }
+
+    /// The newest entry of `key` in the runs.
+    #[inline]
+    fn in_runs(&self, key: &[u8]) -> Result<Option<RunPair>, KvError> {
+        if self.runs.is_empty() {
+            return Ok(None);
+        }
+        let hash = run::hash(key);
+        for run in &self.runs {
+            if let Some(pair) = run.get(key, hash)? {
+                return Ok(Some(pair));
+            }
+        }
+        Ok(None)
     }
 
     /// The newest value of `key` that a reader at `sequence` sees.
@@ -154,6 +231,10 @@ impl Layers {
             if let Some(entry) = table.get(key, hash, sequence) {
                 return Ok(entry.value.map_or(Found::Nothing, Found::Memory));
             }
+        }
+        if let Some(pair) = self.in_runs(key)? {
+            let has_value = pair.entry().value.is_some();
+            return Ok(if has_value { Found::Run(pair) } else { Found::Nothing });
         }
         Ok(self.view()?.get(key)?.map_or(Found::Nothing, Found::Tree))
     }

@@ -55,6 +55,7 @@ mod merge;
 mod pace;
 mod pending;
 mod queue;
+mod run;
 mod shared;
 mod syncer;
 mod syncs;
@@ -67,7 +68,7 @@ mod view;
 use std::ops::Bound;
 
 pub use attachments::Attachments;
-pub use config::KvConfig;
+pub use config::{KvConfig, Spilling};
 pub use cursor::{Cursor, Pair};
 pub use engine::EngineKind;
 pub use error::KvError;

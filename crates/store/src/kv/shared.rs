@@ -112,20 +112,16 @@ impl Shared {
         self.layers.write()
     }
 
-    pub(super) fn set_layers(&self, layers: Layers) {
-        let old = std::mem::replace(&mut *self.layers.write(), Ok(Arc::new(layers)));
-        // Not under the lock: it may be the last reference to much memory.
-        drop(old);
-    }
-
-    /// Changes the layers, unless there are none.
-    pub(super) fn change_layers(&self, change: impl FnOnce(&Layers) -> Option<Layers>) {
+    /// Changes the layers. `false` if there are none, or `change` leaves them.
+    pub(super) fn change_layers(&self, change: impl FnOnce(&Layers) -> Option<Layers>) -> bool {
         let mut current = self.layers.write();
-        let Ok(layers) = &*current else { return };
-        let Some(changed) = change(layers) else { return };
+        let Ok(layers) = &*current else { return false };
+        let Some(changed) = change(layers) else { return false };
         let old = std::mem::replace(&mut *current, Ok(Arc::new(changed)));
         drop(current);
+        // Not under the lock: it may be the last reference to much memory.
         drop(old);
+        true
     }
 
     /// Commits what waits, if nobody else does: the caller has put an update into the queue and wants its answer.
@@ -194,8 +190,11 @@ impl Shared {
 
     /// Drains on this thread, where a test has asked for it.
     pub(super) fn drain_inline(&self) {
-        if self.drains.is_due_inline(&self.config) {
-            self.drainer.lock().step(self);
+        // Whoever has it may wait for an update that this thread is to commit.
+        if self.drains.is_due_inline(&self.config)
+            && let Some(mut drainer) = self.drainer.try_lock()
+        {
+            drainer.step(self);
         }
     }
 

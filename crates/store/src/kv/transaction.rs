@@ -105,12 +105,14 @@ impl<'a> Transaction<'a> {
         self.failure.get()
     }
 
-    /// Writes again what could not be drained, unless something newer was written since.
-    pub(super) fn carry(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
+    /// Writes again what `key` has above the tree, because it cannot be drained.
+    pub(super) fn carry(&mut self, key: &[u8]) -> Result<(), KvError> {
         if self.layers.active().get(key, hash(key), NEWEST).is_some() {
             return Ok(());
         }
-        self.write(key, value)
+        let layers = self.layers;
+        let Some(above) = layers.above_tree(key, NEWEST)? else { return Ok(()) };
+        self.write(key, above.entry().value)
     }
 
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::cursor::Cursor;
 use super::engine;
 use super::layers::{Found, Layers};
+use super::run::RunPair;
 use super::{KvError, Read};
 
 /// A value, borrowed without a copy.
@@ -14,6 +15,7 @@ pub struct Value<'a>(Inner<'a>);
 
 enum Inner<'a> {
     Memory(&'a [u8]),
+    Run(RunPair),
     Tree(engine::Value<'a>),
 }
 
@@ -22,6 +24,7 @@ impl<'a> Value<'a> {
     pub(super) fn of(found: Found<'a>) -> Option<Self> {
         match found {
             Found::Memory(value) => Some(Self(Inner::Memory(value))),
+            Found::Run(pair) => Some(Self(Inner::Run(pair))),
             Found::Tree(value) => Some(Self(Inner::Tree(value))),
             Found::Nothing => None,
         }
@@ -35,6 +38,7 @@ impl Deref for Value<'_> {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Inner::Memory(value) => value,
+            Inner::Run(pair) => pair.entry().value.unwrap_or_default(),
             Inner::Tree(value) => value.bytes(),
         }
     }

@@ -2,8 +2,6 @@
 
 use super::Drainer;
 use crate::Durability;
-use crate::kv::drain::Frozen;
-use crate::kv::memtable::Memtable;
 use crate::kv::queue::Update;
 use crate::kv::shared::Shared;
 use crate::kv::{KvError, Transaction, syncer};
@@ -12,21 +10,10 @@ use crate::kv::{KvError, Transaction, syncer};
 pub(super) const CARRIED_MAX: usize = 100_000;
 
 impl Drainer {
-    /// Writes pairs of a table once more that cannot be drained, before the log may forget them.
-    pub(super) fn carry(
-        &mut self,
-        shared: &Shared,
-        table: &Memtable,
-        frozen: Frozen,
-        keys: &[Vec<u8>],
-    ) -> Result<(), KvError> {
-        let entries = keys.iter().filter_map(|key| {
-            let entry = table.entries_from(key, frozen.sequence).next()?;
-            (entry.key == key).then(|| (key.clone(), entry.value.map(<[u8]>::to_vec)))
-        });
-        let pairs: Vec<(Vec<u8>, Option<Vec<u8>>)> = entries.collect();
+    /// Writes what keys have above the tree once more, before the log may forget it: it cannot be drained.
+    pub(super) fn carry(&mut self, shared: &Shared, keys: Vec<Vec<u8>>) -> Result<(), KvError> {
         let closure = move |transaction: &mut Transaction<'_>| {
-            pairs.iter().try_for_each(|(key, value)| transaction.carry(key, value.as_deref()))
+            keys.iter().try_for_each(|key| transaction.carry(key))
         };
         let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
         let update = Update { closure, result: None, sender, frees_space: true };

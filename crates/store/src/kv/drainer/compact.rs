@@ -141,7 +141,7 @@ impl Drainer {
         let checkpoint = Checkpoint {
             identity: u64::from_le_bytes(identity),
             contents: Some(Contents::default()),
-            ..self.checkpoint
+            ..self.checkpoint.clone()
         };
         let config = &shared.config;
         let Some(home) = &shared.home else {
@@ -197,8 +197,8 @@ impl Drainer {
         shared.change_layers(|layers| Some(layers.over(tree)));
         old.close_without_checkpoint();
         self.engine = Some(Arc::clone(new));
-        self.checkpoint = checkpoint;
         let bytes = checkpoint.contents.map_or(0, |contents| contents.bytes);
+        self.checkpoint = checkpoint;
         self.compaction.after = Some((new.file_bytes(), bytes));
         Ok(())
     }

@@ -8,24 +8,31 @@
 //! Nothing waits for it but writers that are much faster. A power cut before the end of the transaction leaves
 //! the tree and the log as they were.
 //!
+//! Where the tree is much larger than the table, that would write a page for each small pair. Then the table becomes a
+//! *run* first, a file of its own (`spill.rs`), and the tree takes many runs together (`merge.rs`).
+//!
 //! # Damage
 //! A pair whose page of the tree is damaged cannot be drained. It is *carried*: written once more to the log and to
 //! the active table, so that it is read and kept as before, and the others are drained without it.
 
 mod carry;
 pub(super) mod compact;
+mod merge;
 mod reopen;
+mod spill;
 mod table;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use self::compact::Compaction;
+use self::merge::Merging;
 pub(super) use self::table::TableChanges;
 use super::KvError;
 use super::drain::Frozen;
 use super::engine::{Checkpoint, Engine};
 use super::layers::Layers;
+use super::run::Run;
 use super::shared::Shared;
 
 /// Bytes of the log's files while nothing is written, and after the end.
@@ -43,12 +50,32 @@ pub(super) struct Drainer {
     /// Groups when pairs were last carried: draining them again makes no sense before others come.
     carried_at: Option<u64>,
     compaction: Compaction,
+    merging: Option<Merging>,
+    /// A run that no checkpoint is known to name, because that failed.
+    unnamed: Option<Arc<Run>>,
+}
+
+/// The reason to drain a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Memory or log are to be free again.
+    Room,
+    /// Nothing is written, so that everything can be in the tree.
+    Idle,
 }
 
 impl Drainer {
     pub(super) fn new(engine: Arc<Engine>, checkpoint: Checkpoint) -> Self {
         let compaction = Compaction::default();
-        Self { engine: Some(engine), checkpoint, parked: None, carried_at: None, compaction }
+        Self {
+            engine: Some(engine),
+            checkpoint,
+            parked: None,
+            carried_at: None,
+            compaction,
+            merging: None,
+            unnamed: None,
+        }
     }
 
     /// Does what there is to do.
@@ -64,9 +91,14 @@ impl Drainer {
                 Err(error) => return shared.stop_writing(&error),
             }
         }
-        if let Some(frozen) = shared.drains.frozen() {
-            self.drain(shared, frozen);
+        match shared.drains.frozen() {
+            Some(frozen) if !self.is_merge_overdue(shared) => {
+                self.drain(shared, frozen, Reason::Room);
+            }
+            waiting if waiting.is_some() || self.is_merge_due(shared) => self.merge_part(shared),
+            _ => {}
         }
+        shared.drains.set_merging(self.is_merge_due(shared));
         if shared.refusal.read().is_some()
             && let Some(mut committer) = shared.try_committer()
         {
@@ -85,21 +117,23 @@ impl Drainer {
         if self.carried_at == Some(shared.drains.groups()) {
             return true;
         }
-        self.drain_all(shared, IDLE_LOG_BYTES) && self.compact(shared)
+        self.merge_all(shared)
+            && self.drain_all(shared, IDLE_LOG_BYTES, Reason::Idle)
+            && self.compact(shared)
     }
 
     /// Freezes the active table and drains it. `false` if somebody writes.
-    fn drain_all(&mut self, shared: &Shared, log_bytes: u64) -> bool {
+    fn drain_all(&mut self, shared: &Shared, log_bytes: u64, reason: Reason) -> bool {
         let Some(mut committer) = shared.try_committer() else { return false };
         let Ok(layers) = shared.layers() else { return true };
         if layers.draining().is_some() {
             return false;
         }
         if !layers.active().is_empty() {
-            committer.freeze(shared, &layers, log_bytes);
+            committer.freeze(shared, log_bytes);
             drop((committer, layers));
             let Some(frozen) = shared.drains.frozen() else { return true };
-            self.drain(shared, frozen);
+            self.drain(shared, frozen, reason);
             let Some(free) = shared.try_committer() else { return false };
             committer = free;
         }
@@ -118,29 +152,35 @@ impl Drainer {
         true
     }
 
-    fn drain(&mut self, shared: &Shared, frozen: Frozen) {
+    /// Brings the table that waits into the tree, or makes it a run.
+    fn drain(&mut self, shared: &Shared, frozen: Frozen, reason: Reason) {
         let Ok(layers) = shared.layers() else { return };
         let Some(table) = layers.draining().map(Arc::clone) else { return };
+        // What is above a run must not get beneath it.
+        let is_spilled = !layers.runs().is_empty()
+            || reason == Reason::Room && self.pays_to_spill(shared, &table);
         drop(layers);
         let begun = Instant::now();
         shared.drains.begin_draining();
-        match self.apply(shared, &table, frozen) {
-            Ok(tree) => {
-                let memory_bytes = shared.config.memory_bytes;
+        let (sequence, memory_bytes) = (frozen.sequence, shared.config.memory_bytes);
+        let drained = if is_spilled {
+            self.spill(shared, &table, frozen).map(|run| {
+                shared.change_layers(|layers| Some(layers.with_run(run, sequence, memory_bytes)));
+            })
+        } else {
+            self.apply(shared, &table, frozen).map(|tree| {
                 shared.change_layers(|layers| {
-                    Some(layers.with_drained(tree, frozen.sequence, memory_bytes))
+                    Some(layers.with_drained(tree, sequence, memory_bytes))
                 });
+            })
+        };
+        match drained {
+            Ok(()) => {
+                self.forget_unnamed(shared);
                 shared.syncs.synced(frozen.number, begun);
                 shared.drains.end(frozen, table.bytes());
             }
-            Err(KvError::NoSpace) => {
-                shared.set_refusal(Some(KvError::NoSpace));
-                shared.drains.set_blocked(true);
-            }
-            Err(error) => {
-                shared.stop_writing(&error);
-                shared.drains.set_blocked(true);
-            }
+            Err(error) => stop(shared, &error),
         }
     }
 
@@ -149,7 +189,7 @@ impl Drainer {
         self.step(shared);
         let mut attempts = 0;
         while shared.poisoned().is_none() && !shared.drains.is_blocked() && attempts < 2 {
-            self.drain_all(shared, CLOSED_LOG_BYTES);
+            self.drain_all(shared, CLOSED_LOG_BYTES, Reason::Room);
             attempts += 1;
         }
         let layers = std::mem::replace(&mut *shared.layers_mut(), Err(KvError::Closed));
@@ -165,4 +205,13 @@ impl Drainer {
             engine.close_without_checkpoint();
         }
     }
+}
+
+/// Nothing is drained until there is space again, or never again.
+fn stop(shared: &Shared, error: &KvError) {
+    match error {
+        KvError::NoSpace => shared.set_refusal(Some(KvError::NoSpace)),
+        error => shared.stop_writing(error),
+    }
+    shared.drains.set_blocked(true);
 }

@@ -53,9 +53,11 @@ impl Drainer {
             layers.close_tree();
         }
         self.engine = None;
-        let tree = open_again(home, shared, &self.checkpoint).inspect_err(|error| {
+        let (tree, found) = open_again(home, shared, &self.checkpoint).inspect_err(|error| {
             *current = Err(error.clone());
         })?;
+        // It may have more than is known of: what failed behind it is done again.
+        self.checkpoint.contents = found.contents;
         self.engine = Some(Arc::clone(&tree.engine));
         let frozen = tree.engine.frozen();
         if let Some(layers) = self.parked.take() {
@@ -66,12 +68,17 @@ impl Drainer {
     }
 }
 
-fn open_again(home: &Home, shared: &Shared, checkpoint: &Checkpoint) -> Result<OpenTree, KvError> {
+/// The tree, with the checkpoint that was found in it.
+fn open_again(
+    home: &Home,
+    shared: &Shared,
+    checkpoint: &Checkpoint,
+) -> Result<(OpenTree, Checkpoint), KvError> {
     let config = &shared.config;
     let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
     let failure = match engine.read_checkpoint() {
         Ok(Some(found)) if found.round.number >= checkpoint.round.number => {
-            return OpenTree::new(&engine);
+            return Ok((OpenTree::new(&engine)?, found));
         }
         Ok(_) => KvError::Corrupt(format!("{} has lost its newest checkpoint", home.path)),
         Err(error) => error,

@@ -44,8 +44,8 @@ impl Drainer {
                         let unread = entries.filter(|it| view.get(it.key).is_err());
                         damaged.extend(unread.map(|it| it.key.to_vec()));
                     }
-                    self.carry(shared, table, frozen, &damaged)?;
-                    carried.extend(damaged);
+                    carried.extend(damaged.iter().cloned());
+                    self.carry(shared, damaged)?;
                 }
                 // The file still is as the last checkpoint left it.
                 Err(ApplyError { error, .. }) => {
@@ -85,7 +85,8 @@ impl Drainer {
         }
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
-        let checkpoint = Checkpoint { round, log_bytes: frozen.log_bytes, ..self.checkpoint };
+        let log_bytes = frozen.log_bytes;
+        let checkpoint = Checkpoint { round, log_bytes, ..self.checkpoint.clone() };
         self.checkpoint = engine.apply(&mut changes, &checkpoint)?;
         Ok(())
     }

@@ -2,12 +2,17 @@
 
 use crate::kv::KvError;
 use crate::kv::log::{LOG_FILES, Round, Version};
+use crate::kv::run::RunName;
 
 /// The version of checkpoints with the bytes of two files of log.
-const CURRENT: u8 = 3;
+const TWO_FILES: u8 = 3;
+/// The version with runs; without any, earlier versions of the program can read the tree.
+const WITH_RUNS: u8 = 4;
+/// Numbers that tell a run.
+const RUN_FIELDS: usize = 3;
 
 /// The place of the tree in the order of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::kv) struct Checkpoint {
     /// The records that follow; its number is that of the last record in the tree.
     pub(in crate::kv) round: Round,
@@ -17,6 +22,8 @@ pub(in crate::kv) struct Checkpoint {
     pub(in crate::kv) identity: u64,
     /// `None` in a tree of an earlier version, which did not count.
     pub(in crate::kv) contents: Option<Contents>,
+    /// The runs above the tree, oldest first.
+    pub(in crate::kv) runs: Vec<RunName>,
 }
 
 /// The amount of pairs in a tree.
@@ -40,7 +47,8 @@ impl Contents {
 impl Checkpoint {
     /// That of a new tree that begins with `round`.
     pub(in crate::kv) fn new(round: Round, log_bytes: [u64; LOG_FILES]) -> Self {
-        Self { round, log_bytes, identity: 0, contents: Some(Contents::default()) }
+        let contents = Some(Contents::default());
+        Self { round, log_bytes, identity: 0, contents, runs: Vec::new() }
     }
 
     /// That of a tree without a log.
@@ -52,14 +60,15 @@ impl Checkpoint {
         let mut bytes = Vec::with_capacity(80);
         bytes.extend_from_slice(&self.round.number.to_le_bytes());
         bytes.extend_from_slice(&self.round.nonce);
-        bytes.push(CURRENT);
-        for field in self.log_bytes.into_iter().chain([self.identity]) {
-            bytes.extend_from_slice(&field.to_le_bytes());
+        bytes.push(if self.runs.is_empty() { TWO_FILES } else { WITH_RUNS });
+        let mut fields = self.log_bytes.to_vec();
+        fields.push(self.identity);
+        if !self.runs.is_empty() {
+            fields.push(self.contents.is_some().into());
         }
-        if let Some(contents) = self.contents {
-            bytes.extend_from_slice(&contents.pairs.to_le_bytes());
-            bytes.extend_from_slice(&contents.bytes.to_le_bytes());
-        }
+        fields.extend(self.contents.into_iter().flat_map(|it| [it.pairs, it.bytes]));
+        fields.extend(self.runs.iter().flat_map(|run| [run.number, run.stamp, run.blocks]));
+        fields.iter().for_each(|field| bytes.extend_from_slice(&field.to_le_bytes()));
         bytes
     }
 
@@ -71,31 +80,46 @@ impl Checkpoint {
 fn parse(bytes: &[u8]) -> Option<Checkpoint> {
     let (number, rest) = bytes.split_first_chunk::<8>()?;
     let (nonce, rest) = rest.split_first_chunk()?;
-    let (mut log_bytes, mut identity, mut contents) = ([0; LOG_FILES], 0, None);
-    let version = match rest {
+    let mut checkpoint = Checkpoint {
+        round: Round {
+            number: u64::from_le_bytes(*number),
+            nonce: *nonce,
+            version: Version::Current,
+        },
+        log_bytes: [0; LOG_FILES],
+        identity: 0,
+        contents: None,
+        runs: Vec::new(),
+    };
+    match rest {
         // Checkpoints of 24 bytes were written before the order was told.
-        [] | [0] => Version::Old { in_order: false },
-        [1] => Version::Old { in_order: true },
-        [2, bytes @ ..] => {
-            log_bytes[0] = u64::from_le_bytes(bytes.try_into().ok()?);
-            Version::Current
-        }
-        [CURRENT, fields @ ..] => {
+        [] | [0] => checkpoint.round.version = Version::Old { in_order: false },
+        [1] => checkpoint.round.version = Version::Old { in_order: true },
+        [2, bytes @ ..] => checkpoint.log_bytes[0] = u64::from_le_bytes(bytes.try_into().ok()?),
+        [version @ (TWO_FILES | WITH_RUNS), fields @ ..] => {
             let (fields, []) = fields.as_chunks::<8>() else { return None };
             let fields: Vec<u64> = fields.iter().map(|it| u64::from_le_bytes(*it)).collect();
-            let [first, second, its_identity, counts @ ..] = &fields[..] else { return None };
-            (log_bytes, identity) = ([*first, *second], *its_identity);
-            contents = match counts {
+            let [first, second, identity, rest @ ..] = &fields[..] else { return None };
+            (checkpoint.log_bytes, checkpoint.identity) = ([*first, *second], *identity);
+            let (counts, runs) = match (*version, rest) {
+                (TWO_FILES, counts) => (counts, &[][..]),
+                (_, [0, runs @ ..]) => (&[][..], runs),
+                (_, [1, rest @ ..]) => rest.split_at_checked(2)?,
+                _ => return None,
+            };
+            checkpoint.contents = match counts {
                 [] => None,
                 [pairs, bytes] => Some(Contents { pairs: *pairs, bytes: *bytes }),
                 _ => return None,
             };
-            Version::Current
+            let (runs, []) = runs.as_chunks::<RUN_FIELDS>() else { return None };
+            let name =
+                |&[number, stamp, blocks]: &[u64; RUN_FIELDS]| RunName { number, stamp, blocks };
+            checkpoint.runs = runs.iter().map(name).collect();
         }
         _ => return None,
-    };
-    let round = Round { number: u64::from_le_bytes(*number), nonce: *nonce, version };
-    Some(Checkpoint { round, log_bytes, identity, contents })
+    }
+    Some(checkpoint)
 }
 
 #[cfg(test)]
@@ -106,7 +130,14 @@ mod tests {
     fn checkpoints_of_all_versions_are_read() {
         let round = |version| Round { number: 7, nonce: [9; 16], version };
         let start = [&7_u64.to_le_bytes()[..], &[9; 16]].concat();
-        let old = |round, log_bytes| Checkpoint { round, log_bytes, identity: 0, contents: None };
+        let runs = Vec::new;
+        let old = |round, log_bytes| Checkpoint {
+            round,
+            log_bytes,
+            identity: 0,
+            contents: None,
+            runs: runs(),
+        };
         for (rest, expected) in [
             (vec![], old(round(Version::Old { in_order: false }), [0; 2])),
             (vec![0], old(round(Version::Old { in_order: false }), [0; 2])),
@@ -116,18 +147,24 @@ mod tests {
             let bytes = [start.clone(), rest].concat();
             assert_eq!(Checkpoint::decode(&bytes).expect("readable"), expected);
         }
-        for contents in [None, Some(Contents { pairs: 3, bytes: 4 })] {
-            let log_bytes = [1, 2];
-            let checkpoint =
-                Checkpoint { round: round(Version::Current), log_bytes, identity: 6, contents };
-            let bytes = checkpoint.encode();
-            assert_eq!(Checkpoint::decode(&bytes).expect("readable"), checkpoint);
-            for cut in 25..bytes.len() {
-                // The contents may be missing as a whole.
-                assert!(cut == 49 || Checkpoint::decode(&bytes[..cut]).is_err(), "{cut}");
+        let run = |number| RunName { number, stamp: 8, blocks: 9 };
+        for runs in [vec![], vec![run(1)], vec![run(1), run(2)]] {
+            for contents in [None, Some(Contents { pairs: 3, bytes: 4 })] {
+                let (round, log_bytes) = (round(Version::Current), [1, 2]);
+                let runs = runs.clone();
+                let checkpoint = Checkpoint { round, log_bytes, identity: 6, contents, runs };
+                let bytes = checkpoint.encode();
+                assert_eq!(Checkpoint::decode(&bytes).expect("readable"), checkpoint);
+                for cut in 25..bytes.len() {
+                    // The contents may be missing as a whole, or a run, which are shorter rows of the same form.
+                    let is_row = (cut - 25) % 8 == 0;
+                    let cut = Checkpoint::decode(&bytes[..cut]);
+                    assert!(is_row || cut.is_err(), "{cut:?}");
+                    assert!(cut.is_err() || cut.expect("readable") != checkpoint);
+                }
             }
         }
-        let of_a_newer_version = [start, vec![4; 40]].concat();
+        let of_a_newer_version = [start, vec![5; 40]].concat();
         assert!(Checkpoint::decode(&of_a_newer_version).is_err());
     }
 }

@@ -65,7 +65,7 @@ impl Engine {
     }
 
     pub(crate) fn read_checkpoint(&self) -> Result<Option<Checkpoint>, KvError> {
-        Ok(*self.checkpoint.lock())
+        Ok(self.checkpoint.lock().clone())
     }
 
     pub(crate) fn apply(
@@ -77,7 +77,7 @@ impl Engine {
             return Err(error.into());
         }
         let mut map = Map::clone(&self.map.lock());
-        let mut checkpoint = *checkpoint;
+        let mut checkpoint = checkpoint.clone();
         while let Some(Change { key, value }) = changes.next()? {
             let before = match value {
                 Some(value) => map.insert(key.into(), value.into()),
@@ -92,13 +92,17 @@ impl Engine {
             return Err(error.into());
         }
         *self.map.lock() = Arc::new(map);
-        *self.checkpoint.lock() = Some(checkpoint);
+        *self.checkpoint.lock() = Some(checkpoint.clone());
         Ok(checkpoint)
     }
 
     /// As if every file were full of pairs: it is written whole each time.
     pub(crate) fn file_bytes(&self) -> u64 {
-        self.checkpoint.lock().and_then(|it| it.contents).map_or(0, |contents| contents.bytes)
+        self.checkpoint
+            .lock()
+            .as_ref()
+            .and_then(|it| it.contents)
+            .map_or(0, |contents| contents.bytes)
     }
 
     fn write(&self, checkpoint: &Checkpoint, map: &Map) -> Result<(), KvError> {
@@ -117,7 +121,7 @@ impl Engine {
 
 fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
     let row = checkpoint.encode();
-    let mut bytes = vec![u8::try_from(row.len()).expect("short")];
+    let mut bytes = u16::try_from(row.len()).expect("short").to_le_bytes().to_vec();
     bytes.extend_from_slice(&row);
     for field in map.iter().flat_map(|(key, value)| [key, value]) {
         bytes.extend_from_slice(&u32::try_from(field.len()).expect("short").to_le_bytes());
@@ -128,8 +132,9 @@ fn encode(checkpoint: &Checkpoint, map: &Map) -> Vec<u8> {
 
 fn decode(bytes: &[u8]) -> Result<(Checkpoint, Map), KvError> {
     let invalid = || KvError::Corrupt("the map cannot be read".into());
-    let (row_bytes, rest) = bytes.split_first().ok_or_else(invalid)?;
-    let (checkpoint, mut rest) = rest.split_at_checked((*row_bytes).into()).ok_or_else(invalid)?;
+    let (row_bytes, rest) = bytes.split_first_chunk().ok_or_else(invalid)?;
+    let row_bytes = u16::from_le_bytes(*row_bytes).into();
+    let (checkpoint, mut rest) = rest.split_at_checked(row_bytes).ok_or_else(invalid)?;
     let mut take = || -> Option<Bytes> {
         let (length, after) = rest.split_first_chunk()?;
         let (field, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;

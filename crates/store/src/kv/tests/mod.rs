@@ -11,10 +11,11 @@ use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
 use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
-use super::{Attachments, EngineKind, Kv, KvConfig, KvError, Read, Transaction, Write};
+use super::{Attachments, EngineKind, Kv, KvConfig, KvError, Read, Spilling, Transaction, Write};
 use crate::Durability;
 
 mod crash;
+mod runs;
 
 const ENGINES: [EngineKind; 2] = [EngineKind::Redb, EngineKind::Map];
 
@@ -57,6 +58,10 @@ fn a_simulated_disk_keeps_the_contract() {
         kv_contract(|| {
             let config = KvConfig { engine, ..config() };
             Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config).expect("opens")
+        });
+        kv_contract(|| {
+            let disk = Arc::new(SimulatedDisk::new(1));
+            Kv::open(disk, "meta.redb", runs::config(engine)).expect("opens")
         });
     }
 }
@@ -385,8 +390,12 @@ proptest! {
 
     #[test]
     fn behaves_like_an_ordered_map(updates in updates()) {
-        for engine in ENGINES {
-        let kv = Kv::memory(KvConfig { engine, ..config() }).expect("opens");
+        let memory = ENGINES.map(|engine| Kv::memory(KvConfig { engine, ..config() }));
+        let runs = ENGINES.map(|engine| {
+            Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", runs::config(engine))
+        });
+        for kv in memory.into_iter().chain(runs) {
+        let kv = kv.expect("opens");
         let mut model = Model::new();
         let pending: Vec<_> = updates
             .iter()

@@ -184,7 +184,7 @@ impl Engine {
         changes: &mut dyn Changes,
         checkpoint: &Checkpoint,
     ) -> Result<Checkpoint, ApplyError> {
-        let mut checkpoint = *checkpoint;
+        let mut checkpoint = checkpoint.clone();
         let Checkpoint { round, identity, .. } = checkpoint;
         self.sums.iter().for_each(|sums| sums.begin(round.number, identity));
         let mut transaction = EndsQuietly::new(guarded(|| self.database.begin_write())?);

@@ -1,24 +1,25 @@
-//! [`Merge`]: one order of keys out of the tree and the tables above it.
+//! [`Merge`]: one order of keys out of the tree and the layers above it.
 //!
 //! All sources stand at the same gap between two keys, each with the entry that it would show next in the direction of
 //! the last step. The nearest key wins; of several with the same key the newest. A tombstone hides the key beneath.
 //! Turning around places all sources at the gap again.
 
+mod upper;
+
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use self::upper::{Upper, UpperPair};
 use super::KvError;
 use super::cursor::Pair;
 use super::engine::{PairGuard, Place, Tree};
 use super::layers::Layers;
-use super::memtable::{Entries, Entry, Memtable};
 
 /// The merged sources of a cursor.
 pub(super) struct Merge<'a> {
-    sequence: u64,
     tree: TreeSource<'a>,
     /// Newest first.
-    tables: Vec<TableSource<'a>>,
+    uppers: Vec<Upper<'a>>,
     /// The direction that the sources are placed for; `None` when they have yet to be placed.
     direction: Option<Direction>,
     gap: Gap,
@@ -57,7 +58,7 @@ impl Gap {
 /// The pair that the cursor shows.
 enum Shown<'a> {
     Nothing,
-    Table(Entry<'a>),
+    Upper(UpperPair<'a>),
     Tree(PairGuard<'a>),
 }
 
@@ -70,13 +71,6 @@ struct TreeSource<'a> {
     is_used: bool,
 }
 
-struct TableSource<'a> {
-    table: &'a Memtable,
-    /// Behind `next`, where the direction is forward.
-    entries: Entries<'a>,
-    next: Option<Entry<'a>>,
-}
-
 impl<'a> Merge<'a> {
     pub(super) fn new(
         layers: &'a Layers,
@@ -84,15 +78,11 @@ impl<'a> Merge<'a> {
         sequence: u64,
         lower: Bound<&[u8]>,
     ) -> Self {
-        let tables = layers.undrained().iter().map(|table| TableSource {
-            table,
-            entries: table.entries(sequence),
-            next: None,
-        });
+        let tables = layers.undrained().iter().map(|table| Upper::table(table, sequence));
+        let runs = layers.runs().iter().map(|run| Upper::run(run));
         let mut merge = Self {
-            sequence,
             tree: TreeSource { tree, place: None, next: None, is_used: true },
-            tables: tables.collect(),
+            uppers: tables.chain(runs).collect(),
             direction: None,
             gap: Gap { side: Side::Start, key: Vec::new() },
             shown: Shown::Nothing,
@@ -148,38 +138,45 @@ impl<'a> Merge<'a> {
         loop {
             self.tree.fill(direction)?;
             let Some(nearest) = self.nearest(direction) else { return Ok(None) };
-            let entry = match nearest {
-                Nearest::Table(index) => self.tables[index].next,
-                Nearest::Tree => None,
+            let index = match nearest {
+                Nearest::Upper(index) => index,
+                Nearest::Tree => {
+                    let Some(pair) = &self.tree.next else { return Ok(None) };
+                    if is_outside(pair.key()) {
+                        return Ok(None);
+                    }
+                    self.gap.set(side_behind(direction), pair.key());
+                    self.tree.is_used = true;
+                    self.shown = self.tree.next.take().map_or(Shown::Nothing, Shown::Tree);
+                    break;
+                }
             };
-            let tree_key = self.tree.next.as_ref().map(PairGuard::key);
-            let Some(key) = entry.map(|entry| entry.key).or(tree_key) else { return Ok(None) };
-            if is_outside(key) {
+            let Some(pair) = self.uppers[index].pair() else { return Ok(None) };
+            let entry = pair.entry();
+            if is_outside(entry.key) {
                 return Ok(None);
             }
-            let Some(entry) = entry else {
-                self.gap.set(side_behind(direction), key);
-                self.tree.is_used = true;
-                self.shown = self.tree.next.take().map_or(Shown::Nothing, Shown::Tree);
-                break;
-            };
-            if tree_key == Some(key) {
+            if self.tree.next.as_ref().is_some_and(|next| next.key() == entry.key) {
                 self.tree.is_used = true;
             }
-            for table in &mut self.tables {
-                if table.next.is_some_and(|next| next.key == entry.key) {
-                    table.advance(direction, self.sequence);
+            // Those above it have no such key.
+            for upper in &mut self.uppers[index..] {
+                if upper.key() == Some(entry.key) {
+                    upper.advance(direction)?;
                 }
             }
             if entry.value.is_some() {
                 self.gap.set(side_behind(direction), entry.key);
-                self.shown = Shown::Table(entry);
+                self.shown = Shown::Upper(pair);
                 break;
             }
         }
         Ok(match &self.shown {
             Shown::Nothing => None,
-            Shown::Table(entry) => entry.value.map(|value| (entry.key, value)),
+            Shown::Upper(pair) => {
+                let entry = pair.entry();
+                entry.value.map(|value| (entry.key, value))
+            }
             Shown::Tree(pair) => Some((pair.key(), pair.value())),
         })
     }
@@ -191,11 +188,11 @@ impl<'a> Merge<'a> {
             Direction::Backward => key.cmp(than) == Ordering::Greater,
         };
         let mut nearest: Option<(Nearest, &[u8])> = None;
-        for (index, table) in self.tables.iter().enumerate() {
-            if let Some(entry) = table.next
-                && nearest.is_none_or(|(_, key)| is_nearer(entry.key, key))
+        for (index, upper) in self.uppers.iter().enumerate() {
+            if let Some(key) = upper.key()
+                && nearest.is_none_or(|(_, nearest)| is_nearer(key, nearest))
             {
-                nearest = Some((Nearest::Table(index), entry.key));
+                nearest = Some((Nearest::Upper(index), key));
             }
         }
         if let Some(pair) = &self.tree.next
@@ -217,8 +214,8 @@ impl<'a> Merge<'a> {
             Side::End => tree.upper_bound(Bound::Unbounded)?,
         });
         self.tree.is_used = true;
-        for source in &mut self.tables {
-            source.place(direction, &self.gap, self.sequence);
+        for upper in &mut self.uppers {
+            upper.place(direction, &self.gap)?;
         }
         self.direction = Some(direction);
         Ok(())
@@ -227,7 +224,7 @@ impl<'a> Merge<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Nearest {
-    Table(usize),
+    Upper(usize),
     Tree,
 }
 
@@ -252,43 +249,5 @@ impl TreeSource<'_> {
         };
         self.is_used = false;
         Ok(())
-    }
-}
-
-impl TableSource<'_> {
-    fn place(&mut self, direction: Direction, gap: &Gap, sequence: u64) {
-        let key = &gap.key[..];
-        match direction {
-            Direction::Forward => {
-                self.entries = match gap.side {
-                    Side::Start => self.table.entries(sequence),
-                    Side::Before | Side::Behind => self.table.entries_from(key, sequence),
-                    Side::End => {
-                        self.next = None;
-                        return;
-                    }
-                };
-                self.next = self.entries.next();
-                if gap.side == Side::Behind && self.next.is_some_and(|next| next.key == key) {
-                    self.next = self.entries.next();
-                }
-            }
-            Direction::Backward => {
-                self.next = match gap.side {
-                    Side::Start => None,
-                    Side::Before => self.table.before(key, sequence),
-                    Side::Behind => self.table.at_or_before(key, sequence),
-                    Side::End => self.table.last(sequence),
-                };
-            }
-        }
-    }
-
-    fn advance(&mut self, direction: Direction, sequence: u64) {
-        self.next = match (direction, self.next) {
-            (Direction::Forward, _) => self.entries.next(),
-            (Direction::Backward, Some(next)) => self.table.before(next.key, sequence),
-            (Direction::Backward, None) => None,
-        };
     }
 }

@@ -1,0 +1,163 @@
+//! The tree takes the runs above it, in order of keys and some thousand pairs at a time.
+//!
+//! ```text
+//!  tree    ░░░░░░░░░░░░░░░░░░░░░░      ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░░      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+//!  runs    ═══════════════════════     ═══════════════════════
+//!          ═══════════════════════ ──► ═══════════════════════ ──►
+//!                                      ═══════════════════════     ═══════════════════════
+//!                                      spilled meanwhile
+//! ```
+//! Each part is a transaction that leaves the checkpoint as it was: the runs hide what it has done, and after a crash
+//! it is done again. The last transaction drops their names, then their files are removed. A table that waits goes
+//! between two parts.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::carry::CARRIED_MAX;
+use super::{Drainer, stop};
+use crate::kv::engine::{ApplyError, Changes as _, Checkpoint, Engine, NoChanges};
+use crate::kv::layers::OpenTree;
+use crate::kv::run::{MergedRuns, Run};
+use crate::kv::shared::Shared;
+use crate::kv::{KvError, Spilling};
+
+/// Runs that are merged, however few pairs they have: each is one more place to look for a key.
+const RUNS_MERGED: usize = 16;
+/// Runs above which a table waits for the merge.
+const RUNS_MAX: usize = 48;
+
+/// A merge under way.
+pub(super) struct Merging {
+    /// The oldest runs, newest first.
+    runs: Vec<Arc<Run>>,
+    /// The last key that is in the tree.
+    after: Option<Vec<u8>>,
+    carried: BTreeSet<Vec<u8>>,
+}
+
+impl Merging {
+    fn changes<'m>(&'m self, shared: &Shared) -> Result<MergedRuns<'m>, KvError> {
+        let lower = self.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let runs = self.runs.iter().map(|run| &**run);
+        Ok(MergedRuns::new(runs, lower, &self.carried)?.take(shared.config.drain_changes()))
+    }
+}
+
+impl Drainer {
+    /// `true` if runs are to be merged: a merge is under way, they are as large as the tree, or many.
+    pub(super) fn is_merge_due(&self, shared: &Shared) -> bool {
+        if self.merging.is_some() {
+            return true;
+        }
+        let Ok(layers) = shared.layers() else { return false };
+        let runs = layers.runs();
+        if let Spilling::Always { merged } = shared.config.spilling {
+            return runs.len() >= merged;
+        }
+        let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
+        let tree_bytes = self.checkpoint.contents.map_or(u64::MAX, |contents| contents.bytes);
+        runs.len() >= RUNS_MERGED || bytes > tree_bytes
+    }
+
+    /// `true` if a table that waits must wait for a merge.
+    pub(super) fn is_merge_overdue(&self, shared: &Shared) -> bool {
+        shared.layers().is_ok_and(|layers| layers.runs().len() >= RUNS_MAX)
+    }
+
+    /// Merges all runs. `false` if a table came between, or the end.
+    pub(super) fn merge_all(&mut self, shared: &Shared) -> bool {
+        while shared.layers().is_ok_and(|layers| !layers.runs().is_empty()) {
+            if shared.drains.is_pressing() {
+                return false;
+            }
+            self.merge_part(shared);
+            if shared.drains.is_blocked() || shared.poisoned().is_some() {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Brings a part of the runs into the tree, the first of a merge if none is under way.
+    pub(super) fn merge_part(&mut self, shared: &Shared) {
+        if self.merging.is_none() {
+            let Ok(layers) = shared.layers() else { return };
+            let (runs, after, carried) = (layers.runs().to_vec(), None, BTreeSet::new());
+            self.merging = Some(Merging { runs, after, carried });
+        }
+        // What fails goes on from here once there is space again.
+        let Some(mut merging) = self.merging.take() else { return };
+        let result = self.try_merge_part(shared, &mut merging);
+        if !matches!(result, Ok(true)) {
+            self.merging = Some(merging);
+        }
+        if let Err(error) = result {
+            stop(shared, &error);
+        }
+    }
+
+    /// `true` if it was the last part.
+    fn try_merge_part(&mut self, shared: &Shared, merging: &mut Merging) -> Result<bool, KvError> {
+        let engine = self.engine.clone().ok_or(KvError::Closed)?;
+        loop {
+            let mut changes = merging.changes(shared)?;
+            match engine.apply(&mut changes, &self.checkpoint) {
+                Ok(checkpoint) => {
+                    self.checkpoint = checkpoint;
+                    if changes.is_at_end() {
+                        break;
+                    }
+                    let after = changes.last_key().map(<[u8]>::to_vec);
+                    merging.after = after.or_else(|| merging.after.take());
+                    let tree = OpenTree::new(&engine)?;
+                    // Whoever reads from now on lets go of the pages that were replaced.
+                    shared.change_layers(|layers| Some(layers.over(tree)));
+                    return Ok(false);
+                }
+                Err(ApplyError { error: KvError::Corrupt(what), key: Some(key) })
+                    if engine.frozen().is_none() && merging.carried.len() < CARRIED_MAX =>
+                {
+                    if merging.carried.contains(&key) {
+                        return Err(KvError::Corrupt(what));
+                    }
+                    let mut damaged = unread(&engine, merging.changes(shared)?)?;
+                    damaged.push(key);
+                    merging.carried.extend(damaged.iter().cloned());
+                    self.carry(shared, damaged)?;
+                }
+                // The file still is as the last checkpoint left it.
+                Err(ApplyError { error, .. }) => return Err(engine.frozen().unwrap_or(error)),
+            }
+        }
+        let count = merging.runs.len();
+        let runs = self.checkpoint.runs[count..].to_vec();
+        let checkpoint = Checkpoint { runs, ..self.checkpoint.clone() };
+        self.checkpoint = engine
+            .apply(&mut NoChanges, &checkpoint)
+            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        let tree = OpenTree::new(&engine)?;
+        shared.change_layers(|layers| Some(layers.with_merged(tree, count)));
+        for run in &merging.runs {
+            // Whoever still reads it has it open. If that fails the next start does it.
+            let _ = shared
+                .home
+                .as_ref()
+                .map(|home| home.disk.remove_if_there(&run.name().path(&home.path)));
+        }
+        Ok(true)
+    }
+}
+
+/// The keys among the changes whose page of the tree is damaged.
+fn unread(engine: &Engine, mut changes: MergedRuns<'_>) -> Result<Vec<Vec<u8>>, KvError> {
+    let view = engine.view()?;
+    let mut keys = Vec::new();
+    while let Some(change) = changes.next()? {
+        if view.get(change.key).is_err() {
+            keys.push(change.key.to_vec());
+        }
+    }
+    Ok(keys)
+}

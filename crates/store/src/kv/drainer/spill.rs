@@ -1,0 +1,84 @@
+//! A table becomes a run.
+//!
+//! ```text
+//!  frozen table ──► sync attachments ──► PATH.run.N, synced ──► sync its name ──► a transaction of the tree, with
+//!                                                                                 the number of the last record
+//!                                                                                 and the name of the run
+//! ```
+//! A power cut before the end of the transaction leaves a file that nothing names, which the next start removes.
+
+use std::sync::Arc;
+
+use super::Drainer;
+use crate::kv::committer::sync_attachments;
+use crate::kv::drain::Frozen;
+use crate::kv::engine::{Checkpoint, NoChanges};
+use crate::kv::log::{Round, Version};
+use crate::kv::memtable::Memtable;
+use crate::kv::run::{self, Run};
+use crate::kv::shared::Shared;
+use crate::kv::{KvError, Spilling};
+
+/// Bytes of a page of the tree, which a change copies.
+const PAGE_BYTES: u64 = 4096;
+/// Bytes written for each of a table that becomes a run: once as that, and its part of the pages that a merge copies.
+const SPILLED_BYTES: u64 = 4;
+
+impl Drainer {
+    /// `true` if the tree would write more for the table alone than for its part of a run.
+    pub(super) fn pays_to_spill(&self, shared: &Shared, table: &Memtable) -> bool {
+        match shared.config.spilling {
+            _ if shared.home.is_none() => return false,
+            Spilling::Never => return false,
+            Spilling::Always { .. } => return true,
+            Spilling::WhereItPays => {}
+        }
+        let tree_bytes = self.engine.as_ref().map_or(0, |engine| engine.file_bytes());
+        // Of random keys: those of one place share their pages, and are taken for dearer than they are.
+        let pages = table.writes().min(tree_bytes / PAGE_BYTES);
+        pages * PAGE_BYTES > table.bytes() as u64 * SPILLED_BYTES
+    }
+
+    /// Makes a run of the table.
+    pub(super) fn spill(
+        &mut self,
+        shared: &Shared,
+        table: &Memtable,
+        frozen: Frozen,
+    ) -> Result<Arc<Run>, KvError> {
+        let (Some(home), Some(engine)) = (&shared.home, self.engine.clone()) else {
+            return Err(KvError::Closed);
+        };
+        sync_attachments(shared.config.attachments.as_ref())?;
+        let run = match self.unnamed.take().filter(|run| run.name().number == frozen.number) {
+            // Perhaps the checkpoint that failed is in the tree, and names it.
+            Some(run) => run,
+            None => {
+                let (entries, count) = (table.entries(frozen.sequence), table.writes());
+                let written = |done| shared.drains.drained(done as f64 / count.max(1) as f64);
+                let disk = &*home.disk;
+                Arc::new(run::write(disk, &home.path, frozen.number, entries, count, written)?)
+            }
+        };
+        self.unnamed = Some(Arc::clone(&run));
+        home.sync_names()?;
+        let round = Round { number: frozen.number, ..self.checkpoint.round };
+        let round = Round { version: Version::Current, ..round };
+        let mut checkpoint =
+            Checkpoint { round, log_bytes: frozen.log_bytes, ..self.checkpoint.clone() };
+        checkpoint.runs.push(run.name());
+        self.checkpoint = engine
+            .apply(&mut NoChanges, &checkpoint)
+            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        self.unnamed = None;
+        Ok(run)
+    }
+
+    /// Removes a run that was not needed after all, now that the checkpoint in the tree is known.
+    pub(super) fn forget_unnamed(&mut self, shared: &Shared) {
+        if let (Some(run), Some(home)) = (self.unnamed.take(), &shared.home) {
+            // If that fails the next start does it.
+            let _ = home.disk.remove_if_there(&run.name().path(&home.path));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! [`Upper`]: a layer above the tree as a source of a [`Merge`](super::Merge).
+
+use std::ops::Bound;
+
+use super::{Direction, Gap, Side};
+use crate::kv::KvError;
+use crate::kv::memtable::{Entries, Entry, Memtable};
+use crate::kv::run::{Run, RunCursor, RunPair};
+
+/// A source, at the entry that it would show next.
+pub(super) enum Upper<'a> {
+    Table(Table<'a>),
+    Run(RunCursor<'a>),
+}
+
+/// A table.
+pub(super) struct Table<'a> {
+    table: &'a Memtable,
+    sequence: u64,
+    /// Behind `next`, where the direction is forward.
+    entries: Entries<'a>,
+    next: Option<Entry<'a>>,
+}
+
+/// An entry where the layer has it.
+pub(super) enum UpperPair<'a> {
+    Table(Entry<'a>),
+    Run(RunPair),
+}
+
+impl UpperPair<'_> {
+    pub(super) fn entry(&self) -> Entry<'_> {
+        match self {
+            Self::Table(entry) => *entry,
+            Self::Run(pair) => pair.entry(),
+        }
+    }
+}
+
+impl<'a> Upper<'a> {
+    /// A table as a reader at `sequence` sees it.
+    pub(super) fn table(table: &'a Memtable, sequence: u64) -> Self {
+        Self::Table(Table { table, sequence, entries: table.entries(sequence), next: None })
+    }
+
+    pub(super) fn run(run: &'a Run) -> Self {
+        Self::Run(RunCursor::new(run))
+    }
+
+    /// The key that it would show next.
+    #[inline]
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Table(table) => table.next.map(|next| next.key),
+            Self::Run(cursor) => cursor.pair().map(|pair| pair.entry().key),
+        }
+    }
+
+    /// The entry that it would show next.
+    #[inline]
+    pub(super) fn pair(&self) -> Option<UpperPair<'a>> {
+        match self {
+            Self::Table(table) => table.next.map(UpperPair::Table),
+            Self::Run(cursor) => cursor.pair().cloned().map(UpperPair::Run),
+        }
+    }
+
+    /// Moves to the entry beside the gap.
+    pub(super) fn place(&mut self, direction: Direction, gap: &Gap) -> Result<(), KvError> {
+        match self {
+            Self::Table(table) => table.place(direction, gap),
+            Self::Run(cursor) => return place_in_run(cursor, direction, gap),
+        }
+        Ok(())
+    }
+
+    /// Moves to the next entry in the direction.
+    #[inline]
+    pub(super) fn advance(&mut self, direction: Direction) -> Result<(), KvError> {
+        match (self, direction) {
+            (Self::Table(table), _) => table.advance(direction),
+            (Self::Run(cursor), Direction::Forward) => cursor.next()?,
+            (Self::Run(cursor), Direction::Backward) => cursor.previous()?,
+        }
+        Ok(())
+    }
+}
+
+impl Table<'_> {
+    fn place(&mut self, direction: Direction, gap: &Gap) {
+        let (key, sequence) = (&gap.key[..], self.sequence);
+        match direction {
+            Direction::Forward => {
+                self.entries = match gap.side {
+                    Side::Start => self.table.entries(sequence),
+                    Side::Before | Side::Behind => self.table.entries_from(key, sequence),
+                    Side::End => {
+                        self.next = None;
+                        return;
+                    }
+                };
+                self.next = self.entries.next();
+                if gap.side == Side::Behind && self.next.is_some_and(|next| next.key == key) {
+                    self.next = self.entries.next();
+                }
+            }
+            Direction::Backward => {
+                self.next = match gap.side {
+                    Side::Start => None,
+                    Side::Before => self.table.before(key, sequence),
+                    Side::Behind => self.table.at_or_before(key, sequence),
+                    Side::End => self.table.last(sequence),
+                };
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, direction: Direction) {
+        self.next = match (direction, self.next) {
+            (Direction::Forward, _) => self.entries.next(),
+            (Direction::Backward, Some(next)) => self.table.before(next.key, self.sequence),
+            (Direction::Backward, None) => None,
+        };
+    }
+}
+
+fn place_in_run(
+    cursor: &mut RunCursor<'_>,
+    direction: Direction,
+    gap: &Gap,
+) -> Result<(), KvError> {
+    let key = &gap.key[..];
+    match (direction, gap.side) {
+        (Direction::Forward, Side::Start) => cursor.go_to_first(Bound::Unbounded),
+        (Direction::Forward, Side::Before) => cursor.go_to_first(Bound::Included(key)),
+        (Direction::Forward, Side::Behind) => cursor.go_to_first(Bound::Excluded(key)),
+        (Direction::Backward, Side::Before) => cursor.go_to_last(Bound::Excluded(key)),
+        (Direction::Backward, Side::Behind) => cursor.go_to_last(Bound::Included(key)),
+        (Direction::Backward, Side::End) => cursor.go_to_last(Bound::Unbounded),
+        (Direction::Forward, Side::End) | (Direction::Backward, Side::Start) => {
+            cursor.leave();
+            Ok(())
+        }
+    }
+}
