@@ -320,8 +320,8 @@ fn settle(
         } else {
             if !table.is_empty() {
                 let (entries, count) = (table.entries(u64::MAX), table.writes());
-                let run =
-                    run::write(&*home.disk, &home.path, round.number, entries, count, |_| ())?;
+                let (disk, number) = (&*home.disk, checkpoint.next_run());
+                let run = run::write(disk, &home.path, number, entries, count, |_| ())?;
                 home.sync_names()?;
                 checkpoint.runs.push(run.name());
                 runs.insert(0, Arc::new(run));

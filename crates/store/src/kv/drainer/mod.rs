@@ -51,8 +51,10 @@ pub(super) struct Drainer {
     carried_at: Option<u64>,
     compaction: Compaction,
     merging: Option<Merging>,
-    /// A run that no checkpoint is known to name, because that failed.
-    unnamed: Option<Arc<Run>>,
+    /// A run that no checkpoint is known to name, because that failed, and the last sequence in it.
+    unnamed: Option<(u64, Arc<Run>)>,
+    /// Number of the next run.
+    next_run: u64,
 }
 
 /// The reason to drain a table.
@@ -67,6 +69,7 @@ enum Reason {
 impl Drainer {
     pub(super) fn new(engine: Arc<Engine>, checkpoint: Checkpoint) -> Self {
         let compaction = Compaction::default();
+        let next_run = checkpoint.next_run();
         Self {
             engine: Some(engine),
             checkpoint,
@@ -75,6 +78,7 @@ impl Drainer {
             compaction,
             merging: None,
             unnamed: None,
+            next_run,
         }
     }
 

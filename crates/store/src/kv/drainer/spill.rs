@@ -21,6 +21,8 @@ use crate::kv::{KvError, Spilling};
 
 /// Bytes of a page of the tree, which a change copies.
 const PAGE_BYTES: u64 = 4096;
+/// Smaller tables are brought into the tree at once: a run is a file more to read, and another commit.
+const TABLE_BYTES_MIN: usize = 1 << 20;
 /// Bytes written for each of a table that becomes a run: once as that, and its part of the pages that a merge copies.
 const SPILLED_BYTES: u64 = 4;
 
@@ -32,6 +34,9 @@ impl Drainer {
             Spilling::Never => return false,
             Spilling::Always { .. } => return true,
             Spilling::WhereItPays => {}
+        }
+        if table.bytes() < TABLE_BYTES_MIN {
+            return false;
         }
         let tree_bytes = self.engine.as_ref().map_or(0, |engine| engine.file_bytes());
         // Of random keys: those of one place share their pages, and are taken for dearer than they are.
@@ -50,17 +55,20 @@ impl Drainer {
             return Err(KvError::Closed);
         };
         sync_attachments(shared.config.attachments.as_ref())?;
-        let run = match self.unnamed.take().filter(|run| run.name().number == frozen.number) {
+        let run = match self.unnamed.take() {
             // Perhaps the checkpoint that failed is in the tree, and names it.
-            Some(run) => run,
-            None => {
+            Some((sequence, run)) if sequence == frozen.sequence => run,
+            _ => {
+                let number = self.next_run;
+                // Never the file of another one, whatever becomes of this.
+                self.next_run += 1;
                 let (entries, count) = (table.entries(frozen.sequence), table.writes());
                 let written = |done| shared.drains.drained(done as f64 / count.max(1) as f64);
                 let disk = &*home.disk;
-                Arc::new(run::write(disk, &home.path, frozen.number, entries, count, written)?)
+                Arc::new(run::write(disk, &home.path, number, entries, count, written)?)
             }
         };
-        self.unnamed = Some(Arc::clone(&run));
+        self.unnamed = Some((frozen.sequence, Arc::clone(&run)));
         home.sync_names()?;
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
@@ -76,7 +84,7 @@ impl Drainer {
 
     /// Removes a run that was not needed after all, now that the checkpoint in the tree is known.
     pub(super) fn forget_unnamed(&mut self, shared: &Shared) {
-        if let (Some(run), Some(home)) = (self.unnamed.take(), &shared.home) {
+        if let (Some((_, run)), Some(home)) = (self.unnamed.take(), &shared.home) {
             // If that fails the next start does it.
             let _ = home.disk.remove_if_there(&run.name().path(&home.path));
         }

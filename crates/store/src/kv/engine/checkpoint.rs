@@ -51,6 +51,11 @@ impl Checkpoint {
         Self { round, log_bytes, identity: 0, contents, runs: Vec::new() }
     }
 
+    /// The number of a run that is not there yet.
+    pub(in crate::kv) fn next_run(&self) -> u64 {
+        self.runs.last().map_or(1, |newest| newest.number + 1)
+    }
+
     /// That of a tree without a log.
     pub(in crate::kv) fn without_log() -> Self {
         Self::new(Round { number: 0, nonce: [0; 16], version: Version::Current }, [0; LOG_FILES])

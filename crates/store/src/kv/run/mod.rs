@@ -52,7 +52,7 @@ const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep
 /// The name of a run in a checkpoint, and what tells it from any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunName {
-    /// The last record of the log in it; part of the name of its file.
+    /// One more than that of the run before; part of the name of its file.
     pub(super) number: u64,
     pub(super) stamp: u64,
     pub(super) blocks: u64,

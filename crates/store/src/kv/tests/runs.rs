@@ -70,7 +70,7 @@ fn with_runs(count: u32) -> SimulatedDisk {
 #[test]
 fn a_tree_that_is_much_larger_than_a_table_takes_several_at_once() {
     let disk = SimulatedDisk::new(1);
-    let config = KvConfig { log_bytes: 64 << 10, memory_bytes: 3 << 20, ..super::config() };
+    let config = KvConfig { log_bytes: 8 << 20, memory_bytes: 3 << 20, ..super::config() };
     let kv = open(&disk, config.clone()).expect("opens");
     fill(&kv, 60_000, 20);
     let mut has_run = false;
@@ -118,6 +118,23 @@ fn a_snapshot_sees_what_it_saw_when_its_runs_are_gone() {
     }
     assert_eq!(pairs(&held), seen);
     assert!(pairs(&kv.snapshot().expect("snapshot")).is_empty());
+}
+
+#[test]
+fn a_table_of_updates_that_failed_takes_no_file_of_another_run() {
+    let disk = with_runs(500);
+    let before = run_files(&disk);
+    for _ in 0..2 {
+        let kv = open(&disk, kept()).expect("opens");
+        // Written, and taken back: the log has no record of it, and the table is drained at the end.
+        let update = kv.update::<(), KvError, _>(|transaction| {
+            transaction.put(b"a", b"1")?;
+            Err(KvError::Corrupt("on purpose".into()))
+        });
+        update.wait().expect_err("on purpose");
+    }
+    assert!(before.iter().all(|name| run_files(&disk).contains(name)));
+    assert!(is_filled(&open(&disk, kept()).expect("opens"), 500, 100));
 }
 
 #[test]
