@@ -1,14 +1,14 @@
 //! The guard of maps: a handler of `SIGBUS` that makes an error of one file of a failure under its map.
 //!
 //! A device that fails under a map, and a file that another process has truncated, are reported by that
-//! signal, which ends the process. The handler puts a page of zeros where the page cannot be read and marks
-//! the map as failed; the thread goes on with the zeros. Whoever reads through the map asks
-//! [`Guarded::has_failed`] afterwards, and drops what it has computed.
+//! signal, which ends the process. The handler puts a page of zeros where the page is missing and marks
+//! the map as failed; the thread goes on with the zeros. Whoever reads or writes through the map asks
+//! [`Guarded::has_failed`] afterwards, and drops what it has computed, or tells that nothing was written.
 //!
 //! ```text
-//!  thread reads page ──► SIGBUS ──► address in a guarded map?
-//!                                     yes: mark it failed, map zeros there, read again
-//!                                     no:  put the previous action back, read again: it decides
+//!  thread uses page ──► SIGBUS ──► address in a guarded map?
+//!                                    yes: mark it failed, map zeros there, try again
+//!                                    no:  put the previous action back, try again: it decides
 //! ```
 #![expect(unsafe_code, reason = "handling a signal, and mapping zeros in the handler")]
 
@@ -20,7 +20,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
 
-use crate::limits::GUARDED_MAPS_MAX;
+/// The largest number of maps that are guarded at a time. The store has 256 indexes open, and views may hold an older
+/// map of each.
+const GUARDED_MAPS_MAX: usize = 1_024;
 
 /// The state that the handler needs.
 struct Installed {
@@ -57,14 +59,15 @@ impl Place {
     }
 }
 
-/// Lets this process map files of vectors, which makes searches faster: without this they are read. Installs a
-/// handler of the signal `SIGBUS` for the whole process, so that a failing device or a truncated file under a
-/// map is an error of one index. Other faults of this kind go on to the handler that was there before.
+/// Lets this process map files, which makes searches of vectors and small writes faster: without this they are read
+/// and written. Installs a handler of the signal `SIGBUS` for the whole process, so that a failing device or a
+/// truncated file under a map is an error of one file. Other faults of this kind go on to the handler that was there
+/// before.
 ///
 /// For the `main` of a program that owns its process, and not for libraries. Later calls have no effect.
 ///
 /// # Errors
-/// The error of the system; files are read then.
+/// The error of the system; nothing is mapped then.
 pub fn map_files() -> io::Result<()> {
     // Held over the call, so that two threads cannot both install it.
     let _free = FREE.lock();
@@ -108,13 +111,14 @@ extern "C" fn handle(
     if is_fault && let Some(place) = MAPS.iter().find(|place| place.contains(address)) {
         place.has_failed.store(true, Ordering::Release);
         let page = address - address % installed.page_bytes;
-        // SAFETY: the page is one of the map that the thread reads, which therefore is not unmapped
-        // meanwhile. Readers take any bits, and drop their results when they find the map failed.
+        // SAFETY: the page is one of the map that the thread uses, which therefore is not unmapped
+        // meanwhile. Readers take any bits, and drop their results when they find the map failed; what is written
+        // there is lost, and its writer told.
         let mapped = unsafe {
             libc::mmap(
                 page as *mut libc::c_void,
                 installed.page_bytes,
-                libc::PROT_READ,
+                libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED,
                 -1,
                 0,
@@ -140,18 +144,20 @@ extern "C" fn handle(
 
 /// The guard of one map, for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub struct Guarded {
     number: usize,
 }
 
 impl Guarded {
     /// `true` if maps can be guarded in this process.
-    pub(crate) fn is_possible() -> bool {
+    #[must_use]
+    pub fn is_possible() -> bool {
         INSTALLED.get().is_some()
     }
 
     /// Guards a map with these addresses; `None` if so many are guarded already that there is no place.
-    pub(crate) fn new(addresses: Range<usize>) -> Option<Self> {
+    #[must_use]
+    pub fn new(addresses: Range<usize>) -> Option<Self> {
         let mut free = FREE.lock();
         let number = free.get_or_insert_with(|| (0..GUARDED_MAPS_MAX).collect()).pop()?;
         drop(free);
@@ -162,9 +168,10 @@ impl Guarded {
         Some(Self { number })
     }
 
-    /// `true` if a page could not be read, so that zeros were read in its place.
-    pub(crate) fn has_failed(&self) -> bool {
-        // The reads of the map before this are done before the mark is looked at.
+    /// `true` if a page was missing, so that zeros were read in its place, or what was written is lost.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        // What was read or written before this is done before the mark is looked at.
         fence(Ordering::Acquire);
         MAPS[self.number].has_failed.load(Ordering::Acquire)
     }

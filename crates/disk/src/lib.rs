@@ -43,6 +43,7 @@
 //! Linux too, for tests: it changes no interface and no promise, only speed.
 
 mod content;
+mod guard;
 mod health;
 mod lock;
 mod memory;
@@ -57,6 +58,7 @@ use std::fmt::Debug;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+pub use guard::{Guarded, map_files};
 pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;
 pub use memory::memory_file;
@@ -227,6 +229,13 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// The length does not change. Only a hint: it guarantees nothing.
     fn reserve(&self, offset: u64, bytes: u64) {
         let _ = (offset, bytes);
+    }
+
+    /// A hint that many small writes within the first `bytes` are to come, which exist and are not all of a hole:
+    /// they need not be calls of the system then. They are in the page cache as after any other write. The hint
+    /// ends where the file is cut. Only a hint: it guarantees nothing.
+    fn expect_small_writes(&self, bytes: u64) {
+        let _ = bytes;
     }
 
     /// For [`Disk::link`]: the concrete file.

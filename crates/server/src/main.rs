@@ -6,7 +6,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Queries are slower without.
+    // Queries and small writes are slower without.
     let _ = liteio_store::vectors::map_files();
     liteio::run(std::env::args_os())
 }

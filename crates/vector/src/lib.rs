@@ -88,7 +88,6 @@ mod codes;
 mod config;
 mod distance;
 mod error;
-mod guard;
 mod index;
 mod limits;
 mod map;
@@ -102,13 +101,13 @@ mod worker;
 
 pub use config::Shape;
 pub use error::VectorError;
-pub use guard::map_files;
 pub use index::{Tuning, VectorIndex};
 pub use limits::{
     CODES_DIMENSION_MIN, DIMENSION_MAX, EXACT_CANDIDATES_MAX, EXACT_CANDIDATES_PER_NEIGHBOUR,
     NEIGHBOURS_MAX, SLOTS_MAX,
 };
 pub use liteio_disk::Durability;
+pub use liteio_disk::map_files;
 pub use metric::Metric;
 pub use recall::Recall;
 pub use search::{Found, Neighbour, Search, processor_kernels};

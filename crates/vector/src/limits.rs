@@ -37,10 +37,6 @@ pub(crate) const SMALL_COMMIT_BYTES: u64 = 64 << 10;
 /// superblock; the second sync takes little compared with the first.
 pub(crate) const CHECKED_BYTES_MAX: u64 = 4 << 20;
 
-/// The largest number of maps that are guarded at a time; a file that gets none is read. The store has 256
-/// indexes open, and views may hold an older map of each.
-pub(crate) const GUARDED_MAPS_MAX: usize = 1_024;
-
 /// Bytes of neighbouring vectors that are read with one call: they stay in the second-level cache until they
 /// are compared.
 pub(crate) const READ_BYTES_MAX: usize = 128 << 10;

@@ -4,9 +4,8 @@
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
+use liteio_disk::Guarded;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-
-use crate::guard::Guarded;
 
 /// A shared, read-only mapping of a file. Bytes written to the file can be read here at once, even if the
 /// file has grown since, up to the end of the reserved address space.

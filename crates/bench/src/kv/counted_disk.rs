@@ -152,6 +152,10 @@ impl DiskFile for CountedFile {
         self.file.reserve(offset, bytes);
     }
 
+    fn expect_small_writes(&self, bytes: u64) {
+        self.file.expect_small_writes(bytes);
+    }
+
     fn as_any(&self) -> &dyn Any {
         self.file.as_any()
     }

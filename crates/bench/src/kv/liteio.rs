@@ -44,6 +44,8 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
         let keys = match IN_MEMORY {
             true => Kv::memory(config)?,
             false => {
+                // As the server does.
+                liteio_disk::map_files()?;
                 let disk = Arc::new(CountedDisk::new(RealDisk::open(directory)?));
                 Kv::open(disk, "keys", config)?
             }

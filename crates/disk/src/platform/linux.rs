@@ -12,7 +12,9 @@ use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
 use super::{Calls, FILE_MODE, link_and_unlink};
 
-/// Numbers of file systems in memory, from the kernel's `linux/magic.h`.
+/// Numbers of file systems, from the kernel's `linux/magic.h`; ext2 and ext3 have that of ext4.
+const EXT: u64 = 0xef53;
+const XFS: u64 = 0x5846_5342;
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
 
@@ -89,6 +91,11 @@ impl Calls for Linux {
 
     fn is_in_memory(file: BorrowedFd<'_>) -> bool {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, TMPFS | RAMFS))
+    }
+
+    /// File systems that copy on write want space for each, which a full disk would refuse by a signal.
+    fn maps_writes(file: BorrowedFd<'_>) -> bool {
+        calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, EXT | XFS | TMPFS))
     }
 
     fn sync_data(file: BorrowedFd<'_>) -> io::Result<()> {

@@ -61,6 +61,9 @@ pub(crate) trait Calls {
     /// `true` if the file is known to be on no device, as on tmpfs.
     fn is_in_memory(file: BorrowedFd<'_>) -> bool;
 
+    /// `true` if bytes of the file that were written once can be written through a map without new space.
+    fn maps_writes(file: BorrowedFd<'_>) -> bool;
+
     /// Makes the bytes and the length of a file durable on the device.
     fn sync_data(file: BorrowedFd<'_>) -> io::Result<()>;
 

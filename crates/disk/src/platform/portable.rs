@@ -63,6 +63,10 @@ impl Calls for Portable {
         false
     }
 
+    fn maps_writes(_file: BorrowedFd<'_>) -> bool {
+        false
+    }
+
     fn sync_data(file: BorrowedFd<'_>) -> io::Result<()> {
         sync(file)
     }

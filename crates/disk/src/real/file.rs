@@ -13,8 +13,9 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::Shared;
 use super::failure::failed;
+use super::mapped::Mapped;
 use crate::platform::{Calls, System};
-use crate::{DiskFile, UNCACHED_ALIGNMENT, lock};
+use crate::{DiskFile, Guarded, UNCACHED_ALIGNMENT, lock};
 
 /// The state of a temporary file. It ends as `Linked`, or the file is gone when it is dropped.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(super) struct RealFile {
     temporary: Option<Mutex<Temporary>>,
     /// The same file once more, for writes past the page cache; `None` if the file system has none.
     uncached: OnceLock<Option<File>>,
+    /// Where small writes go.
+    mapped: Mutex<Mapped>,
 }
 
 impl RealFile {
@@ -52,6 +55,7 @@ impl RealFile {
             shared,
             temporary: temporary.map(Mutex::new),
             uncached: OnceLock::new(),
+            mapped: Mutex::default(),
         }
     }
 
@@ -102,6 +106,10 @@ impl DiskFile for RealFile {
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.shared.health.check()?;
+        let is_written = self.mapped.lock().write(self.file.as_fd(), buf, offset);
+        if is_written.map_err(self.failed("write"))? {
+            return Ok(());
+        }
         self.file.write_all_at(buf, offset).map_err(self.failed("write"))
     }
 
@@ -126,6 +134,7 @@ impl DiskFile for RealFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.shared.health.check()?;
+        self.mapped.lock().cut(bytes);
         self.file.set_len(bytes).map_err(self.failed("resize"))
     }
 
@@ -146,6 +155,11 @@ impl DiskFile for RealFile {
         if self.shared.health.check().is_ok() {
             System::reserve(self.file.as_fd(), offset, bytes);
         }
+    }
+
+    fn expect_small_writes(&self, bytes: u64) {
+        let is_possible = Guarded::is_possible() && System::maps_writes(self.file.as_fd());
+        self.mapped.lock().expect(if is_possible { bytes } else { 0 });
     }
 
     fn is_in_memory(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod failure;
 mod file;
+mod mapped;
 #[cfg(test)]
 mod tests;
 

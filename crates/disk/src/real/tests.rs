@@ -168,3 +168,64 @@ fn an_error_names_operation_and_path_and_keeps_its_kind() {
     let error = disk.list("e").expect_err("missing");
     assert!(error.to_string().contains("e: "), "{error}");
 }
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+mod small_writes {
+    use std::fs;
+
+    use super::*;
+
+    /// A file of zeros whose small writes go through a map, and its path outside of the disk.
+    fn mapped(bytes: usize) -> (tempfile::TempDir, std::path::PathBuf, Box<dyn DiskFile>) {
+        crate::map_files().expect("the handler is installed");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let disk = RealDisk::open(directory.path()).expect("opens");
+        let file = disk.open("log", OpenMode::CreateOrWrite).expect("opens");
+        file.write_at(&vec![0; bytes], 0).expect("written");
+        file.expect_small_writes(bytes as u64);
+        let path = directory.path().join("log");
+        (directory, path, file)
+    }
+
+    #[test]
+    fn everybody_reads_what_was_written_through_a_map() {
+        const BYTES: usize = 3 << 20;
+        let (_directory, path, file) = mapped(BYTES);
+        let mut expected = vec![0; BYTES];
+        // Over the windows, backward, behind the hint, larger than what goes through a map.
+        let writes = (0..40_000).map(|i| (i * 75 % (BYTES - 100), 75));
+        let others = [(BYTES - 70_000, 70_000), (10, 1), (BYTES - 5, 10), (BYTES + 100, 7), (0, 0)];
+        for (step, (at, bytes)) in writes.chain(others).enumerate() {
+            let content = vec![step as u8; bytes];
+            file.write_at(&content, at as u64).expect("written");
+            expected.resize(expected.len().max(at + bytes), 0);
+            expected[at..at + bytes].copy_from_slice(&content);
+        }
+        file.sync_data().expect("synced");
+        let mut read = vec![0; expected.len()];
+        assert_eq!(file.read_at(&mut read, 0).expect("read"), expected.len());
+        assert!(read == expected && fs::read(path).expect("read") == expected);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_and_grows_again_has_what_is_written_then() {
+        let (_directory, path, file) = mapped(1 << 20);
+        file.write_at(b"before", 500_000).expect("written");
+        file.set_len(10_000).expect("cut");
+        file.write_at(b"behind", 20_000).expect("written");
+        file.write_at(b"within", 5_000).expect("written");
+        let content = fs::read(path).expect("read");
+        assert_eq!(content.len(), 20_006);
+        assert!(content.ends_with(b"behind") && content[5_000..].starts_with(b"within"));
+    }
+
+    #[test]
+    fn a_write_to_a_file_that_somebody_else_has_cut_is_an_error() {
+        let (_directory, path, file) = mapped(1 << 20);
+        file.write_at(b"before", 500_000).expect("written");
+        fs::File::options().write(true).open(path).expect("opens").set_len(0).expect("cut");
+        let error = file.write_at(b"behind", 600_000).expect_err("there is no such page");
+        assert!(error.to_string().contains("cut"), "{error}");
+        assert!(file.write_at(b"again", 500_000).is_err(), "it stays one");
+    }
+}
