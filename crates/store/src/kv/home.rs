@@ -207,6 +207,7 @@ fn replay(
     if !config.salvage {
         log.check(&round, checkpoint.log_bytes).map_err(refused)?;
     }
+    log.set_durable_bytes(checkpoint.log_bytes);
     let mut marked = round.number;
     let salvage = config.salvage;
     let read_mark = |_, operation: Operation<'_>| {

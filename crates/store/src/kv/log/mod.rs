@@ -431,6 +431,14 @@ impl Log {
         self.current
     }
 
+    /// A checkpoint says that the files have so many bytes for certain.
+    pub(super) fn set_durable_bytes(&mut self, bytes: [u64; LOG_FILES]) {
+        for (file, bytes) in self.files.iter_mut().zip(bytes) {
+            // Fewer are left of one that was cut, if it is repaired.
+            file.durable_bytes = bytes.min(file.file_bytes);
+        }
+    }
+
     /// Bytes that each file has for certain from the next checkpoint on. Fewer are damage.
     pub(super) fn durable_bytes(&self) -> [u64; LOG_FILES] {
         self.files.each_ref().map(|file| file.durable_bytes)

@@ -17,14 +17,24 @@ pub(super) enum Target {
     Tree,
     /// The checksums of the pages of the tree, if the store keeps them.
     TreeSums,
+    /// A sorted run above the tree. Not all of these stores have one.
+    Run,
     Log,
     Blob,
     Slots,
 }
 
 impl Target {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Format, Self::Clean, Self::Tree, Self::TreeSums, Self::Log, Self::Blob, Self::Slots];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Format,
+        Self::Clean,
+        Self::Tree,
+        Self::TreeSums,
+        Self::Run,
+        Self::Log,
+        Self::Blob,
+        Self::Slots,
+    ];
 
     fn is(self, path: &str) -> bool {
         match self {
@@ -32,6 +42,7 @@ impl Target {
             Self::Clean => path == "clean",
             Self::Tree => path == "meta.redb",
             Self::TreeSums => path == "meta.redb.sums",
+            Self::Run => path.starts_with("meta.redb.run."),
             Self::Log => path == "meta.redb.log" || path == "meta.redb.log2",
             Self::Blob => path.starts_with("blobs/") && !path.starts_with("blobs/lost/"),
             Self::Slots => path.ends_with(".slots"),
