@@ -46,6 +46,9 @@ fn print(report: &RepairReport) {
         let (first, last) = (numbers.start(), numbers.end());
         println!("given up: records {first} to {last} of the log, with the updates in them");
     }
+    if report.lost_blocks > 0 {
+        println!("given up: {} blocks of records between log and tree", report.lost_blocks);
+    }
     if let Some(end) = &report.log_end {
         println!("given up: {end}");
     }

@@ -36,6 +36,8 @@ const ROUNDS_MAX: usize = 4;
 pub struct RepairReport {
     /// Numbers of the damaged records of the log. Each has the updates of a few requests.
     pub passed_over: Vec<RangeInclusive<u64>>,
+    /// Blocks of runs, of some 4 KiB of records each, that could not be read.
+    pub lost_blocks: u64,
     /// The place where the log ended and the reason, if it did not end in order.
     pub log_end: Option<String>,
     /// Damaged records and indexes that have been removed.
@@ -123,6 +125,7 @@ fn repair_opened(
 ) -> Result<RepairReport, StoreError> {
     let mut report = RepairReport {
         passed_over: opened.kv.recovery().passed_over.clone(),
+        lost_blocks: opened.kv.recovery().lost_blocks,
         log_end: opened.log_end.clone(),
         ..RepairReport::default()
     };
@@ -149,7 +152,7 @@ pub(crate) fn repair(
     report: &mut RepairReport,
     progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<(), StoreError> {
-    if !report.passed_over.is_empty() {
+    if !report.passed_over.is_empty() || report.lost_blocks > 0 {
         store.skip_numbers()?;
     }
     for _ in 0..ROUNDS_MAX {

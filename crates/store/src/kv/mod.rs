@@ -2,7 +2,7 @@
 //!
 //! Everything but the bytes of large objects stands on [`Kv`]: keys and values are bytes, keys are
 //! ordered byte by byte. A write-ahead log and a table in memory stand in front of a tree (redb) that keeps the
-//! pairs, on a [`Disk`](liteio_disk::Disk) or in memory.
+//! pairs, and runs, which are sorted files, between them; on a [`Disk`](liteio_disk::Disk) or in memory.
 //!
 //! # From an update to the tree
 //! ```text
@@ -13,14 +13,17 @@
 //!                          turn, alone                the whole group      all of it
 //!
 //!  active table ──► frozen, after some megabytes or when the store is idle ──► drained into the tree by a thread
+//!                                                                          └──► or made a run, where the tree is
+//!                                                                               much larger: it takes many together
 //! ```
 //! One sync serves any number of updates, and the lock is held by the first caller that waits for its answer. The
-//! log has two files that take turns with the tables: when a table is in the tree, the records of its file count no
+//! log has two files that take turns with the tables: when a table is in the tree or a run, the records of its file count no
 //! more. Opening replays the others into tables. The states are drawn in `committer.rs`, the layers in `layers.rs`, the
 //! drain in `drainer/`.
 //!
 //! A transaction of redb for each group would be half of the time of an update, and write thirty bytes to the tree for
-//! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, it writes fewer than five.
+//! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, and together as many as the tree
+//! has, it writes fewer than five.
 //!
 //! # The contract
 //! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_disk::{DirEntry, Disk, DiskFile, Health, OpenMode, SimulatedDisk};
-use liteio_store::{Selection, Store, StoreError};
+use liteio_store::{Selection, Store, StoreConfig, StoreError};
 
 use crate::harness::*;
 
@@ -50,6 +50,36 @@ fn flip(disk: &SimulatedDisk, path: &str, at: u64) {
     let mut byte = [0];
     file.read_at(&mut byte, at).expect("reads");
     file.write_at(&[byte[0] ^ 1], at).expect("writes");
+}
+
+#[test]
+fn a_damaged_block_of_a_run_is_given_up_and_nothing_else() {
+    let with_runs = |seed| StoreConfig { log_bytes: Some(2_001), ..config(seed) };
+    let disk = SimulatedDisk::new(1);
+    let store = Store::open_on(Arc::new(disk.clone()), with_runs(1)).expect("opens");
+    create_bucket(&store, "bucket");
+    for number in 0..OBJECTS {
+        put(&store, &object(number), &bytes(number, 10_000));
+    }
+    let runs = || {
+        let names = disk.list("").expect("listed").into_iter().map(|entry| entry.name);
+        names.filter(|name| name.starts_with("meta.redb.run.")).max()
+    };
+    // Overwritten until there is a run, whose pairs are the newest of their keys.
+    while runs().is_none() {
+        put(&store, &object(7), &bytes(7, 10_000));
+    }
+    let run = runs().expect("there");
+    let disk = disk.kill();
+    flip(&disk, &run, 60);
+
+    let report =
+        Store::repair_on(Arc::new(disk.clone()), with_runs(2), &mut |_| {}).expect("repairs");
+    assert_eq!((report.lost_blocks, report.left.len()), (1, 0), "{report:?}");
+    let report = Store::repair_on(Arc::new(disk.clone()), with_runs(2), &mut |_| {});
+    assert!(report.expect("repairs").is_empty());
+    let left = there(&disk);
+    assert!(left.len() as u64 >= OBJECTS - 2, "only what the block had is missing: {left:?}");
 }
 
 #[test]
