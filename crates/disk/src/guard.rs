@@ -16,7 +16,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence};
 
 use parking_lot::Mutex;
 
@@ -171,7 +171,9 @@ impl Guarded {
     /// `true` if a page was missing, so that zeros were read in its place, or what was written is lost.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        // What was read or written before this is done before the mark is looked at.
+        // What was read or written before this, by this thread, is done before the mark is looked at: the handler runs
+        // on the thread that faults.
+        compiler_fence(Ordering::SeqCst);
         fence(Ordering::Acquire);
         MAPS[self.number].has_failed.load(Ordering::Acquire)
     }

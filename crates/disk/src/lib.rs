@@ -231,8 +231,8 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         let _ = (offset, bytes);
     }
 
-    /// A hint that many small writes within the first `bytes` are to come, which exist and are not all of a hole:
-    /// they need not be calls of the system then. They are in the page cache as after any other write. The hint
+    /// A hint that many small writes within the first `bytes` are to come, which exist: they need not be calls of the
+    /// system then. They are in the page cache as after any other write. The hint
     /// ends where the file is cut. Only a hint: it guarantees nothing.
     fn expect_small_writes(&self, bytes: u64) {
         let _ = bytes;

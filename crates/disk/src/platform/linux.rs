@@ -93,7 +93,8 @@ impl Calls for Linux {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, TMPFS | RAMFS))
     }
 
-    /// File systems that copy on write want space for each, which a full disk would refuse by a signal.
+    /// File systems that copy on write want space for each, and a full disk refuses it by a signal. XFS wants it for
+    /// extents that a file shares with a copy only.
     fn maps_writes(file: BorrowedFd<'_>) -> bool {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, EXT | XFS | TMPFS))
     }

@@ -106,8 +106,7 @@ impl DiskFile for RealFile {
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.shared.health.check()?;
-        let is_written = self.mapped.lock().write(self.file.as_fd(), buf, offset);
-        if is_written.map_err(self.failed("write"))? {
+        if self.mapped.lock().write(self.file.as_fd(), buf, offset) {
             return Ok(());
         }
         self.file.write_all_at(buf, offset).map_err(self.failed("write"))

@@ -5,7 +5,6 @@
 //! not seem to grow with it.
 #![expect(unsafe_code, reason = "mapping memory, and writing to what is mapped")]
 
-use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
@@ -43,40 +42,41 @@ impl Mapped {
 
     /// Writes to `file`, if it can be done here; else `false`.
     #[inline]
-    pub(super) fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buf: &[u8],
-        offset: u64,
-    ) -> io::Result<bool> {
+    pub(super) fn write(&mut self, file: BorrowedFd<'_>, buf: &[u8], offset: u64) -> bool {
         let end = offset.saturating_add(buf.len() as u64);
         if end > self.bytes || buf.len() > WRITE_BYTES_MAX {
-            return Ok(false);
+            return false;
         }
         if !self.window.as_ref().is_some_and(|window| window.has(offset, end)) {
             // The old one first, so that its guard is free.
             self.window = None;
             self.window = Window::new(file, offset - offset % ALIGNMENT);
         }
-        let Some(window) = &mut self.window else {
-            // The system has none to give.
-            self.bytes = 0;
-            return Ok(false);
-        };
-        window.write(buf, offset).map(|()| true)
+        let is_written = self.window.as_mut().is_some_and(|window| window.write(buf, offset));
+        if !is_written {
+            // The system has no window to give, or failed to keep a page. The call that follows says why, such as a
+            // full disk where the file had a hole, and nothing goes through a map any more.
+            *self = Self::default();
+        }
+        is_written
     }
 }
 
 /// A part of a file in memory.
 #[derive(Debug)]
 struct Window {
-    start: NonNull<u8>,
     offset: u64,
+    /// Before the mapping, so that it ends first: the addresses may belong to another map afterwards.
     guarded: Guarded,
+    mapping: Mapping,
 }
 
+/// The memory of a window.
+#[derive(Debug)]
+struct Mapping(NonNull<u8>);
+
 // SAFETY: the memory belongs to the map, which one thread at a time uses, and is unmapped with it.
-unsafe impl Send for Window {}
+unsafe impl Send for Mapping {}
 
 impl Window {
     fn new(file: BorrowedFd<'_>, offset: u64) -> Option<Self> {
@@ -85,47 +85,33 @@ impl Window {
         let start = unsafe {
             mmap(std::ptr::null_mut(), WINDOW_BYTES, protection, MapFlags::SHARED, file, offset)
         };
-        let start = NonNull::new(start.ok()?.cast::<u8>())?;
-        let first = start.as_ptr() as usize;
-        match Guarded::new(first..first + WINDOW_BYTES) {
-            Some(guarded) => Some(Self { start, offset, guarded }),
-            None => {
-                unmap(start);
-                None
-            }
-        }
+        let mapping = Mapping(NonNull::new(start.ok()?.cast::<u8>())?);
+        let first = mapping.0.as_ptr() as usize;
+        let guarded = Guarded::new(first..first + WINDOW_BYTES)?;
+        Some(Self { offset, guarded, mapping })
     }
 
     fn has(&self, start: u64, end: u64) -> bool {
         start >= self.offset && end <= self.offset + WINDOW_BYTES as u64
     }
 
-    /// Writes within the window.
-    fn write(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+    /// Writes within the window; `false` if a page was missing.
+    fn write(&mut self, buf: &[u8], offset: u64) -> bool {
         assert!(self.has(offset, offset + buf.len() as u64), "within the window");
         // SAFETY: within one mapping, which nobody has a reference into; a page that is missing is a failure of the
         // guard.
         unsafe {
-            let target = self.start.as_ptr().add((offset - self.offset) as usize);
+            let target = self.mapping.0.as_ptr().add((offset - self.offset) as usize);
             std::ptr::copy_nonoverlapping(buf.as_ptr(), target, buf.len());
         }
-        if self.guarded.has_failed() {
-            return Err(io::Error::other(
-                "the device failed or was full, or somebody else cut the file",
-            ));
-        }
-        Ok(())
+        !self.guarded.has_failed()
     }
 }
 
-impl Drop for Window {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        unmap(self.start);
+        // SAFETY: exactly what was mapped, and nobody has a reference into it.
+        let result = unsafe { munmap(self.0.as_ptr().cast(), WINDOW_BYTES) };
+        debug_assert!(result.is_ok(), "mapped by us");
     }
-}
-
-fn unmap(start: NonNull<u8>) {
-    // SAFETY: exactly what was mapped, and nobody has a reference into it.
-    let result = unsafe { munmap(start.as_ptr().cast(), WINDOW_BYTES) };
-    debug_assert!(result.is_ok(), "mapped by us");
 }

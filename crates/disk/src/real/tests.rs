@@ -220,12 +220,18 @@ mod small_writes {
     }
 
     #[test]
-    fn a_write_to_a_file_that_somebody_else_has_cut_is_an_error() {
+    fn a_page_that_is_missing_is_written_by_a_call() {
         let (_directory, path, file) = mapped(1 << 20);
         file.write_at(b"before", 500_000).expect("written");
-        fs::File::options().write(true).open(path).expect("opens").set_len(0).expect("cut");
-        let error = file.write_at(b"behind", 600_000).expect_err("there is no such page");
-        assert!(error.to_string().contains("cut"), "{error}");
-        assert!(file.write_at(b"again", 500_000).is_err(), "it stays one");
+        // By somebody else, so that nothing but the missing page tells it.
+        let cut = fs::File::options().write(true).open(&path).expect("opens");
+        cut.set_len(0).expect("cut");
+        for (content, at) in [(b"behind", 600_000), (b"before", 500_000), (b"within", 550_000)] {
+            file.write_at(content, at).expect("written");
+        }
+        let content = fs::read(path).expect("read");
+        assert_eq!(content.len(), 600_006);
+        assert!(content.ends_with(b"behind") && content[550_000..].starts_with(b"within"));
+        assert!(content[500_000..].starts_with(b"before"));
     }
 }

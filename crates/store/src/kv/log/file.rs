@@ -49,7 +49,6 @@ impl LogFile {
     pub(super) fn open(disk: &dyn Disk, path: String) -> Result<Self, KvError> {
         let file: Arc<dyn DiskFile> = disk.open(&path, OpenMode::CreateOrWrite)?.into();
         let file_bytes = file.len()?;
-        // All of it was written, if only with zeros.
         file.expect_small_writes(file_bytes);
         let (position, durable_bytes, is_unsynced) = (0, 0, false);
         Ok(Self { file, path, position, file_bytes, durable_bytes, is_unsynced })
