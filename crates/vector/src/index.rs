@@ -11,7 +11,7 @@ use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{CODES_DIMENSION_MIN, PARTITIONS_FROM, WORK_PER_SAMPLE};
 use crate::measure;
-use crate::recall::{Due, Recall, Steering};
+use crate::recall::{Due, Origin, Recall, Steering};
 use crate::search::{Found, Neighbour, Search, search_coded, search_exactly};
 use crate::slots::{SlotFile, View, directory_of};
 use crate::worker::{self, Work};
@@ -343,7 +343,8 @@ impl Inner {
             let find = |search: &Search<'_>| Ok(self.find(&view, search)?.neighbours);
             let recalls = measure::recalls(&view, &query, own, &|| self.is_closing(), find)?;
             if let Some(recalls) = recalls {
-                self.steering.measured(recalls);
+                let origin = if own.is_none() { Origin::Query } else { Origin::Stored };
+                self.steering.measured(recalls, origin);
             }
         }
         Ok(!self.is_closing())

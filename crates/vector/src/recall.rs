@@ -49,8 +49,17 @@ const RECALLS_AGAIN: usize = 8;
 const TOLERANCE_MIN: f64 = 1.0 / 32.0;
 const TOLERANCE_MAX: f64 = 1.5;
 const TOLERANCE_DOWN: f64 = 0.7;
-const TOLERANCE_UP: f64 = 1.5;
+const TOLERANCE_UP: f64 = 1.2;
 const RECALL_GOOD: [f64; 2] = [0.996, 0.9925];
+
+/// What was searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A query of a client.
+    Query,
+    /// A vector of the index. Their neighbours are what the limits are made of: they tell no more than that.
+    Stored,
+}
 
 /// The recall of searches, as measured by answering some of them exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,9 +191,7 @@ impl Steering {
 
     /// Forgets all limits, because there are other partitions.
     pub(crate) fn restart(&self) {
-        let mut state = self.state.lock();
-        let recalls = std::mem::take(&mut state.recalls);
-        *state = State { recalls, ..State::default() };
+        *self.state.lock() = State::default();
     }
 
     pub(crate) fn calibrate(&self, sample: Sample) {
@@ -200,7 +207,7 @@ impl Steering {
     }
 
     /// Adds the recall at 10 and at 100 of a search that was answered exactly.
-    pub(crate) fn measured(&self, recalls: [f64; 2]) {
+    pub(crate) fn measured(&self, recalls: [f64; 2], origin: Origin) {
         let mut state = self.state.lock();
         state.to_measure = state.to_measure.saturating_sub(1);
         if state.recalls.len() >= RECALLS_MAX {
@@ -212,13 +219,23 @@ impl Steering {
         }
         let [at_10, at_100] = state.mean();
         if at_10 < RECALL_AT_10_MIN || at_100 < RECALL_AT_100_MIN {
-            state.tolerance *= TOLERANCE_DOWN;
+            let is_lowest = state.tolerance < TOLERANCE_MIN;
+            // No further than nothing is left out: then it is the codes that miss so many, and no measurement helps.
+            state.tolerance =
+                (state.tolerance * TOLERANCE_DOWN).max(TOLERANCE_MIN * TOLERANCE_DOWN);
             // What was found before says nothing about what is found from here on.
             state.recalls.clear();
             state.recalls.push_back(recalls);
-            state.to_measure = state.recalls_wanted();
-        } else if at_10 >= RECALL_GOOD[0] && at_100 >= RECALL_GOOD[1] {
+            state.to_measure = if is_lowest { 0 } else { state.recalls_wanted() };
+        } else if origin == Origin::Query
+            && at_10 >= RECALL_GOOD[0]
+            && at_100 >= RECALL_GOOD[1]
+            && state.tolerance < TOLERANCE_MAX
+        {
             state.tolerance = (state.tolerance * TOLERANCE_UP).min(TOLERANCE_MAX);
+            // So many are measured again before the next step.
+            state.recalls.clear();
+            state.recalls.push_back(recalls);
         }
         if state.samples.len() >= SAMPLES_MIN || state.tolerance < TOLERANCE_MIN {
             state.set_limits();

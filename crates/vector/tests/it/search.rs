@@ -154,7 +154,7 @@ fn the_tiny_and_the_huge_are_found_in_the_order_of_their_distances() {
     let huge = [3e19, 1e25, -1e25, 1e30, 1e38, 3e38, -3e38];
     // Of the others their number and the size of their elements.
     let others = [(0, 1.0), (1_500, 1.0), (1_500, 1e-22), (1_500, 2e-23), (1_500, 1e17)];
-    for dimension in [2, 256, 300] {
+    for dimension in [2, 128, 192, 256, 300] {
         for places in [&tiny[..], &large[..], &huge[..], &[&tiny[..], &large, &huge].concat()[..]] {
             for (count, size) in others {
                 let mut vectors = clustered(count, dimension, 10, 1);

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn all_kernels_find_the_bounds_that_the_scalar_one_finds() {
-        for dimension in [256, 320, 768, 4_032] {
+        for dimension in [128, 192, 256, 320, 768, 4_032] {
             let centroid = vec![0.01; dimension];
             let mut segment = Segment::new(dimension / 64);
             for slot in 0..60 {
