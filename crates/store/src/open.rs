@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 
@@ -119,7 +120,11 @@ fn open_existing_on(
         let path = "the data directory".to_owned();
         return Err(StoreError::NotADataDirectory { path });
     }
-    open_parts(disk, config, damaged)
+    // For a look or a repair: nothing is merged or compacted, in memory that would have to hold all of it.
+    let idle = Duration::MAX;
+    let salvage = damaged == Damaged::PassOver;
+    let kv_config = KvConfig { salvage, idle, ..kv_config(&config) };
+    open_parts(disk, config, kv_config)
 }
 
 fn refusal_of_lock(error: io::Error) -> StoreError {
@@ -158,7 +163,8 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             directory::write_format(&*disk)?;
         }
     }
-    let opened = open_parts(Arc::clone(&disk), config, Damaged::Refuse)?;
+    let kv_config = kv_config(&config);
+    let opened = open_parts(Arc::clone(&disk), config, kv_config)?;
     // After the key space: a store that is refused stays as it is. Its recovery leaves no orphans. In a new
     // directory there is nothing to sweep, either.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
@@ -188,13 +194,12 @@ enum Damaged {
 fn open_parts(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
-    damaged: Damaged,
+    kv_config: KvConfig,
 ) -> Result<Opened, StoreError> {
     let (durability, logged) = (config.durability, config.logged_bytes_max);
     let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged)?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
-    let salvage = damaged == Damaged::PassOver;
-    let kv_config = KvConfig { attachments, salvage, ..kv_config(&config) };
+    let kv_config = KvConfig { attachments, ..kv_config };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
     let recovery = kv.recovery();
     let is_whole =

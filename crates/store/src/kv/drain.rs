@@ -43,7 +43,7 @@ pub(super) struct Drains {
     written: AtomicU64,
     /// The tree has no space.
     is_blocked: AtomicBool,
-    /// The drain waits for an update of its own.
+    /// The drain waits for an update of its own, or for a mark in the log.
     is_carrying: AtomicBool,
     /// The thread waits for nothing but the next write.
     is_asleep: AtomicBool,
@@ -95,6 +95,8 @@ pub(super) enum Wake {
     Work,
     /// Nothing was written for a while.
     Idle,
+    /// Not much was written for a while.
+    Trickle,
     Stop,
 }
 
@@ -193,7 +195,7 @@ impl Drains {
         self.state.lock().is_merging = is_merging;
     }
 
-    /// The drain waits for an update of its own, which nothing may hold up.
+    /// The drain waits for an update of its own, or for a mark in the log, which nothing may hold up.
     pub(super) fn set_carrying(&self, is_carrying: bool) {
         let state = self.state.lock();
         self.is_carrying.store(is_carrying, Ordering::Release);
@@ -295,9 +297,12 @@ impl Drains {
                 }
                 let now = self.groups();
                 waits += 1;
-                if std::mem::replace(&mut groups, now) == now || waits == TRICKLE_FACTOR {
+                if std::mem::replace(&mut groups, now) == now {
                     state.idle_at = Some(now);
                     return Wake::Idle;
+                }
+                if waits == TRICKLE_FACTOR {
+                    return Wake::Trickle;
                 }
             }
         }
@@ -324,6 +329,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
         match shared.drains.wait(shared) {
             Wake::Stop => return,
             Wake::Work => shared.drainer.lock().step(shared),
+            Wake::Trickle => shared.drainer.lock().trickle(shared),
             Wake::Idle => {
                 if !shared.drainer.lock().idle(shared) {
                     shared.drains.look_again();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::ops::{Bound, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use liteio_disk::{Disk, OpenMode};
@@ -15,8 +15,8 @@ use super::layers::{Layers, OpenTree};
 use super::log::{
     self, DroppedTail, Ending, LOG_FILES, Log, Operation, Round, Version, is_unreadable,
 };
-use super::memtable::{MEMTABLE_BYTES_MAX, Memtable, hash};
-use super::run::{self, Damaged, MergedRuns, Run};
+use super::memtable::{Entry, MEMTABLE_BYTES_MAX, Memtable, hash};
+use super::run::{self, Damaged, Run};
 use super::{KvConfig, KvError};
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
@@ -136,7 +136,8 @@ pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     opened.inspect_err(|_| engine.close_without_checkpoint())
 }
 
-/// Opens the runs, newest first, and removes what no checkpoint names. To salvage them they are brought into the tree.
+/// Opens the runs, newest first, and removes what no checkpoint names. To salvage them, those that are damaged are
+/// written again without what cannot be read.
 fn open_runs(
     engine: &Engine,
     home: &Home,
@@ -144,35 +145,54 @@ fn open_runs(
     replayed: &mut Replayed,
 ) -> Result<Vec<Arc<Run>>, KvError> {
     let damaged = if config.salvage { Damaged::PassOver } else { Damaged::Refuse };
+    let mut checkpoint = replayed.checkpoint.clone();
     let mut runs = Vec::new();
-    for name in replayed.checkpoint.runs.iter().rev() {
-        let (run, lost) = Run::open(&*home.disk, &home.path, *name, damaged)?;
-        replayed.recovery.lost_blocks += lost;
-        runs.push(Arc::new(run));
+    for place in 0..checkpoint.runs.len() {
+        let name = checkpoint.runs[place];
+        let (mut run, lost) = Run::open(&*home.disk, &home.path, name, damaged)?;
+        if lost > 0 {
+            let entries = run.entries()?;
+            let (disk, number, count) = (&*home.disk, checkpoint.next_run(), entries.len() as u64);
+            let entries = entries.iter().map(|(key, value)| Entry { key, value: value.as_deref() });
+            run = run::write(disk, &home.path, number, entries, count, |_| ())?;
+            checkpoint.runs[place] = run.name();
+            replayed.recovery.lost_blocks += lost;
+        }
+        runs.insert(0, Arc::new(run));
     }
-    if config.salvage && !runs.is_empty() {
-        let whole = BTreeSet::new();
-        let sources = runs.iter().map(|run| &**run);
-        let mut changes = MergedRuns::new(sources, Bound::Unbounded, &whole)?;
-        let checkpoint = Checkpoint { runs: Vec::new(), ..replayed.checkpoint.clone() };
-        replayed.checkpoint = engine
-            .apply(&mut changes, &checkpoint)
-            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
-        runs.clear();
+    if checkpoint != replayed.checkpoint {
+        home.sync_names()?;
+        replayed.checkpoint = apply_to(engine, &mut NoChanges, &checkpoint)?;
     }
-    let named: BTreeSet<String> =
-        replayed.checkpoint.runs.iter().map(|name| name.path(&home.path)).collect();
-    let parent = home.parent();
+    remove_unnamed_runs(home, &replayed.checkpoint)?;
+    Ok(runs)
+}
+
+/// Removes the files of runs that the checkpoint does not name.
+fn remove_unnamed_runs(home: &Home, checkpoint: &Checkpoint) -> Result<(), KvError> {
+    let (parent, prefix) = (home.parent(), run::path_prefix(&home.path));
     for entry in home.disk.list(parent)? {
         let path = match parent {
             "" => entry.name,
             parent => format!("{parent}/{}", entry.name),
         };
-        if path.starts_with(&run::path_prefix(&home.path)) && !named.contains(&path) {
+        // What is called otherwise is somebody else's.
+        let number: Option<u64> = path.strip_prefix(&prefix).and_then(|rest| rest.parse().ok());
+        let is_named = |number| checkpoint.runs.iter().any(|run| run.number == number);
+        if number.is_some_and(|number| !is_named(number)) && !entry.is_dir {
             home.disk.remove_if_there(&path)?;
         }
     }
-    Ok(runs)
+    Ok(())
+}
+
+fn apply_to(
+    engine: &Engine,
+    changes: &mut dyn Changes,
+    checkpoint: &Checkpoint,
+) -> Result<Checkpoint, KvError> {
+    let applied = engine.apply(changes, checkpoint);
+    applied.map_err(|failure| engine.frozen().unwrap_or(failure.error))
 }
 
 /// The updates that the log held.
@@ -329,9 +349,7 @@ fn settle(
             }
             &mut NoChanges
         };
-        checkpoint = engine
-            .apply(changes, &checkpoint)
-            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        checkpoint = apply_to(engine, changes, &checkpoint)?;
         Ok::<_, KvError>(())
     };
     if let Some(frozen) = frozen {

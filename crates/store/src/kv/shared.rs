@@ -80,6 +80,7 @@ impl Shared {
     ) -> Self {
         let file = |home: &Home| TreeFile::new(Arc::clone(&home.disk), home.path.clone());
         let tree_file = home.as_ref().map(file).map(Arc::new);
+        tree_file.iter().for_each(|files| files.set_runs(drainer.runs()));
         Self {
             config,
             home,

@@ -30,10 +30,14 @@ impl Drainer {
     }
 }
 
-/// Makes durable what was acknowledged before that.
+/// Makes durable what was acknowledged before that. Whoever writes may wait for the drain, and hold up the mark of this:
+/// so nobody does meanwhile.
 pub(super) fn make_log_durable(shared: &Shared) -> Result<(), KvError> {
     if shared.config.durability == Durability::Os && shared.home.is_some() {
-        syncer::sync(shared, shared.config.attachments.as_deref())?;
+        shared.drains.set_carrying(true);
+        let synced = syncer::sync(shared, shared.config.attachments.as_deref());
+        shared.drains.set_carrying(false);
+        synced?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use crate::kv::run::{MergedRuns, Run};
 use crate::kv::shared::Shared;
 use crate::kv::{KvError, Spilling};
 
-/// Runs that are merged, however few pairs they have: each is one more place to look for a key.
+/// Runs that are merged, however few pairs they have: each is one more place to look for a key. A merge has no more.
 const RUNS_MERGED: usize = 16;
 /// Runs above which a table waits for the merge.
 const RUNS_MAX: usize = 48;
@@ -61,21 +61,22 @@ impl Drainer {
         runs.len() >= RUNS_MERGED || bytes > tree_bytes
     }
 
-    /// `true` if a table that waits must wait for a merge.
+    /// `true` if a table that waits must wait for a merge: there are too many runs, or no space for another, which
+    /// the merge of those that are there gives back.
     pub(super) fn is_merge_overdue(&self, shared: &Shared) -> bool {
-        shared.layers().is_ok_and(|layers| layers.runs().len() >= RUNS_MAX)
+        let Ok(layers) = shared.layers() else { return false };
+        let is_blocked = shared.drains.is_blocked();
+        layers.runs().len() >= RUNS_MAX || is_blocked && !layers.runs().is_empty()
     }
 
-    /// Merges all runs. `false` if a table came between, or the end.
+    /// Merges all runs. `false` if a table came between, the end, or a failure.
     pub(super) fn merge_all(&mut self, shared: &Shared) -> bool {
         while shared.layers().is_ok_and(|layers| !layers.runs().is_empty()) {
-            if shared.drains.is_pressing() {
+            let has_failed = shared.drains.is_blocked() || shared.poisoned().is_some();
+            if has_failed || shared.drains.is_pressing() {
                 return false;
             }
             self.merge_part(shared);
-            if shared.drains.is_blocked() || shared.poisoned().is_some() {
-                return true;
-            }
         }
         true
     }
@@ -84,7 +85,9 @@ impl Drainer {
     pub(super) fn merge_part(&mut self, shared: &Shared) {
         if self.merging.is_none() {
             let Ok(layers) = shared.layers() else { return };
-            let (runs, after, carried) = (layers.runs().to_vec(), None, BTreeSet::new());
+            // Not more, so that a merge comes to its end even if there were many.
+            let newer = layers.runs().len().saturating_sub(RUNS_MERGED);
+            let (runs, after, carried) = (layers.runs()[newer..].to_vec(), None, BTreeSet::new());
             self.merging = Some(Merging { runs, after, carried });
         }
         // What fails goes on from here once there is space again.
@@ -93,8 +96,9 @@ impl Drainer {
         if !matches!(result, Ok(true)) {
             self.merging = Some(merging);
         }
-        if let Err(error) = result {
-            stop(shared, &error);
+        match result {
+            Ok(_) => shared.drains.set_blocked(false),
+            Err(error) => stop(shared, &error),
         }
     }
 
@@ -124,8 +128,9 @@ impl Drainer {
                     }
                     let mut damaged = unread(&engine, merging.changes(shared)?)?;
                     damaged.push(key);
-                    merging.carried.extend(damaged.iter().cloned());
-                    self.carry(shared, damaged)?;
+                    // If that fails they are part of the next attempt, too.
+                    self.carry(shared, damaged.clone())?;
+                    merging.carried.extend(damaged);
                 }
                 // The file still is as the last checkpoint left it.
                 Err(ApplyError { error, .. }) => return Err(engine.frozen().unwrap_or(error)),
@@ -139,6 +144,7 @@ impl Drainer {
             .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
         let tree = OpenTree::new(&engine)?;
         shared.change_layers(|layers| Some(layers.with_merged(tree, count)));
+        shared.tree_file.iter().for_each(|files| files.set_runs(self.runs()));
         for run in &merging.runs {
             // Whoever still reads it has it open. If that fails the next start does it.
             let _ = shared

@@ -27,12 +27,13 @@ use std::time::Instant;
 
 use self::compact::Compaction;
 use self::merge::Merging;
+use self::spill::has_room_for_run;
 pub(super) use self::table::TableChanges;
 use super::KvError;
 use super::drain::Frozen;
 use super::engine::{Checkpoint, Engine};
 use super::layers::Layers;
-use super::run::Run;
+use super::run::{Run, RunName};
 use super::shared::Shared;
 
 /// Bytes of the log's files while nothing is written, and after the end.
@@ -82,6 +83,11 @@ impl Drainer {
         }
     }
 
+    /// The runs that the checkpoint names.
+    pub(super) fn runs(&self) -> &[RunName] {
+        &self.checkpoint.runs
+    }
+
     /// Does what there is to do.
     pub(super) fn step(&mut self, shared: &Shared) {
         if shared.poisoned().is_some() {
@@ -94,6 +100,10 @@ impl Drainer {
                 Err(KvError::NoSpace) => return,
                 Err(error) => return shared.stop_writing(&error),
             }
+        }
+        if shared.drains.is_blocked() && self.is_below_reserve(shared) {
+            // What is left is for those that free space.
+            return;
         }
         match shared.drains.frozen() {
             Some(frozen) if !self.is_merge_overdue(shared) => {
@@ -111,6 +121,12 @@ impl Drainer {
         }
     }
 
+    /// `true` if ordinary updates have no space.
+    fn is_below_reserve(&self, shared: &Shared) -> bool {
+        let free = shared.home.as_ref().map(|home| home.disk.free_bytes());
+        free.is_some_and(|free| free.is_ok_and(|free| free < shared.config.reserve_bytes))
+    }
+
     /// Nothing was written for a while: everything is drained, and long files are cut. `false` if that has to be tried
     /// again.
     pub(super) fn idle(&mut self, shared: &Shared) -> bool {
@@ -124,6 +140,15 @@ impl Drainer {
         self.merge_all(shared)
             && self.drain_all(shared, IDLE_LOG_BYTES, Reason::Idle)
             && self.compact(shared)
+    }
+
+    /// Updates come, but few: what they have in memory is drained, so that the log stays short.
+    pub(super) fn trickle(&mut self, shared: &Shared) {
+        self.step(shared);
+        let is_over = shared.poisoned().is_some() || shared.drains.is_blocked();
+        if !is_over && self.carried_at != Some(shared.drains.groups()) {
+            self.drain_all(shared, IDLE_LOG_BYTES, Reason::Room);
+        }
     }
 
     /// Freezes the active table and drains it. `false` if somebody writes.
@@ -162,7 +187,9 @@ impl Drainer {
         let Some(table) = layers.draining().map(Arc::clone) else { return };
         // What is above a run must not get beneath it.
         let is_spilled = !layers.runs().is_empty()
-            || reason == Reason::Room && self.pays_to_spill(shared, &table);
+            || reason == Reason::Room
+                && self.pays_to_spill(shared, &table)
+                && has_room_for_run(shared, &table);
         drop(layers);
         let begun = Instant::now();
         shared.drains.begin_draining();
@@ -191,6 +218,13 @@ impl Drainer {
     /// Drains everything and closes the tree. Nobody writes any more.
     pub(super) fn close(&mut self, shared: &Shared) {
         self.step(shared);
+        if let Some(frozen) = shared.drains.frozen()
+            && shared.poisoned().is_none()
+            && !shared.drains.is_blocked()
+        {
+            // It waited for a merge, which can go on later.
+            self.drain(shared, frozen, Reason::Room);
+        }
         let mut attempts = 0;
         while shared.poisoned().is_none() && !shared.drains.is_blocked() && attempts < 2 {
             self.drain_all(shared, CLOSED_LOG_BYTES, Reason::Room);

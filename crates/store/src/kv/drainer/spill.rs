@@ -26,6 +26,14 @@ const TABLE_BYTES_MIN: usize = 1 << 20;
 /// Bytes written for each of a table that becomes a run: once as that, and its part of the pages that a merge copies.
 const SPILLED_BYTES: u64 = 4;
 
+/// `true` if a run of the table leaves the reserve free.
+pub(super) fn has_room_for_run(shared: &Shared, table: &Memtable) -> bool {
+    let free = shared.home.as_ref().map_or(Ok(0), |home| home.disk.free_bytes());
+    let needed = shared.config.reserve_bytes.saturating_add(table.bytes() as u64);
+    // Where the free space is unknown the write itself fails.
+    free.map_or(true, |free| free >= needed)
+}
+
 impl Drainer {
     /// `true` if the tree would write more for the table alone than for its part of a run.
     pub(super) fn pays_to_spill(&self, shared: &Shared, table: &Memtable) -> bool {
@@ -54,6 +62,9 @@ impl Drainer {
         let (Some(home), Some(engine)) = (&shared.home, self.engine.clone()) else {
             return Err(KvError::Closed);
         };
+        if !has_room_for_run(shared, table) {
+            return Err(KvError::NoSpace);
+        }
         sync_attachments(shared.config.attachments.as_ref())?;
         let run = match self.unnamed.take() {
             // Perhaps the checkpoint that failed is in the tree, and names it.
@@ -79,6 +90,7 @@ impl Drainer {
             .apply(&mut NoChanges, &checkpoint)
             .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
         self.unnamed = None;
+        shared.tree_file.iter().for_each(|files| files.set_runs(self.runs()));
         Ok(run)
     }
 

@@ -53,7 +53,8 @@ impl Checkpoint {
 
     /// The number of a run that is not there yet.
     pub(in crate::kv) fn next_run(&self) -> u64 {
-        self.runs.last().map_or(1, |newest| newest.number + 1)
+        // One that was repaired has a higher number than those that are newer.
+        self.runs.iter().map(|run| run.number + 1).max().unwrap_or(1)
     }
 
     /// That of a tree without a log.

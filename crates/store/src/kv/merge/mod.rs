@@ -132,18 +132,42 @@ impl<'a> Merge<'a> {
         direction: Direction,
         is_outside: impl Fn(&[u8]) -> bool,
     ) -> Result<Option<Pair<'_>>, KvError> {
+        let stepped = self.try_step(direction, is_outside);
+        if stepped.is_err() {
+            // Sources may stand anywhere. The gap is where it was.
+            self.direction = None;
+        }
+        if !stepped? {
+            return Ok(None);
+        }
+        Ok(match &self.shown {
+            Shown::Nothing => None,
+            Shown::Upper(pair) => {
+                let entry = pair.entry();
+                entry.value.map(|value| (entry.key, value))
+            }
+            Shown::Tree(pair) => Some((pair.key(), pair.value())),
+        })
+    }
+
+    /// `false` if there is no pair in that direction.
+    fn try_step(
+        &mut self,
+        direction: Direction,
+        is_outside: impl Fn(&[u8]) -> bool,
+    ) -> Result<bool, KvError> {
         if self.direction != Some(direction) {
             self.place(direction)?;
         }
         loop {
             self.tree.fill(direction)?;
-            let Some(nearest) = self.nearest(direction) else { return Ok(None) };
+            let Some(nearest) = self.nearest(direction) else { return Ok(false) };
             let index = match nearest {
                 Nearest::Upper(index) => index,
                 Nearest::Tree => {
-                    let Some(pair) = &self.tree.next else { return Ok(None) };
+                    let Some(pair) = &self.tree.next else { return Ok(false) };
                     if is_outside(pair.key()) {
-                        return Ok(None);
+                        return Ok(false);
                     }
                     self.gap.set(side_behind(direction), pair.key());
                     self.tree.is_used = true;
@@ -151,10 +175,10 @@ impl<'a> Merge<'a> {
                     break;
                 }
             };
-            let Some(pair) = self.uppers[index].pair() else { return Ok(None) };
+            let Some(pair) = self.uppers[index].pair() else { return Ok(false) };
             let entry = pair.entry();
             if is_outside(entry.key) {
-                return Ok(None);
+                return Ok(false);
             }
             if self.tree.next.as_ref().is_some_and(|next| next.key() == entry.key) {
                 self.tree.is_used = true;
@@ -171,14 +195,7 @@ impl<'a> Merge<'a> {
                 break;
             }
         }
-        Ok(match &self.shown {
-            Shown::Nothing => None,
-            Shown::Upper(pair) => {
-                let entry = pair.entry();
-                entry.value.map(|value| (entry.key, value))
-            }
-            Shown::Tree(pair) => Some((pair.key(), pair.value())),
-        })
+        Ok(true)
     }
 
     /// The source with the nearest key, the newest of several.

@@ -6,6 +6,7 @@ use super::block::sum;
 use super::filter::Filter;
 use super::index::Index;
 use super::{KvError, RunName};
+use crate::kv::log::is_unreadable;
 
 const FOOTER_BYTES: usize = 52;
 const MAGIC: [u8; 8] = *b"LiteIOr1";
@@ -63,8 +64,11 @@ impl Footer {
             let Some(offset) = end.checked_sub(count) else { return Ok(None) };
             let Ok(count) = usize::try_from(count) else { return Ok(None) };
             let mut content = vec![0; count];
-            let read = file.read_at(&mut content, offset)?;
-            Ok((read == count).then_some(content))
+            match file.read_at(&mut content, offset) {
+                Ok(read) => Ok((read == count).then_some(content)),
+                Err(error) if is_unreadable(&error) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
         };
         let Some(content) = read(bytes, FOOTER_BYTES as u64)? else { return Ok(None) };
         let footer = content.first_chunk().and_then(|content| Self::decode(content, name));

@@ -42,9 +42,14 @@ use self::index::{Index, Place};
 pub(super) use self::merged::MergedRuns;
 pub(super) use self::writer::write;
 use super::KvError;
+use super::log::is_unreadable;
+use super::memtable::Entry;
 
 /// Bytes that are read at once where all blocks are.
 const WINDOW_BYTES: usize = 1 << 20;
+
+/// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
+const SECTOR_BYTES: u64 = 4096;
 
 /// What to do about damage.
 const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep what can be read";
@@ -127,6 +132,19 @@ impl Run {
             return Err(KvError::Corrupt(format!("{path} lacks {lost} blocks{REMEDY}")));
         }
         Ok((Self { name, path, file, bytes, index, filter }, lost))
+    }
+
+    /// All of its entries.
+    pub(super) fn entries(&self) -> Result<Vec<(Vec<u8>, Option<Vec<u8>>)>, KvError> {
+        let mut entries = Vec::new();
+        for at in 0..self.index.len() {
+            let block = self.block(at)?;
+            entries.extend((0..block.len()).map(|entry| {
+                let Entry { key, value } = block.entry(entry);
+                (key.to_vec(), value.map(<[u8]>::to_vec))
+            }));
+        }
+        Ok(entries)
     }
 
     pub(super) fn name(&self) -> RunName {
@@ -215,14 +233,40 @@ fn derive(file: &dyn DiskFile, bytes: u64, name: &RunName) -> Result<(Index, Fil
     Ok((index, filter))
 }
 
+/// Reads so many bytes, or up to the end of the file, with zeros in place of sectors that the device cannot read: they do
+/// not verify.
 fn read_window(
     file: &dyn DiskFile,
     window: &mut Vec<u8>,
     offset: u64,
     bytes: usize,
 ) -> Result<(), KvError> {
+    window.clear();
     window.resize(bytes, 0);
-    let read = file.read_at(window, offset)?;
-    window.truncate(read);
+    match file.read_at(window, offset) {
+        Ok(read) => {
+            window.truncate(read);
+            return Ok(());
+        }
+        Err(error) if is_unreadable(&error) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut done = 0;
+    while done < bytes {
+        let at = offset + done as u64;
+        let sector = (SECTOR_BYTES - at % SECTOR_BYTES).min((bytes - done) as u64) as usize;
+        let piece = &mut window[done..done + sector];
+        match file.read_at(piece, at) {
+            Ok(read) if read < sector => {
+                done += read;
+                break;
+            }
+            Ok(_) => {}
+            Err(error) if is_unreadable(&error) => piece.fill(0),
+            Err(error) => return Err(error.into()),
+        }
+        done += sector;
+    }
+    window.truncate(done);
     Ok(())
 }

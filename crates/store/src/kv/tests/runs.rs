@@ -148,6 +148,30 @@ fn files_that_no_checkpoint_names_are_removed_at_a_start() {
 }
 
 #[test]
+fn a_run_that_somebody_removes_under_the_store_is_noticed() {
+    let directory = tempfile::tempdir().expect("directory");
+    let kv = super::open_directory(directory.path(), kept()).expect("opens");
+    let files = kv.tree_file().expect("on a disk");
+    put_some(&kv, 0..500, 100);
+    let runs = || {
+        let names = std::fs::read_dir(directory.path()).expect("listed");
+        names
+            .map(|entry| entry.expect("there").path())
+            .filter(|path| path.to_string_lossy().contains(".run."))
+    };
+    let run = runs().next().expect("there");
+    assert!(files.is_in_place().expect("there"));
+    std::fs::remove_file(&run).expect("removed");
+    assert!(files.is_in_place().is_err());
+    std::fs::write(&run, "another").expect("written");
+    assert!(!files.is_in_place().expect("there"));
+    drop((kv, files));
+    std::fs::remove_file(&run).expect("removed");
+    let kv = super::open_directory(directory.path(), kept());
+    assert!(matches!(kv, Err(KvError::Corrupt(_))));
+}
+
+#[test]
 fn a_run_that_is_missing_or_of_another_time_is_refused_and_left_alone() {
     let disk = with_runs(500);
     let [first, second, ..] = &run_files(&disk)[..] else { panic!("several") };
@@ -244,6 +268,7 @@ fn a_page_that_is_damaged_keeps_nothing_else_from_the_tree() {
     for leaf in leaves.step_by(7) {
         tree.write_at(&[0xff; 16], leaf as u64 * 4096 + 2_000).expect("written");
     }
+    drop(open(&disk, KvConfig { salvage: true, ..kept() }).expect("a repair can look at it"));
     let merging = KvConfig { spilling: Spilling::Always { merged: 2 }, ..kept() };
     let kv = open(&disk, merging).expect("opens");
     for _ in 0..2_000 {
