@@ -273,3 +273,55 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tolerance(steering: &Steering) -> f64 {
+        steering.state.lock().tolerance
+    }
+
+    fn measure(steering: &Steering, count: usize, recalls: [f64; 2], origin: Origin) {
+        (0..count).for_each(|_| steering.measured(recalls, origin));
+    }
+
+    #[test]
+    fn more_is_left_out_only_after_as_many_good_answers_to_queries_as_less_after_bad_ones() {
+        let steering = Steering::default();
+        measure(&steering, RECALLS_MIN - 1, [1.0, 1.0], Origin::Query);
+        assert_eq!(tolerance(&steering), 1.0);
+        measure(&steering, 1, [1.0, 1.0], Origin::Query);
+        assert_eq!(tolerance(&steering), TOLERANCE_UP);
+        // The next step has to be earned anew.
+        measure(&steering, RECALLS_MIN - 2, [1.0, 1.0], Origin::Query);
+        assert_eq!(tolerance(&steering), TOLERANCE_UP);
+        measure(&steering, RECALLS_MIN, [0.9, 0.9], Origin::Query);
+        assert!(tolerance(&steering) < TOLERANCE_UP);
+        measure(&steering, 40 * RECALLS_MIN, [1.0, 1.0], Origin::Query);
+        assert_eq!(tolerance(&steering), TOLERANCE_MAX);
+    }
+
+    #[test]
+    fn vectors_of_the_index_lower_what_is_left_out_and_never_raise_it() {
+        let steering = Steering::default();
+        measure(&steering, 10 * RECALLS_MIN, [1.0, 1.0], Origin::Stored);
+        assert_eq!(tolerance(&steering), 1.0);
+        measure(&steering, RECALLS_MAX, [0.9, 0.9], Origin::Stored);
+        assert!(tolerance(&steering) < 1.0);
+    }
+
+    #[test]
+    fn codes_that_miss_too_many_are_not_measured_for_ever() {
+        let steering = Steering::default();
+        assert_eq!(steering.due(1_000, 0), Due::Calibration);
+        (0..SAMPLES_MAX).for_each(|_| steering.calibrate(Sample::default()));
+        let mut measured = 0;
+        while steering.due(1_000, 0) == Due::Recall {
+            measure(&steering, 1, [0.9, 0.9], Origin::Stored);
+            measured += 1;
+            assert!(measured < 100 * RECALLS_MIN, "no end");
+        }
+        assert!(steering.probe(10, 1_000, 1_000).priority_max.is_infinite(), "all is looked at");
+    }
+}

@@ -1,12 +1,16 @@
 //! Runs as they are written, read and damaged.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::io;
+use std::ops::{Bound, Range};
+use std::os::fd::BorrowedFd;
 
-use liteio_disk::{Disk, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, DiskFile, OpenMode, SimulatedDisk};
 use proptest::prelude::*;
 
-use super::{Damaged, MergedRuns, Run, RunCursor, hash, write};
+use super::footer::Footer;
+use super::{Damaged, MergedRuns, Run, RunCursor, derive, hash, write};
 use crate::kv::KvError;
 use crate::kv::engine::Changes as _;
 use crate::kv::memtable::Entry;
@@ -186,4 +190,80 @@ fn a_run_that_was_cut_is_refused_and_what_is_left_can_be_salvaged() {
     assert!(matches!(Run::open(&disk, "t", name, Damaged::Refuse), Err(KvError::Corrupt(_))));
     let (run, lost) = Run::open(&disk, "t", name, Damaged::PassOver).expect("opens");
     assert!(all(&run).expect("empty").is_empty() && lost == name.blocks);
+}
+
+/// A file with bytes that the device cannot read.
+#[derive(Debug)]
+struct Failing {
+    file: Box<dyn DiskFile>,
+    unreadable: Range<u64>,
+}
+
+impl DiskFile for Failing {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        const EIO: i32 = 5;
+        if offset < self.unreadable.end && offset + buf.len() as u64 > self.unreadable.start {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.file.read_at(buf, offset)
+    }
+
+    fn try_read_at(&self, _: &mut [u8], _: u64) -> io::Result<Option<usize>> {
+        Ok(None)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_at(buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn start_writeback(&self, offset: u64, bytes: u64) {
+        self.file.start_writeback(offset, bytes);
+    }
+
+    fn try_lock(&self) -> io::Result<()> {
+        self.file.try_lock()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[test]
+fn a_sector_that_cannot_be_read_takes_only_the_blocks_in_it() {
+    let disk = SimulatedDisk::new(1);
+    let run = written(&disk, 1, &model(5_000));
+    let (name, bytes) = (run.name(), run.bytes());
+    let failing = |unreadable| Failing {
+        file: disk.open(&name.path("t"), OpenMode::Read).expect("there"),
+        unreadable,
+    };
+    // The end: what is there is derived from the blocks.
+    let end = failing(bytes / 4096 * 4096..bytes);
+    assert!(Footer::read_derived(&end, bytes, &name).expect("no failure").is_none());
+    let (index, _) = derive(&end, bytes, &name).expect("no failure");
+    assert_eq!(index.len() as u64, name.blocks);
+    for sector in [0, 4096, 40 * 4096] {
+        let hole = failing(sector..sector + 4096);
+        let (index, _) = derive(&hole, bytes, &name).expect("no failure");
+        let lost = name.blocks - index.len() as u64;
+        // A block has some more than a sector.
+        assert!((1..=2).contains(&lost), "{lost} at {sector}");
+    }
 }
