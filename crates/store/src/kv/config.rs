@@ -56,8 +56,8 @@ pub struct KvConfig {
     pub sync_interval: Duration,
     /// Data outside of the key space that updates depend on.
     pub attachments: Option<Arc<dyn Attachments>>,
-    /// Opens a damaged log, too: passes over its damaged records ([`Recovery`](super::Recovery) names
-    /// them) and replays the whole ones. What they build on may be missing: only when somebody has said so.
+    /// Opens damaged runs and a damaged log, too: passes over their damaged blocks and records
+    /// ([`Recovery`](super::Recovery) tells of them) and keeps the whole ones. What they build on may be missing: only when somebody has said so.
     pub salvage: bool,
     /// Runs every closure twice and rolls the first run back, so that a closure that must not run again
     /// fails a test.

@@ -55,7 +55,7 @@ pub(super) struct Drains {
 struct Progress {
     /// The beginning of the one under way.
     begun: Option<Instant>,
-    /// The part of its table that is in the tree.
+    /// The part of its table that has been drained.
     done: f64,
     /// Duration of the last one of a table that is worth measuring.
     last: Duration,
@@ -144,17 +144,17 @@ impl Drains {
         (progress.begun, progress.done) = (Some(Instant::now()), 0.0);
     }
 
-    /// This part of the table, up to 1, is in the tree.
+    /// This part of the table, up to 1, has been drained.
     pub(super) fn drained(&self, part: f64) {
         self.progress.lock().done = part;
     }
 
-    /// An estimate of the time until the table is in the tree.
+    /// An estimate of the time until the table has been drained.
     pub(super) fn time_left(&self, now: Instant) -> Duration {
         self.progress.lock().time_left(now)
     }
 
-    /// The table `drained` is in the tree. It had so many bytes.
+    /// The table `drained` has been drained. It had so many bytes.
     pub(super) fn end(&self, drained: Frozen, bytes: usize) {
         self.is_blocked.store(false, Ordering::Release);
         let mut progress = self.progress.lock();
@@ -162,7 +162,7 @@ impl Drains {
         progress.last = took.filter(|_| bytes > 1 << 20).unwrap_or(progress.last);
         drop(progress);
         let mut state = self.state.lock();
-        // Since the layers know that it is in the tree, the next one may have been frozen.
+        // Since the layers know that it has been drained, the next one may have been frozen.
         if state.frozen.is_some_and(|frozen| frozen.sequence == drained.sequence) {
             state.frozen = None;
         }

@@ -44,8 +44,8 @@ struct Inner {
 pub struct Position(u64);
 
 impl Kv {
-    /// Opens the key space in the files `path`, `path.log` and `path.log2` of `disk`, creating them if they are
-    /// missing, and replays what the last run left in the log. Their directory must exist.
+    /// Opens the key space in the file `path` of `disk` and those beside it whose names begin so, creating them if they
+    /// are missing, and replays what the last run left in the log. Their directory must exist.
     ///
     /// # Errors
     /// [`KvError::Corrupt`] if a file is damaged or not of a key space, [`KvError::NoSpace`],

@@ -116,7 +116,7 @@ pub(super) struct Opened {
 }
 
 /// Opens the files, and creates them if there are none. The updates that the tree does not have are in tables
-/// afterwards; after an end that was not orderly they are in the tree.
+/// afterwards; after an end that was not orderly they are in the tree, or in runs.
 pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     if !home.exists()? {
         home.create(config)?;

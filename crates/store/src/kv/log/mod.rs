@@ -1,11 +1,11 @@
-//! The log: the updates that the tree does not have yet, in two files that take turns.
+//! The log: the updates that neither the tree nor a run has yet, in two files that take turns.
 //!
 //! ```text
 //!   PATH.log    1 2 3 ... 90 │                   181 182 ──► appended
 //!   PATH.log2                 91 92 ... 180 │               waits for its drain
 //! ```
-//! A file is filled from its first byte. When its updates are to be drained into the tree, the log goes on in the
-//! other, whose records are in the tree by then: they have lower numbers, by which a start knows them.
+//! A file is filled from its first byte. When its updates are to be drained, the log goes on in the
+//! other, whose records are in the tree or a run by then: they have lower numbers, by which a start knows them.
 //!
 //! # Format
 //! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all that
@@ -327,7 +327,7 @@ impl Log {
         self.files.iter_mut().for_each(|file| file.position = 0);
     }
 
-    /// Goes on in the other file, at its first byte: all of its records are in the tree.
+    /// Goes on in the other file, at its first byte: all of its records are in the tree or a run.
     pub(super) fn switch(&mut self) {
         self.current = (self.current + 1) % LOG_FILES;
         self.files[self.current].position = 0;
