@@ -175,6 +175,8 @@ impl DiskFile for OverlayFile {
 
     fn reserve(&self, _offset: u64, _bytes: u64) {}
 
+    fn expect_small_writes(&self, _bytes: u64) {}
+
     fn as_any(&self) -> &dyn Any {
         self
     }
