@@ -81,6 +81,9 @@ pub(super) fn hash(key: &[u8]) -> u64 {
     XxHash3_64::oneshot(key)
 }
 
+/// A key with its value, or without one if it was deleted.
+pub(super) type OwnedEntry = (Vec<u8>, Option<Vec<u8>>);
+
 /// What is done about blocks that are missing or damaged when a run is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damaged {
@@ -135,7 +138,7 @@ impl Run {
     }
 
     /// All of its entries.
-    pub(super) fn entries(&self) -> Result<Vec<(Vec<u8>, Option<Vec<u8>>)>, KvError> {
+    pub(super) fn entries(&self) -> Result<Vec<OwnedEntry>, KvError> {
         let mut entries = Vec::new();
         for at in 0..self.index.len() {
             let block = self.block(at)?;
