@@ -73,7 +73,8 @@ fn reserved(directory: &Path, bytes: u64) -> Result<Box<dyn DiskFile>, Failure> 
     let file = RealDisk::open(directory)?.open("floor", OpenMode::CreateOrWrite)?;
     let zeros = vec![0; 1 << 20];
     for offset in (0..bytes).step_by(zeros.len()) {
-        file.write_at(&zeros, offset)?;
+        let piece = (bytes - offset).min(zeros.len() as u64) as usize;
+        file.write_at(&zeros[..piece], offset)?;
     }
     file.sync_data()?;
     file.expect_small_writes(bytes);
