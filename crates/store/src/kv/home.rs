@@ -18,6 +18,7 @@ use super::log::{
 use super::memtable::{Entry, MEMTABLE_BYTES_MAX, Memtable, hash};
 use super::run::{self, Damaged, Run};
 use super::{KvConfig, KvError};
+use crate::Durability;
 
 /// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
 /// first start slower.
@@ -126,6 +127,9 @@ pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     let mut log = Log::open(&*home.disk, &home.path, config.log_bytes)?;
     if is_new {
         home.sync_names()?;
+    }
+    if config.durability == Durability::Os {
+        log.expect_small_writes();
     }
     let engine = Engine::open(config.engine, &home.disk, &home.path, config.cache_bytes)?;
     compact::remove_remains(home)?;

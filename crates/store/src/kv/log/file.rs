@@ -30,6 +30,9 @@ pub(super) struct LogFile {
     pub(super) durable_bytes: u64,
     /// There are records in it that no sync covers.
     pub(super) is_unsynced: bool,
+    /// Many small writes come between two syncs. One that is synced alone must not go through a map: it would make the
+    /// whole piece of the page cache dirty that it is in, up to 256 KiB.
+    has_small_writes: bool,
 }
 
 /// A part of a file in memory, used again by the next read.
@@ -49,9 +52,15 @@ impl LogFile {
     pub(super) fn open(disk: &dyn Disk, path: String) -> Result<Self, KvError> {
         let file: Arc<dyn DiskFile> = disk.open(&path, OpenMode::CreateOrWrite)?.into();
         let file_bytes = file.len()?;
-        file.expect_small_writes(file_bytes);
         let (position, durable_bytes, is_unsynced) = (0, 0, false);
-        Ok(Self { file, path, position, file_bytes, durable_bytes, is_unsynced })
+        let has_small_writes = false;
+        Ok(Self { file, path, position, file_bytes, durable_bytes, is_unsynced, has_small_writes })
+    }
+
+    /// Many records come between two syncs.
+    pub(super) fn expect_small_writes(&mut self) {
+        self.has_small_writes = true;
+        self.file.expect_small_writes(self.file_bytes);
     }
 
     /// The number of the record at the first byte, whatever round it is of; 0 if there is none.
@@ -85,7 +94,9 @@ impl LogFile {
             self.file.write_at(&zeros[..piece], self.file_bytes)?;
             self.file_bytes += piece as u64;
         }
-        self.file.expect_small_writes(self.file_bytes);
+        if self.has_small_writes {
+            self.file.expect_small_writes(self.file_bytes);
+        }
         Ok(())
     }
 

@@ -431,6 +431,11 @@ impl Log {
         self.current
     }
 
+    /// Records are not synced one by one.
+    pub(super) fn expect_small_writes(&mut self) {
+        self.files.iter_mut().for_each(LogFile::expect_small_writes);
+    }
+
     /// A checkpoint says that the files have so many bytes for certain.
     pub(super) fn set_durable_bytes(&mut self, bytes: [u64; LOG_FILES]) {
         for (file, bytes) in self.files.iter_mut().zip(bytes) {
