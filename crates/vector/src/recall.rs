@@ -52,7 +52,7 @@ const TOLERANCE_DOWN: f64 = 0.7;
 const TOLERANCE_UP: f64 = 1.2;
 const RECALL_GOOD: [f64; 2] = [0.996, 0.9925];
 
-/// What was searched for.
+/// The origin of a search that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A query of a client.

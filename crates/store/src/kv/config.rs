@@ -16,7 +16,7 @@ pub enum Spilling {
     Never,
     /// All that are drained because memory or log are full.
     Always {
-        /// So many runs are merged.
+        /// The number of runs that begins a merge.
         merged: usize,
     },
 }

@@ -166,7 +166,7 @@ fn open_runs(
     }
     if checkpoint != replayed.checkpoint {
         home.sync_names()?;
-        replayed.checkpoint = apply_to(engine, &mut NoChanges, &checkpoint)?;
+        replayed.checkpoint = engine.apply_whole(&mut NoChanges, &checkpoint)?;
     }
     remove_unnamed_runs(home, &replayed.checkpoint)?;
     Ok(runs)
@@ -188,15 +188,6 @@ fn remove_unnamed_runs(home: &Home, checkpoint: &Checkpoint) -> Result<(), KvErr
         }
     }
     Ok(())
-}
-
-fn apply_to(
-    engine: &Engine,
-    changes: &mut dyn Changes,
-    checkpoint: &Checkpoint,
-) -> Result<Checkpoint, KvError> {
-    let applied = engine.apply(changes, checkpoint);
-    applied.map_err(|failure| engine.frozen().unwrap_or(failure.error))
 }
 
 /// The updates that the log held.
@@ -353,7 +344,7 @@ fn settle(
             }
             &mut NoChanges
         };
-        checkpoint = apply_to(engine, changes, &checkpoint)?;
+        checkpoint = engine.apply_whole(changes, &checkpoint)?;
         Ok::<_, KvError>(())
     };
     if let Some(frozen) = frozen {

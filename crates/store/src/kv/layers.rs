@@ -60,13 +60,13 @@ pub(super) enum Found<'a> {
     Nothing,
 }
 
-/// An entry of a layer above the tree.
-pub(super) enum Above<'a> {
+/// An entry of a layer above the tree, where the layer has it.
+pub(super) enum UpperPair<'a> {
     Table(Entry<'a>),
     Run(RunPair),
 }
 
-impl Above<'_> {
+impl UpperPair<'_> {
     pub(super) fn entry(&self) -> Entry<'_> {
         match self {
             Self::Table(entry) => *entry,
@@ -198,14 +198,14 @@ impl Layers {
         &self,
         key: &[u8],
         sequence: u64,
-    ) -> Result<Option<Above<'_>>, KvError> {
+    ) -> Result<Option<UpperPair<'_>>, KvError> {
         let hash = hash(key);
         for table in self.undrained() {
             if let Some(entry) = table.get(key, hash, sequence) {
-                return Ok(Some(Above::Table(entry)));
+                return Ok(Some(UpperPair::Table(entry)));
             }
         }
-        Ok(self.in_runs(key)?.map(Above::Run))
+        Ok(self.in_runs(key)?.map(UpperPair::Run))
     }
 
     /// The newest entry of `key` in the runs.

@@ -1,4 +1,4 @@
-//! What cannot be drained is written once more.
+//! Carrying: pairs that cannot be drained are written once more.
 
 use super::Drainer;
 use crate::Durability;

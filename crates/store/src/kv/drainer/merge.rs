@@ -16,6 +16,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::carry::CARRIED_MAX;
+use super::spill::remove;
 use super::{Drainer, stop};
 use crate::kv::engine::{ApplyError, Changes as _, Checkpoint, Engine, NoChanges};
 use crate::kv::layers::OpenTree;
@@ -139,19 +140,11 @@ impl Drainer {
         let count = merging.runs.len();
         let runs = self.checkpoint.runs[count..].to_vec();
         let checkpoint = Checkpoint { runs, ..self.checkpoint.clone() };
-        self.checkpoint = engine
-            .apply(&mut NoChanges, &checkpoint)
-            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        self.checkpoint = engine.apply_whole(&mut NoChanges, &checkpoint)?;
         let tree = OpenTree::new(&engine)?;
         shared.change_layers(|layers| Some(layers.with_merged(tree, count)));
         shared.tree_file.iter().for_each(|files| files.set_runs(self.runs()));
-        for run in &merging.runs {
-            // Whoever still reads it has it open. If that fails the next start does it.
-            let _ = shared
-                .home
-                .as_ref()
-                .map(|home| home.disk.remove_if_there(&run.name().path(&home.path)));
-        }
+        merging.runs.iter().for_each(|run| remove(shared, run));
         Ok(true)
     }
 }

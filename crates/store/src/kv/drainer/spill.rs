@@ -26,6 +26,14 @@ const TABLE_BYTES_MIN: usize = 1 << 20;
 /// Bytes written for each of a table that becomes a run: once as that, and its part of the pages that a merge copies.
 const SPILLED_BYTES: u64 = 4;
 
+/// Removes the file of a run that nothing names any more. Whoever still reads it has it open.
+pub(super) fn remove(shared: &Shared, run: &Run) {
+    if let Some(home) = &shared.home {
+        // If that fails the next start does it.
+        let _ = home.disk.remove_if_there(&run.name().path(&home.path));
+    }
+}
+
 /// `true` if a run of the table leaves the reserve free.
 pub(super) fn has_room_for_run(shared: &Shared, table: &Memtable) -> bool {
     let free = shared.home.as_ref().map_or(Ok(0), |home| home.disk.free_bytes());
@@ -86,9 +94,7 @@ impl Drainer {
         let mut checkpoint =
             Checkpoint { round, log_bytes: frozen.log_bytes, ..self.checkpoint.clone() };
         checkpoint.runs.push(run.name());
-        self.checkpoint = engine
-            .apply(&mut NoChanges, &checkpoint)
-            .map_err(|failure| engine.frozen().unwrap_or(failure.error))?;
+        self.checkpoint = engine.apply_whole(&mut NoChanges, &checkpoint)?;
         self.unnamed = None;
         shared.tree_file.iter().for_each(|files| files.set_runs(self.runs()));
         Ok(run)
@@ -96,9 +102,6 @@ impl Drainer {
 
     /// Removes a run that was not needed after all, now that the checkpoint in the tree is known.
     pub(super) fn forget_unnamed(&mut self, shared: &Shared) {
-        if let (Some((_, run)), Some(home)) = (self.unnamed.take(), &shared.home) {
-            // If that fails the next start does it.
-            let _ = home.disk.remove_if_there(&run.name().path(&home.path));
-        }
+        self.unnamed.take().iter().for_each(|(_, run)| remove(shared, run));
     }
 }

@@ -179,6 +179,16 @@ impl Engine {
         each!(self, it => it.apply(changes, checkpoint))
     }
 
+    /// The same for changes of which none can be left out: if it fails, with what froze the engine, if that is known.
+    pub(super) fn apply_whole(
+        &self,
+        changes: &mut dyn Changes,
+        checkpoint: &Checkpoint,
+    ) -> Result<Checkpoint, KvError> {
+        let applied = self.apply(changes, checkpoint);
+        applied.map_err(|failure| self.frozen().unwrap_or(failure.error))
+    }
+
     /// Bytes of its file.
     pub(super) fn file_bytes(&self) -> u64 {
         each!(self, it => it.file_bytes())

@@ -9,11 +9,11 @@ mod upper;
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use self::upper::{Upper, UpperPair};
+use self::upper::Upper;
 use super::KvError;
 use super::cursor::Pair;
 use super::engine::{PairGuard, Place, Tree};
-use super::layers::Layers;
+use super::layers::{Layers, UpperPair};
 
 /// The merged sources of a cursor.
 pub(super) struct Merge<'a> {

@@ -4,8 +4,9 @@ use std::ops::Bound;
 
 use super::{Direction, Gap, Side};
 use crate::kv::KvError;
+use crate::kv::layers::UpperPair;
 use crate::kv::memtable::{Entries, Entry, Memtable};
-use crate::kv::run::{Run, RunCursor, RunPair};
+use crate::kv::run::{Run, RunCursor};
 
 /// A source, at the entry that it would show next.
 pub(super) enum Upper<'a> {
@@ -20,21 +21,6 @@ pub(super) struct Table<'a> {
     /// Behind `next`, where the direction is forward.
     entries: Entries<'a>,
     next: Option<Entry<'a>>,
-}
-
-/// An entry where the layer has it.
-pub(super) enum UpperPair<'a> {
-    Table(Entry<'a>),
-    Run(RunPair),
-}
-
-impl UpperPair<'_> {
-    pub(super) fn entry(&self) -> Entry<'_> {
-        match self {
-            Self::Table(entry) => *entry,
-            Self::Run(pair) => pair.entry(),
-        }
-    }
 }
 
 impl<'a> Upper<'a> {

@@ -13,7 +13,7 @@ const ENTRY_HEADER_BYTES: usize = 8;
 /// In place of the bytes of a value: the key was deleted.
 const TOMBSTONE: u32 = u32::MAX;
 
-/// What stands in front of the entries.
+/// The header in front of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Bytes of the entries.

@@ -51,7 +51,7 @@ const WINDOW_BYTES: usize = 1 << 20;
 /// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
 const SECTOR_BYTES: u64 = 4096;
 
-/// What to do about damage.
+/// The remedy of damage, for messages.
 const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep what can be read";
 
 /// The name of a run in a checkpoint, and what tells it from any other.
@@ -84,7 +84,7 @@ pub(super) fn hash(key: &[u8]) -> u64 {
 /// A key with its value, or without one if it was deleted.
 pub(super) type OwnedEntry = (Vec<u8>, Option<Vec<u8>>);
 
-/// What is done about blocks that are missing or damaged when a run is opened.
+/// The treatment of blocks that are missing or damaged when a run is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damaged {
     Refuse,

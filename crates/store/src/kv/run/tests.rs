@@ -22,7 +22,7 @@ fn written(disk: &SimulatedDisk, number: u64, model: &Model) -> Run {
     write(disk, "t", number, entries, model.len() as u64, |_| ()).expect("written")
 }
 
-/// So many pairs of some 60 bytes, and some deleted keys.
+/// `count` pairs of some 60 bytes, some of them deleted keys.
 fn model(count: u32) -> Model {
     let value = |i: u32| (!i.is_multiple_of(7)).then(|| vec![i as u8; 50]);
     (0..count).map(|i| (format!("key {:06}", i * 2).into_bytes(), value(i))).collect()
