@@ -151,48 +151,70 @@ impl QueryCode {
         self.fill_portably(rotated, centroid, scratch)
     }
 
-    #[inline(always)]
     fn fill_portably(
         &mut self,
         rotated: &[f32],
         centroid: &[f32],
         scratch: &mut QueryScratch,
     ) -> bool {
+        self.fill_with(rotated, centroid, scratch, planes_of)
+    }
+
+    #[inline(always)]
+    fn fill_with(
+        &mut self,
+        rotated: &[f32],
+        centroid: &[f32],
+        scratch: &mut QueryScratch,
+        planes_of: impl Fn(&[u8; 64]) -> [u64; PLANES],
+    ) -> bool {
         let width = rotated.len();
         let QueryScratch { residual, levels } = scratch;
-        // Loops, because what a `Vec` is extended by is not compiled for wide registers.
+        // Loops over lanes, because what a `Vec` is extended by is not compiled for wide registers.
         residual.resize(width, 0.0);
-        for (element, (a, b)) in residual.iter_mut().zip(rotated.iter().zip(centroid)) {
-            *element = a - b;
+        let mut squares = [0.0; 16];
+        let (residuals, _) = residual.as_chunks_mut::<16>();
+        let (ones, _) = rotated.as_chunks::<16>();
+        let (others, _) = centroid.as_chunks::<16>();
+        for (residual, (one, other)) in residuals.iter_mut().zip(ones.iter().zip(others)) {
+            for lane in 0..16 {
+                let element = one[lane] - other[lane];
+                residual[lane] = element;
+                squares[lane] += element * element;
+            }
         }
-        let square = sum_of_squares(residual);
-        let (lowest, highest) = extremes(residual);
-        let is_centroid = lowest == 0.0 && highest == 0.0;
-        if !is_centroid && !SQUARES.contains(&square) {
+        let square: f32 = squares.iter().sum();
+        let is_centroid = || residual.iter().all(|element| *element == 0.0);
+        if !SQUARES.contains(&square) && !is_centroid() {
             return false;
         }
-        // The few elements beyond are rounded to the outermost levels: finer steps for all others.
-        let reach = REACH * (square / width as f32).sqrt();
-        let (lowest, highest) = (lowest.max(-reach), highest.min(reach));
+        // Rotated elements are distributed normally, and both ends are reached. The few elements beyond are rounded to
+        // the outermost levels: finer steps for all others.
+        let highest = REACH * (square / width as f32).sqrt();
+        let lowest = -highest;
         let step = ((highest - lowest) / LEVELS).max(f32::MIN_POSITIVE);
         let per_step = 1.0 / step;
         // Rounded to the nearest level; the lowest bits of the sum are the number.
         levels.resize(width, 0);
-        let (mut level_sum, mut errors) = (0, [0.0; 16]);
+        let (mut sums, mut errors) = ([0_u32; 16], [0.0; 16]);
         let (chunks, _) = residual.as_chunks::<16>();
         let (places, _) = levels.as_chunks_mut::<16>();
         for (levels, elements) in places.iter_mut().zip(chunks) {
-            for lane in 0..16 {
-                let place = (elements[lane] - lowest) * per_step;
+            let rounded = elements.map(|element| {
+                let place = (element - lowest) * per_step;
                 // The lowest bits of the sum are the number of the nearest level.
-                let level = place.clamp(0.0, LEVELS) + ROUNDING;
-                let number = level.to_bits() & 15;
-                level_sum += number;
-                levels[lane] = number as u8;
+                (place, place.clamp(0.0, LEVELS) + ROUNDING)
+            });
+            *levels = rounded.map(|(_, level)| (level.to_bits() & 15) as u8);
+            // Arrays as a whole stay in registers.
+            sums = std::array::from_fn(|lane| sums[lane] + (rounded[lane].1.to_bits() & 15));
+            errors = std::array::from_fn(|lane| {
+                let (place, level) = rounded[lane];
                 let error = place - (level - ROUNDING);
-                errors[lane] += error * error;
-            }
+                errors[lane] + error * error
+            });
         }
+        let level_sum: u32 = sums.iter().sum();
         let of_levels = errors.iter().sum::<f32>() * step * step;
         let (words, _) = levels.as_chunks::<64>();
         self.planes.resize(words.len(), [0; PLANES]);
@@ -226,20 +248,6 @@ fn planes_of(levels: &[u8; 64]) -> [u64; PLANES] {
         }
     }
     planes
-}
-
-#[inline(always)]
-fn extremes(vector: &[f32]) -> (f32, f32) {
-    let (mut lowest, mut highest) = ([f32::INFINITY; 16], [f32::NEG_INFINITY; 16]);
-    let (chunks, rest) = vector.as_chunks::<16>();
-    for chunk in chunks {
-        for (lane, element) in chunk.iter().enumerate() {
-            lowest[lane] = if *element < lowest[lane] { *element } else { lowest[lane] };
-            highest[lane] = if *element > highest[lane] { *element } else { highest[lane] };
-        }
-    }
-    let low = lowest.iter().chain(rest).copied().fold(f32::INFINITY, f32::min);
-    (low, highest.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max))
 }
 
 /// The factor that gives a vector the length 1.

@@ -1,7 +1,12 @@
 //! The same loops, with wide registers.
 #![expect(unsafe_code, reason = "the instructions of AVX2 and AVX-512")]
 
-use super::{QueryCode, QueryScratch};
+use std::arch::x86_64::{
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_slli_epi16, _mm512_loadu_si512,
+    _mm512_set1_epi8, _mm512_test_epi8_mask,
+};
+
+use super::{PLANES, QueryCode, QueryScratch};
 
 /// [`QueryCode::fill`]; `None` if this processor has neither.
 #[inline]
@@ -18,7 +23,11 @@ pub(super) fn fill(
         centroid: &[f32],
         scratch: &mut QueryScratch,
     ) -> bool {
-        code.fill_portably(rotated, centroid, scratch)
+        code.fill_with(rotated, centroid, scratch, |levels| {
+            // SAFETY: 64 bytes are read from an array of 64; any alignment is fine.
+            let levels = unsafe { _mm512_loadu_si512(levels.as_ptr().cast()) };
+            [1, 2, 4, 8].map(|bit| _mm512_test_epi8_mask(levels, _mm512_set1_epi8(bit)))
+        })
     }
     #[target_feature(enable = "avx2")]
     fn with_avx2(
@@ -27,7 +36,26 @@ pub(super) fn fill(
         centroid: &[f32],
         scratch: &mut QueryScratch,
     ) -> bool {
-        code.fill_portably(rotated, centroid, scratch)
+        code.fill_with(rotated, centroid, scratch, |levels| {
+            let (halves, _) = levels.as_chunks::<32>();
+            // SAFETY: 32 bytes are read from arrays of 32; any alignment is fine.
+            let [low, high] = [0, 1]
+                .map(|half: usize| unsafe { _mm256_loadu_si256(halves[half].as_ptr().cast()) });
+            let both = |low: i32, high: i32| {
+                u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
+            };
+            // The highest bit of each byte: four levels are below 16.
+            macro_rules! plane {
+                ($left:literal) => {
+                    both(
+                        _mm256_movemask_epi8(_mm256_slli_epi16::<$left>(low)),
+                        _mm256_movemask_epi8(_mm256_slli_epi16::<$left>(high)),
+                    )
+                };
+            }
+            let planes: [u64; PLANES] = [plane!(7), plane!(6), plane!(5), plane!(4)];
+            planes
+        })
     }
     if is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
