@@ -32,7 +32,7 @@ pub(crate) struct Factors {
 }
 
 /// The code of one vector: two bits an element and four numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Code {
     pub(crate) signs: Vec<u64>,
     pub(crate) square: f32,
@@ -50,11 +50,12 @@ pub(crate) struct Segment {
     /// Words of one code.
     pub(crate) words: usize,
     pub(super) count: usize,
-    /// The words of each block.
-    pub(super) signs: Box<[Words]>,
+    /// The words of each block that has entries. With the second bits they are nine tenths of a segment, and the
+    /// last one of a partition is half empty.
+    pub(super) signs: Vec<Words>,
     pub(super) factors: [Factors; SEGMENT_BLOCKS],
-    /// The second bits of one entry after the other.
-    pub(super) second: Box<[u64]>,
+    /// The second bits of one entry after the other, of the same blocks.
+    pub(super) second: Vec<u64>,
     pub(super) second_scales: [f32; SEGMENT],
     pub(super) slots: [AtomicU32; SEGMENT],
     /// Its page in the file, or [`NO_PAGE`].
@@ -70,9 +71,9 @@ impl Segment {
         Self {
             words,
             count: 0,
-            signs: vec![Words::default(); SEGMENT_BLOCKS * words].into_boxed_slice(),
+            signs: Vec::new(),
             factors: [Factors::default(); SEGMENT_BLOCKS],
-            second: vec![0; SEGMENT * words].into_boxed_slice(),
+            second: Vec::new(),
             second_scales: [0.0; SEGMENT],
             slots: [const { AtomicU32::new(NO_SLOT) }; SEGMENT],
             page: AtomicU32::new(NO_PAGE),
@@ -90,9 +91,44 @@ impl Segment {
         self.count == SEGMENT
     }
 
+    /// One with an entry in each place, of which none has a vector: their bounds are infinite.
+    pub(super) fn vacant(words: usize) -> Self {
+        let mut segment = Self::new(words);
+        segment.grow_to(SEGMENT);
+        segment.count = SEGMENT;
+        (0..SEGMENT).for_each(|index| segment.vacate(index));
+        segment
+    }
+
+    /// Makes room for the codes of so many entries.
+    pub(super) fn grow_to(&mut self, entries: usize) {
+        let blocks = entries.div_ceil(BLOCK);
+        if blocks * self.words > self.signs.len() {
+            self.signs.reserve_exact(blocks * self.words - self.signs.len());
+            self.signs.resize(blocks * self.words, Words::default());
+            self.second.reserve_exact(blocks * BLOCK * self.words - self.second.len());
+            self.second.resize(blocks * BLOCK * self.words, 0);
+        }
+    }
+
     /// Adds an entry; the segment is not full.
     pub(super) fn push(&mut self, slot: u32, mark: u32, code: &Code) {
         let index = self.count;
+        self.grow_to(index + 1);
+        self.put(index, slot, mark, code);
+        self.count += 1;
+    }
+
+    /// Makes an entry without a vector, whose bound is infinite.
+    pub(super) fn vacate(&mut self, index: usize) {
+        let none = vec![0; self.words];
+        let code =
+            Code { signs: none.clone(), square: f32::INFINITY, second: none, ..Code::default() };
+        self.put(index, NO_SLOT, 0, &code);
+    }
+
+    /// Puts an entry in the place of another one.
+    pub(super) fn put(&mut self, index: usize, slot: u32, mark: u32, code: &Code) {
         let (block, lane) = (index / BLOCK, index % BLOCK);
         let words = &mut self.signs[block * self.words..][..self.words];
         for (words, word) in words.iter_mut().zip(&code.signs) {
@@ -106,7 +142,6 @@ impl Segment {
         self.second_scales[index] = code.second_scale;
         self.slots[index] = AtomicU32::new(slot);
         self.marks[index] = mark;
-        self.count += 1;
         self.is_dirty.store(true, Ordering::Relaxed);
     }
 
@@ -229,7 +264,8 @@ mod tests {
 
     #[test]
     fn codes_of_a_million_vectors_of_768_elements_take_216_megabytes() {
-        let segment = Segment::new(768 / 64);
+        let mut segment = Segment::new(768 / 64);
+        segment.grow_to(SEGMENT);
         let heap = size_of_val(&*segment.signs) + size_of_val(&*segment.second);
         // The few bytes of the segment itself aside.
         assert_eq!((size_of::<Segment>() + heap) / SEGMENT, 217);

@@ -38,12 +38,11 @@ fn scan_avx512(
     let formula = Formula::new(query, deviations);
     let (bounds, _) = bounds.as_chunks_mut::<{ 2 * BLOCK }>();
     let (masks, _) = masks.as_chunks::<2>();
-    let pairs = segment.signs.chunks_exact(2 * segment.words);
+    let pairs = segment.signs.chunks(2 * segment.words);
     let (factors, _) = segment.factors.as_chunks::<2>();
-    let nexts = next.signs.chunks_exact(2 * segment.words);
-    for ((((masks, bounds), words), factors), next) in
-        masks.iter().zip(bounds).zip(pairs).zip(factors).zip(nexts)
-    {
+    let mut nexts = next.signs.chunks(2 * segment.words);
+    for (((masks, bounds), words), factors) in masks.iter().zip(bounds).zip(pairs).zip(factors) {
+        let next = nexts.next().unwrap_or_default();
         if *masks == [0; 2] {
             bounds.fill(f32::INFINITY);
             continue;
@@ -52,6 +51,8 @@ fn scan_avx512(
         prefetch(next);
         // Two blocks at once share the broadcast words of the query.
         let (left, right) = words.split_at(segment.words);
+        // The last block may have none beside it, and no mask.
+        let right = if right.is_empty() { left } else { right };
         let (left, right) = level_sums(left, right, query);
         let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
         store(bounds_of(left, &factors[0], formula), masks[0], &mut bounds[0]);

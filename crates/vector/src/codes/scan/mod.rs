@@ -11,7 +11,7 @@ mod scalar;
 use std::sync::OnceLock;
 
 use super::encode::QueryCode;
-use super::segment::{SEGMENT, SEGMENT_BLOCKS, Segment};
+use super::segment::{BLOCK, SEGMENT, SEGMENT_BLOCKS, Segment};
 
 /// The candidates of a segment: a bit an entry, a byte a block.
 pub(crate) type Masks = [u8; SEGMENT_BLOCKS];
@@ -79,6 +79,8 @@ impl Scanner {
         bounds: &mut Bounds,
     ) {
         assert_eq!(query.planes.len(), segment.words, "codes of the same width");
+        // Blocks without entries have no codes, and kernels end before them.
+        bounds[segment.count().next_multiple_of(BLOCK)..].fill(f32::INFINITY);
         (self.scan)(segment, next, query, deviations, masks, bounds);
     }
 

@@ -14,14 +14,16 @@ pub(super) fn scan(
 ) {
     let formula = Formula::new(query, deviations);
     let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
-    for (block, (mask, bounds)) in masks.iter().zip(bounds).enumerate() {
+    let blocks = segment.signs.chunks_exact(segment.words);
+    for (((mask, bounds), words), factors) in
+        masks.iter().zip(bounds).zip(blocks).zip(&segment.factors)
+    {
         *bounds = [f32::INFINITY; BLOCK];
         if *mask == 0 {
             continue;
         }
-        let words = &segment.signs[block * segment.words..][..segment.words];
         let levels = level_sums(words, query);
-        let found = bounds_of(&levels, &segment.factors[block], formula);
+        let found = bounds_of(&levels, factors, formula);
         for lane in 0..BLOCK {
             if mask >> lane & 1 != 0 {
                 bounds[lane] = found[lane];
