@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use liteio_disk::{Disk, Durability};
 use parking_lot::Mutex;
 
-use crate::codes::{Codes, Home, Progress};
+use crate::codes::{Codes, Grain, Home, Progress};
 use crate::config::Shape;
 use crate::error::VectorError;
 use crate::limits::{CODES_DIMENSION_MIN, PARTITIONS_FROM, WORK_PER_SAMPLE};
@@ -299,7 +299,12 @@ impl Inner {
         if !self.has_codes() {
             return Ok(false);
         }
-        match self.codes.step(&self.slots, self.steering.notes(), &|| self.is_closing())? {
+        let notes = self.steering.notes();
+        let grain = match self.steering.leaves_nothing_out() {
+            true => Grain::Coarse,
+            false => Grain::Fine,
+        };
+        match self.codes.step(&self.slots, notes, grain, &|| self.is_closing())? {
             Progress::Loaded(notes) => {
                 self.steering.take_notes(notes);
                 Ok(true)
@@ -334,7 +339,7 @@ impl Inner {
         };
         if table.count() > 1 && (own.is_none() || due == Due::Calibration) {
             let without_code = self.slots.changed();
-            let found = measure::priorities(&view, &table, &without_code, &query, own)?;
+            let found = measure::excesses(&view, &table, &without_code, &query, own)?;
             self.steering.calibrate(found);
         } else if own.is_some() && due == Due::Calibration {
             self.steering.calibrate(Default::default());

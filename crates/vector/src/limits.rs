@@ -97,6 +97,9 @@ pub(crate) const BOUND_DEVIATIONS: f32 = 2.3;
 /// many vectors more are compared exactly, which is most of the time.
 pub(crate) const SECOND_DEVIATIONS: f32 = 2.3;
 
+/// Both where partitions are left out. These cost neighbours, too, and there are fewer vectors to be compared exactly.
+pub(crate) const PROBED_DEVIATIONS: (f32, f32) = (2.6, 2.8);
+
 /// Both in a file of at most `FEW_SLOTS`, where a miss rate of 0.03 % costs no more than 0.1 ms.
 pub(crate) const FEW_DEVIATIONS: (f32, f32) = (3.0, 3.5);
 pub(crate) const FEW_SLOTS: u32 = 20_000;

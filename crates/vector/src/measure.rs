@@ -1,19 +1,18 @@
 //! Taking the samples of [`recall`](crate::recall).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::codes::{Partition, Probe, Table};
 use crate::distance::Kernels;
 use crate::error::VectorError;
 use crate::metric::Metric;
-use crate::recall::{DEPTHS, Priorities, Sample};
+use crate::recall::{DEPTHS, Excesses, Sample};
 use crate::search::{Neighbour, Search, search_coded, search_exactly_in_pieces};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
-/// Partitions of a sample whose priorities are kept, at the most.
+/// Partitions of a sample whose excesses are kept, at the most.
 const PARTITIONS_KEPT: usize = 64;
 
 /// A vector of the index, another one for each number.
@@ -31,9 +30,9 @@ pub(crate) fn nth_vector(view: &View, nth: usize) -> Result<Option<(Slot, Vec<f3
     }
 }
 
-/// The priorities of the partitions in which the neighbours of a query are, by a search of all codes; `own` is
+/// The excesses of the partitions in which the neighbours of a query are, by a search of all codes; `own` is
 /// the slot that the query is from.
-pub(crate) fn priorities(
+pub(crate) fn excesses(
     view: &View,
     table: &Table,
     without_code: &SlotSet,
@@ -49,33 +48,29 @@ pub(crate) fn priorities(
     let partition_of = table.partitions_of(&found.iter().map(|it| it.slot).collect());
     let mut rotated = Vec::new();
     table.encoder.rotate(query, &mut rotated);
-    let unit = f64::from(table.encoder.unit());
-    let square_of = |distance: f64| match view.shape().metric() {
-        Metric::Cosine => 2.0 * distance,
-        Metric::Euclidean => (distance * unit).powi(2),
-    };
     let kernels = Kernels::best();
-    let place_of = |partition: &Arc<Partition>| {
-        (Partition::square_from(partition, &rotated, kernels), partition.mean_square())
+    let square_of = |partition: &Partition| kernels.square(&rotated, &partition.centroid);
+    let squares: HashMap<u32, f64> =
+        table.all().map(|(number, partition)| (number, square_of(partition))).collect();
+    let unit = f64::from(table.encoder.unit());
+    let threshold_of = |last: &Neighbour| match view.shape().metric() {
+        Metric::Cosine => 2.0 * last.distance,
+        Metric::Euclidean => (last.distance * unit).powi(2),
     };
-    let places: HashMap<u32, (f64, f64)> =
-        table.all().map(|(number, partition)| (number, place_of(partition))).collect();
-    let priorities_at = |depth: usize| {
+    let excesses_at = |depth: usize| {
         let nearest = &found[..depth.min(found.len())];
-        let Some(last) = nearest.last() else { return Priorities::default() };
-        let threshold = square_of(last.distance);
-        let priority = |(square, mean_square): &(f64, f64)| {
-            Probe::ALL.priority(*square, *mean_square, threshold) as f32
-        };
+        let Some(last) = nearest.last() else { return Excesses::default() };
+        let threshold = threshold_of(last);
+        let excess = |square: &f64| (square - threshold) as f32;
         // Of many neighbours some tell enough.
         let some = nearest.iter().step_by(depth.div_ceil(100));
         let numbers = some.filter_map(|neighbour| partition_of.get(&neighbour.slot.number()));
-        Priorities {
-            of_neighbours: numbers.filter_map(|it| places.get(it)).map(priority).collect(),
-            of_partitions: spread(places.values().map(priority).collect()),
+        Excesses {
+            of_neighbours: numbers.filter_map(|it| squares.get(it)).map(excess).collect(),
+            of_partitions: spread(squares.values().map(excess).collect()),
         }
     };
-    Ok(DEPTHS.map(priorities_at))
+    Ok(DEPTHS.map(excesses_at))
 }
 
 /// Some of them, from the lowest to the highest.

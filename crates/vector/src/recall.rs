@@ -1,7 +1,7 @@
-//! The running estimate of recall, and the limit of priorities that keeps it.
+//! The running estimate of recall, and the limit of excesses that keeps it.
 //!
 //! Two kinds of samples, both taken in the background:
-//! - *Calibration*: vectors of the index, and queries, are searched for among all codes. The priorities of the
+//! - *Calibration*: vectors of the index, and queries, are searched for among all codes. The excesses of the
 //!   partitions in which their neighbours are tell how far a search must go ([`Probe`]): to the quantile that
 //!   leaves out a small share of the neighbours. Where that is most partitions, as among unrelated vectors, none
 //!   is left out: a scan of everything, in no order, takes less time.
@@ -26,7 +26,7 @@ use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
 pub(crate) const DEPTHS: [usize; 3] = [10, 100, 1_000];
 
 /// The share of neighbours in partitions that are left out, before it is measured what that does.
-const MISSED: [f64; 3] = [0.005, 0.01, 0.02];
+const MISSED: [f64; 3] = [0.002, 0.004, 0.01];
 
 /// The share of partitions from which it takes less time to scan all of them, without an order.
 const PROBED_MAX: f64 = 0.5;
@@ -73,11 +73,11 @@ pub struct Recall {
 }
 
 /// The observation of one query, for each depth.
-pub(crate) type Sample = [Priorities; DEPTHS.len()];
+pub(crate) type Sample = [Excesses; DEPTHS.len()];
 
-/// Priorities for one query at one depth.
+/// Excesses for one query at one depth.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Priorities {
+pub(crate) struct Excesses {
     /// Of the partitions that its neighbours are in.
     pub(crate) of_neighbours: Vec<f32>,
     /// Of all partitions, or some that stand for them.
@@ -133,13 +133,21 @@ impl Steering {
         let state = self.state.lock();
         // The limit of the depth itself where it is near one, else the higher one of those around it.
         let index = DEPTHS.iter().position(|it| depth <= *it as f64 * 1.5);
-        let priority_max = match index {
+        let excess_max = match index {
             Some(index) if depth >= DEPTHS[index] as f64 * 0.5 => state.limits[index],
             Some(index) => state.limits[index].max(state.limits[index.saturating_sub(1)]),
             None if depth <= DEPTH_MAX as f64 => state.limits.iter().copied().fold(0.0, f64::max),
             None => f64::INFINITY,
         };
-        Probe { priority_max }
+        Probe { excess_max }
+    }
+
+    /// `true` if it is known that searches have to look at most partitions, so that these had better be large.
+    pub(crate) fn leaves_nothing_out(&self) -> bool {
+        let state = self.state.lock();
+        let is_known = |sample: &Sample| !sample[0].of_neighbours.is_empty();
+        let known = state.samples.iter().filter(|sample| is_known(sample)).count();
+        known >= SAMPLES_MIN && state.limits.iter().all(|limit| limit.is_infinite())
     }
 
     /// The estimate, once there is one.
@@ -182,7 +190,7 @@ impl Steering {
         let [ten, hundred, thousand, calibrated_at] = notes;
         let mut state = self.state.lock();
         let limits = [ten, hundred, thousand];
-        if calibrated_at >= 1.0 && limits.iter().all(|limit| *limit >= -1.0) {
+        if calibrated_at >= 1.0 && limits.iter().all(|limit| !limit.is_nan()) {
             state.limits = limits;
             state.calibrated_at = calibrated_at as usize;
             (state.to_calibrate, state.to_measure) = (SAMPLES_MAX, state.recalls_wanted());
@@ -267,7 +275,7 @@ impl State {
             let place = all.len() - 1 - missed.min(all.len() - 1);
             let (_, highest, _) = all.select_nth_unstable_by(place, f32::total_cmp);
             let partitions = || self.samples.iter().flat_map(|sample| &sample[depth].of_partitions);
-            let probed = partitions().filter(|priority| **priority <= *highest).count();
+            let probed = partitions().filter(|excess| **excess <= *highest).count();
             let is_most = probed as f64 > partitions().count() as f64 * PROBED_MAX;
             *limit = if is_most { f64::INFINITY } else { f64::from(*highest) };
         }
@@ -322,6 +330,6 @@ mod tests {
             measured += 1;
             assert!(measured < 100 * RECALLS_MIN, "no end");
         }
-        assert!(steering.probe(10, 1_000, 1_000).priority_max.is_infinite(), "all is looked at");
+        assert!(steering.probe(10, 1_000, 1_000).excess_max.is_infinite(), "all is looked at");
     }
 }

@@ -33,8 +33,8 @@ use crate::config::Shape;
 use crate::slots::{Opened, Stamp, metric_number};
 
 const MAGIC: [u8; 8] = *b"liteioVC";
-/// 1 and 2 had no partitions.
-const VERSION: u32 = 3;
+/// 1 and 2 had no partitions, 3 had larger ones, and limits of another kind.
+const VERSION: u32 = 4;
 const BLOCK_BYTES: usize = 4096;
 const CRC_AT: usize = BLOCK_BYTES - 8;
 const PAGE_HEADER: usize = 64;
@@ -227,7 +227,7 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
         for segment in segments.remove(&partition.id).unwrap_or_default() {
             partition.push_segment(segment);
         }
-        table.partitions.push(Some(Arc::new(partition)));
+        table.place(partition);
     }
     let (sequence, slots) = header.stamp;
     let is_current = check_of(&crcs) == header.check
@@ -280,15 +280,20 @@ fn write_centroid(partition: &Partition, bytes: &mut Vec<u8>) {
 
 fn write_segment(segment: &Segment, id: u64, bytes: &mut Vec<u8>) {
     page_header(CODES, segment.count as u32, id, 0, bytes);
+    let at = bytes.len();
     for words in &segment.signs {
         bytes.extend_from_slice(bytemuck::cast_slice(&words.0));
     }
+    // Blocks without entries have a place in the page, too.
+    bytes.resize(at + SEGMENT * segment.words * 8, 0);
     for factors in &segment.factors {
         for factor in [&factors.square, &factors.scale, &factors.ones] {
             bytes.extend_from_slice(bytemuck::cast_slice(factor));
         }
     }
+    let at = bytes.len();
     bytes.extend_from_slice(bytemuck::cast_slice(&segment.second));
+    bytes.resize(at + SEGMENT * segment.words * 8, 0);
     bytes.extend_from_slice(bytemuck::cast_slice(&segment.second_scales));
     for index in 0..SEGMENT {
         bytes.extend_from_slice(&segment.slot(index).to_le_bytes());
@@ -337,6 +342,7 @@ impl<'page> Page<'page> {
 
     fn segment(&self, page: u32, words: usize, slots: u32) -> Segment {
         let mut segment = Segment::new(words);
+        segment.grow_to(self.count as usize);
         segment.count = self.count as usize;
         let (signs, rest) = self.content.split_at(SEGMENT * words * 8);
         let (numbers, _) = signs.as_chunks::<8>();
@@ -370,7 +376,7 @@ impl<'page> Page<'page> {
 /// The header: `0..8` magic, `8..12` version, `12..16` dimension, `16..20` metric, `20..24` pages, `24..32` id of
 /// the slot file, `32..40` sequence of the commit up to which all changes are in the codes, or 0, `40..48` its
 /// slots, `48..56` vectors when centroids were trained, `56..64` sum over the pages, `64..72` CRC-64 of the
-/// centre, `72..80` unit as `f32`, `80..112` limits of priorities as `f64`, zeros, `4088..4096` CRC-64 of all
+/// centre, `72..80` unit as `f32`, `80..112` limits of excesses as `f64`, zeros, `4088..4096` CRC-64 of all
 /// before.
 struct Header {
     shape: Shape,

@@ -1,10 +1,10 @@
 //! The lowest bounds of many.
 
-use crate::codes::{Bounds, Scanner};
+use super::scan::{Bounds, Scanner};
 
 /// The limit below which the lowest of all offered bounds are.
 #[derive(Debug, Default)]
-pub(super) struct Lowest {
+pub(crate) struct Lowest {
     count: usize,
     /// At most twice as many as are wanted, the lowest among them.
     kept: Vec<f32>,
@@ -14,13 +14,13 @@ pub(super) struct Lowest {
 
 impl Lowest {
     /// Begins anew, for the `count` lowest of those that are not above `limit`.
-    pub(super) fn begin(&mut self, count: usize, limit: f32) {
+    pub(crate) fn begin(&mut self, count: usize, limit: f32) {
         self.kept.clear();
         (self.count, self.limit) = (count, limit);
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, bounds: &Bounds, scanner: Scanner) {
+    pub(crate) fn offer(&mut self, bounds: &Bounds, scanner: Scanner) {
         // Most have none.
         let lower = scanner.not_above(bounds, self.limit);
         if lower != 0 {
@@ -49,7 +49,7 @@ impl Lowest {
     }
 
     /// The highest of the lowest, or the limit if there are fewer.
-    pub(super) fn last(&mut self) -> f32 {
+    pub(crate) fn last(&mut self) -> f32 {
         if self.kept.len() > self.count {
             self.shrink();
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::Home;
 use super::centre::Centre;
-use super::centroids::Centroids;
+use super::centroids::Finder;
 use super::encode::Encoder;
 use super::file::{Loaded, Notes, Pages, Saved};
 use super::segment::{NO_SLOT, SEGMENT};
@@ -33,8 +33,15 @@ pub(crate) const STEP_ENTRIES: usize = 512;
 /// Partitions that are looked at in one step of compaction.
 const STEP_PARTITIONS: usize = 16;
 
-/// The smallest size that partitions are made for. A million vectors have a thousand of a thousand.
-const PARTITION_MIN: usize = 1_024;
+/// The smallest size that partitions are made for, and the part of the root of all vectors that they have if that is
+/// more: a million vectors have four thousand of 250. Neighbours of a query lie in few small partitions, but in a
+/// large part of a few large ones: of 200,000 vectors in 3,000 groups a search scans 500 entries in partitions of 112,
+/// and 50,000 in partitions of a thousand. Comparing a query with more centroids takes more time than that saves.
+const PARTITION_MIN: usize = 64;
+const PARTITION_SHARE: usize = 2;
+
+/// The same where searches look at most partitions, as among unrelated vectors: each costs them some time.
+const COARSE_MIN: usize = 1_024;
 
 /// The multiple of that size at which a partition is split. Vectors of its neighbours may be nearer to the new
 /// centroids than to their own, and stay where they are until the next training: so it is done rarely.
@@ -46,18 +53,27 @@ const GROWTH_MAX: usize = 16;
 /// Says that a slot has no entry.
 const NONE: u32 = u32::MAX;
 
+/// The size of partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grain {
+    /// Small ones, of which a search looks at few.
+    Fine,
+    /// Large ones, where it looks at most.
+    Coarse,
+}
+
 #[derive(Debug)]
 pub(super) struct Maker {
     /// The working copy of what is published.
     pub(super) table: Option<Table>,
     /// The partition of each slot's entry.
     partition_of: Vec<u32>,
-    /// Of the partitions of `table`, unless these have changed.
-    centroids: Option<Centroids>,
+    finder: Finder,
     /// Vectors from which there are partitions.
     partitions_from: usize,
     /// Vectors when centroids were trained.
     pub(super) trained_at: usize,
+    grain: Grain,
     /// Codes of new vectors made since. When they are half as many as it was trained with, centroids are trained
     /// again: the new ones may lie elsewhere. So a vector moves about twice, however much an index grows.
     made: usize,
@@ -80,9 +96,10 @@ impl Maker {
         Self {
             table: None,
             partition_of: Vec::new(),
-            centroids: None,
+            finder: Finder::default(),
             partitions_from,
             trained_at: 0,
+            grain: Grain::Fine,
             made: 0,
             made_max: usize::MAX,
             grown: Vec::new(),
@@ -124,6 +141,11 @@ impl Maker {
         }
         (self.table, self.pages, self.trained_at) = (Some(table), pages, trained_at);
         self.made_max = trained_at / 2;
+        let is_coarse = self
+            .table
+            .as_ref()
+            .is_some_and(|table| 2 * table.count() * Grain::Fine.size(trained_at) < trained_at);
+        self.grain = if is_coarse { Grain::Coarse } else { Grain::Fine };
         let slots = view.slots().map(Slot::number);
         slots.filter(|slot| !is_current || self.partition_of(*slot) == NONE).collect()
     }
@@ -155,7 +177,7 @@ impl Maker {
     pub(super) fn encode(&mut self, view: &View, slots: &Runs) -> Result<u64, VectorError> {
         let Some(mut table) = self.table.take() else { return Ok(0) };
         let before = self.made;
-        let mut centroids = self.centroids.take().unwrap_or_else(|| centroids_of(&table));
+        let mut finder = std::mem::take(&mut self.finder);
         let encoder = Arc::clone(&table.encoder);
         let mut rotated = Vec::new();
         let result = Reader::new(view).read_all(slots.slots(), |slot, vector| {
@@ -170,12 +192,13 @@ impl Maker {
                 }
             }
             encoder.rotate(vector, &mut rotated);
-            let Some(number) = centroids.nearest(&rotated) else { return };
+            let nearest = finder.nearest(&table.centroids, &rotated, |it| table.centroid(it));
+            let Some(number) = nearest else { return };
             self.put(&mut table, number, slot, mark, &rotated);
             self.made += 1;
         });
         self.table = Some(table);
-        self.centroids = Some(centroids);
+        self.finder = finder;
         result.map(|()| (self.made - before) as u64)
     }
 
@@ -201,14 +224,16 @@ impl Maker {
         self.partition_of[index] = number;
     }
 
-    /// Makes the first table, or new centroids, when there are as many vectors as that takes; `true` if it
-    /// did.
+    /// Makes the first table, or new centroids, when there are as many vectors as that takes, or when coarse ones
+    /// turn out to be better; `true` if it did. Fine ones are tried again with the next growth, so that it never goes
+    /// to and fro.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
     pub(super) fn train(
         &mut self,
         view: &View,
+        grain: Grain,
         is_over: &dyn Fn() -> bool,
     ) -> Result<bool, VectorError> {
         let vectors = view.vector_count();
@@ -216,7 +241,10 @@ impl Maker {
         let has_partitions = self.trained_at >= self.partitions_from;
         let is_due = match (&self.table, is_enough) {
             (None, _) => true,
-            (Some(_), true) => !has_partitions || self.made >= self.made_max,
+            (Some(_), true) => {
+                let is_too_fine = self.grain == Grain::Fine && grain == Grain::Coarse;
+                !has_partitions || self.made >= self.made_max || is_too_fine
+            }
             (Some(_), false) => !has_partitions && vectors >= self.trained_at * GROWTH_MAX,
         };
         if !is_due {
@@ -229,25 +257,23 @@ impl Maker {
                 Arc::new(Encoder::new(view.shape(), elements, unit))
             }
         };
-        let count = if is_enough { (vectors / size_of_partitions(vectors)).max(2) } else { 1 };
+        let size = grain.size(vectors);
+        let count = if is_enough { (vectors / size).max(2) } else { 1 };
         let Some(trained) = train::train(view, &encoder, count, is_over)? else {
             return Ok(false);
         };
         let table = self.table.get_or_insert_with(|| Table::new(encoder));
         let old: Vec<u32> = table.all().map(|(number, _)| number).collect();
         for number in old {
-            if let Some(partition) = table.change(number) {
-                partition.begin_draining();
-            }
+            table.begin_draining(number);
         }
-        let split_at = if is_enough { SPLIT * size_of_partitions(vectors) } else { usize::MAX };
+        let split_at = if is_enough { SPLIT * size } else { usize::MAX };
         for centroid in trained {
             table.add(centroid, split_at);
         }
         // Those that have no code yet are among the vectors that it was trained with.
         self.made_max = vectors / 2 + vectors - table.entries().min(vectors);
-        (self.trained_at, self.made) = (vectors.max(1), 0);
-        self.centroids = None;
+        (self.trained_at, self.made, self.grain) = (vectors.max(1), 0, grain);
         Ok(true)
     }
 
@@ -275,20 +301,21 @@ impl Maker {
             self.partition_of[*slot as usize] = NONE;
         }
         let Some(mut table) = self.table.take() else { return Ok(false) };
-        let mut centroids = self.centroids.take().unwrap_or_else(|| centroids_of(&table));
+        let mut finder = std::mem::take(&mut self.finder);
         let encoder = Arc::clone(&table.encoder);
         let mut rotated = Vec::new();
         let result = Reader::new(view).read_all(slots.into_iter(), |slot, vector| {
             encoder.rotate(vector, &mut rotated);
-            if let Some(number) = centroids.nearest(&rotated) {
+            let nearest = finder.nearest(&table.centroids, &rotated, |it| table.centroid(it));
+            if let Some(number) = nearest {
                 self.put(&mut table, number, slot, mark_of(vector), &rotated);
             }
         });
         if left == 0 {
-            table.partitions[from as usize] = None;
+            table.remove(from);
         }
         self.table = Some(table);
-        self.centroids = Some(centroids);
+        self.finder = finder;
         result.map(|()| true)
     }
 
@@ -299,7 +326,7 @@ impl Maker {
     pub(super) fn split(&mut self, view: &View) -> Result<bool, VectorError> {
         let Some(table) = &mut self.table else { return Ok(false) };
         let Some(number) = self.grown.pop() else { return Ok(false) };
-        let size = size_of_partitions(table.entries());
+        let size = self.grain.size(table.entries());
         let Some(partition) = table.get(number) else { return Ok(true) };
         if partition.is_draining || partition.entries < partition.split_at.max(SPLIT * size) {
             return Ok(true);
@@ -312,11 +339,10 @@ impl Maker {
             partition.split_at = 2 * entries;
             return Ok(true);
         };
-        partition.begin_draining();
+        table.begin_draining(number);
         for centroid in divided {
             table.add(centroid, SPLIT * size);
         }
-        self.centroids = None;
         Ok(true)
     }
 
@@ -336,8 +362,8 @@ impl Maker {
         let (Some(first), Some(table)) = (self.next_compacted, &mut self.table) else {
             return false;
         };
-        let end = table.partitions.len().min(first + STEP_PARTITIONS);
-        let size = size_of_partitions(table.entries());
+        let end = table.numbers().min(first + STEP_PARTITIONS);
+        let size = self.grain.size(table.entries());
         let mut takers = table.all().filter(|(_, partition)| !partition.is_draining).count();
         for number in first as u32..end as u32 {
             let Some(old) = table.get(number).cloned() else { continue };
@@ -347,7 +373,7 @@ impl Maker {
             };
             let Some(partition) = table.change(number) else { continue };
             partition.segments = Vec::new();
-            (partition.entries, partition.squares, partition.measured) = (0, 0.0, 0);
+            partition.entries = 0;
             partition.push_all(&old, is_live);
             for slot in old.slots().filter(|slot| !view.contains(Slot::new(*slot))) {
                 if let Some(place) = self.partition_of.get_mut(slot as usize)
@@ -357,24 +383,23 @@ impl Maker {
                 }
             }
             if partition.entries < size / 8 && takers > 1 && !partition.is_draining {
-                partition.begin_draining();
+                table.begin_draining(number);
                 takers -= 1;
-                self.centroids = None;
             }
         }
-        self.next_compacted = (end < table.partitions.len()).then_some(end);
+        self.next_compacted = (end < table.numbers()).then_some(end);
         true
     }
 }
 
-fn centroids_of(table: &Table) -> Centroids {
-    let takers = table.all().filter(|(_, partition)| !partition.is_draining);
-    Centroids::new(takers.map(|(number, partition)| (number, Arc::clone(&partition.centroid))))
-}
-
-/// The size of partitions for an index of so many vectors.
-fn size_of_partitions(vectors: usize) -> usize {
-    vectors.isqrt().max(PARTITION_MIN)
+impl Grain {
+    /// The size of partitions for an index of so many vectors.
+    fn size(self, vectors: usize) -> usize {
+        match self {
+            Self::Fine => (vectors.isqrt() / PARTITION_SHARE).max(PARTITION_MIN),
+            Self::Coarse => vectors.isqrt().max(COARSE_MIN),
+        }
+    }
 }
 
 /// A number that tells a vector from another one in the same slot.

@@ -2,6 +2,7 @@
 //!
 //! - [`encode`](self::encode), [`second`], [`rotation`], [`centre`]: the code of a vector, and of a query.
 //! - [`segment`], [`table`]: codes in memory, in partitions; a table is a snapshot.
+//! - [`lowest`]: the lowest bounds of many.
 //! - [`maker`], [`train`], [`centroids`]: making codes and partitions, step by step.
 //! - [`probe`]: which partitions a query probes.
 //! - [`file`](self::file): the file in which they are saved as they come.
@@ -10,6 +11,7 @@ mod centre;
 mod centroids;
 mod encode;
 mod file;
+mod lowest;
 mod maker;
 mod probe;
 mod rotation;
@@ -25,13 +27,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use liteio_disk::Disk;
 use parking_lot::{Mutex, RwLock};
 
+pub(crate) use centroids::Finder;
 pub(crate) use encode::{QueryCode, QueryScratch};
 pub(crate) use file::Notes;
-pub(crate) use probe::Probe;
+pub(crate) use lowest::Lowest;
+pub(crate) use probe::{PROBES_MIN, Probe};
 pub(crate) use scan::{Bounds, Scanner};
 pub(crate) use second::{BitCounter, bound as second_bound};
 pub(crate) use segment::{SEGMENT, Segment};
 pub(crate) use table::{Partition, Table};
+
+pub(crate) use maker::Grain;
 
 use self::maker::{Maker, STEP_ENTRIES};
 use crate::error::VectorError;
@@ -122,7 +128,7 @@ impl Codes {
     }
 
     /// Does a part of the work that there is, some milliseconds long, but for training, which asks `is_over`
-    /// now and then.
+    /// now and then. `grain` is what searches have shown to be better.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. All codes are made anew
@@ -131,6 +137,7 @@ impl Codes {
         &self,
         slots: &SlotFile,
         notes: Notes,
+        grain: Grain,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Progress, VectorError> {
         let mut maker = self.maker.lock();
@@ -142,7 +149,7 @@ impl Codes {
             return Ok(loaded.map_or(Progress::Some, Progress::Loaded));
         }
         let view = slots.view();
-        let result = self.step_of(&mut maker, slots, &view, is_over);
+        let result = self.step_of(&mut maker, slots, &view, grain, is_over);
         if result.is_err() {
             maker.forget();
             self.publish(&maker);
@@ -163,9 +170,10 @@ impl Codes {
         maker: &mut Maker,
         slots: &SlotFile,
         view: &View,
+        grain: Grain,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Progress, VectorError> {
-        let has_trained = maker.train(view, is_over)?;
+        let has_trained = maker.train(view, grain, is_over)?;
         let mut has_worked = has_trained;
         let changed = slots.take_changed(STEP_ENTRIES as u32);
         if !changed.is_empty() {

@@ -1,34 +1,26 @@
 //! The partitions that a query probes.
 //!
-//! For a query at the distance D from a centroid, a vector r from that centroid is nearer than √T if
-//! ⟨r, q⟩ ÷ (|r|·D) > (D² + |r|² − T) ÷ (2·|r|·D). The right side, with the mean of |r|², is the *priority* of
-//! the partition: the cosine that one of its vectors must have with the query's direction to be a neighbour.
-//! It takes the distances of this query, the size of the partition and the threshold that it has found into
-//! account; how far neighbours go is a property of the vectors, which is measured.
+//! The *excess* of a partition is the square of the distance of its centroid from the query less that of the farthest
+//! neighbour. Neighbours are in partitions with a small one: how small is a property of the vectors, and is measured.
+//! It takes into account how far the neighbours of this query are, also behind a filter that lets only far ones
+//! through: there are more partitions to be probed then.
+
+/// Nearest partitions that are probed in any case: a vector may be in another one than that of the nearest centroid.
+pub(crate) const PROBES_MIN: usize = 6;
 
 /// The rule by which a query leaves out partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
-    /// Partitions with a higher priority are not probed.
-    pub(crate) priority_max: f64,
+    /// Partitions with a larger excess are not probed.
+    pub(crate) excess_max: f64,
 }
 
 impl Probe {
     /// All partitions.
-    pub(crate) const ALL: Self = Self { priority_max: f64::INFINITY };
+    pub(crate) const ALL: Self = Self { excess_max: f64::INFINITY };
 
     /// `true` if no partition is left out.
     pub(crate) fn is_all(self) -> bool {
-        self.priority_max == f64::INFINITY
-    }
-
-    /// See the module. The lower, the more likely there are neighbours; −1 if every vector may be one.
-    pub(crate) fn priority(self, distance_square: f64, mean_square: f64, threshold: f64) -> f64 {
-        let over = distance_square + mean_square - threshold;
-        if over.is_nan() || over <= 0.0 {
-            return -1.0;
-        }
-        let sides = 2.0 * (distance_square * mean_square).sqrt();
-        if sides > 0.0 { over / sides } else { f64::MAX }
+        self.excess_max == f64::INFINITY
     }
 }

@@ -6,9 +6,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::centroids::Centroids;
 use super::encode::{self, Encoder};
 use super::segment::{Code, NO_PAGE, NO_SLOT, Segment};
-use crate::distance::Kernels;
 use crate::slot::{Slot, SlotSet};
 
 /// All codes as a search sees them. A snapshot: the maker publishes another one for each change.
@@ -16,7 +16,9 @@ use crate::slot::{Slot, SlotSet};
 pub(crate) struct Table {
     pub(crate) encoder: Arc<Encoder>,
     /// By number; `None` where a partition was and is no more.
-    pub(crate) partitions: Vec<Option<Arc<Partition>>>,
+    partitions: Vec<Option<Arc<Partition>>>,
+    /// Of the partitions, by the same numbers.
+    pub(crate) centroids: Centroids,
 }
 
 /// The vectors that are nearer to one centroid than to the others.
@@ -29,9 +31,6 @@ pub(crate) struct Partition {
     pub(crate) segments: Vec<Arc<Segment>>,
     /// Entries that have a slot.
     pub(crate) entries: usize,
-    /// Σ|r|² over the entries that there ever were whose square is finite.
-    pub(super) squares: f64,
-    pub(super) measured: u64,
     /// Its entries move to other partitions, and none come.
     pub(super) is_draining: bool,
     /// The page of its centroid in the file, or [`NO_PAGE`].
@@ -42,7 +41,13 @@ pub(crate) struct Partition {
 
 impl Table {
     pub(super) fn new(encoder: Arc<Encoder>) -> Self {
-        Self { encoder, partitions: Vec::new() }
+        let centroids = Centroids::new(encoder.words());
+        Self { encoder, partitions: Vec::new(), centroids }
+    }
+
+    /// The numbers of partitions, those included that are no more.
+    pub(super) fn numbers(&self) -> usize {
+        self.partitions.len()
     }
 
     /// The partitions that are there, with their numbers.
@@ -77,14 +82,43 @@ impl Table {
     /// Adds an empty partition; returns its number.
     pub(super) fn add(&mut self, centroid: Arc<[f32]>, split_at: usize) -> u32 {
         let id = RandomState::new().build_hasher().finish();
-        let partition = Partition::new(id, centroid, split_at);
+        self.place(Partition::new(id, centroid, split_at))
+    }
+
+    /// Adds a partition; returns its number.
+    pub(super) fn place(&mut self, partition: Partition) -> u32 {
         let free = self.partitions.iter().position(Option::is_none);
         let number = free.unwrap_or(self.partitions.len());
         if number == self.partitions.len() {
             self.partitions.push(None);
         }
+        self.centroids.set(number as u32, &partition.centroid);
+        if partition.is_draining {
+            self.centroids.retire(number as u32);
+        }
         self.partitions[number] = Some(Arc::new(partition));
         number as u32
+    }
+
+    /// Lets the entries of a partition move to other ones.
+    pub(super) fn begin_draining(&mut self, number: u32) {
+        if let Some(partition) = self.change(number) {
+            partition.is_draining = true;
+            // The page with the centroid says so.
+            *partition.page.get_mut() = NO_PAGE;
+            self.centroids.retire(number);
+        }
+    }
+
+    /// Removes a partition without entries.
+    pub(super) fn remove(&mut self, number: u32) {
+        self.partitions[number as usize] = None;
+        self.centroids.remove(number);
+    }
+
+    /// The centroid of a partition.
+    pub(crate) fn centroid(&self, number: u32) -> Option<&[f32]> {
+        self.get(number).map(|partition| &*partition.centroid)
     }
 
     /// The partition to be changed: a copy, if a snapshot has it.
@@ -100,44 +134,20 @@ impl Partition {
             centroid,
             segments: Vec::new(),
             entries: 0,
-            squares: 0.0,
-            measured: 0,
             is_draining: false,
             split_at,
             page: AtomicU32::new(NO_PAGE),
         }
     }
 
-    /// Lets its entries move to other partitions.
-    pub(super) fn begin_draining(&mut self) {
-        self.is_draining = true;
-        // The page with the centroid says so.
-        *self.page.get_mut() = NO_PAGE;
-    }
-
     /// Adds a segment of codes for its centroid.
     pub(super) fn push_segment(&mut self, segment: Arc<Segment>) {
         for index in 0..segment.count() {
-            let (square, _) = segment.factors(index);
             if segment.slot(index) != NO_SLOT {
                 self.entries += 1;
             }
-            if square > 0.0 {
-                self.squares += f64::from(square);
-                self.measured += 1;
-            }
         }
         self.segments.push(segment);
-    }
-
-    /// The square of the distance of its centroid from a vector in the space of codes.
-    pub(crate) fn square_from(&self, rotated: &[f32], kernels: Kernels) -> f64 {
-        kernels.square(rotated, &self.centroid)
-    }
-
-    /// The mean of |r|².
-    pub(crate) fn mean_square(&self) -> f64 {
-        self.squares / self.measured.max(1) as f64
     }
 
     /// Adds the code of a vector in the space of codes.
@@ -153,10 +163,6 @@ impl Partition {
             Arc::make_mut(last).push(slot, mark, code);
         }
         self.entries += 1;
-        if code.square > 0.0 {
-            self.squares += f64::from(code.square);
-            self.measured += 1;
-        }
     }
 
     /// Adds entries of `other` for which `is_kept`, with their codes: of the same centroid.
@@ -201,8 +207,6 @@ impl Clone for Partition {
             centroid: Arc::clone(&self.centroid),
             segments: self.segments.clone(),
             entries: self.entries,
-            squares: self.squares,
-            measured: self.measured,
             is_draining: self.is_draining,
             page: AtomicU32::new(self.page.load(Ordering::Relaxed)),
             split_at: self.split_at,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::centroids::Centroids;
+use super::centroids::{Centroids, Finder};
 use super::encode::Encoder;
 use crate::distance::Kernels;
 use crate::error::VectorError;
@@ -56,8 +56,9 @@ pub(super) fn train(
         centroids.push(rotated.as_slice().into());
     })?;
     let width = encoder.width();
+    let mut finder = Finder::default();
     for _ in 0..ITERATIONS {
-        let mut nearest = Centroids::new((0..).zip(centroids.iter().cloned()));
+        let codes = Centroids::of(&centroids);
         let mut sums = vec![0.0_f32; centroids.len() * width];
         let mut counts = vec![0.0_f32; centroids.len()];
         for part in sample.chunks(1_024) {
@@ -66,7 +67,8 @@ pub(super) fn train(
             }
             Reader::new(view).read_all(part.iter().copied(), |_, vector| {
                 encoder.rotate(vector, &mut rotated);
-                if let Some(number) = nearest.nearest(&rotated) {
+                let nearest = finder.nearest(&codes, &rotated, |it| Some(&centroids[it as usize]));
+                if let Some(number) = nearest {
                     let sums = &mut sums[number as usize * width..][..width];
                     sums.iter_mut().zip(&rotated).for_each(|(sum, element)| *sum += element);
                     counts[number as usize] += 1.0;
@@ -75,9 +77,9 @@ pub(super) fn train(
         }
         let means = sums.chunks_exact(width).zip(&counts);
         let kept = means.filter(|(_, count)| **count >= MEMBERS_MIN.min(sampled as f32));
+        let is_finite = |(sums, _): &(&[f32], &f32)| sums.iter().all(|sum| sum.is_finite());
         let mean = |(sums, count): (&[f32], &f32)| sums.iter().map(|sum| sum / count).collect();
-        let kept = kept.map(mean).filter(|mean: &Arc<[f32]>| mean.iter().all(|it| it.is_finite()));
-        let kept: Vec<Arc<[f32]>> = kept.collect();
+        let kept: Vec<Arc<[f32]>> = kept.filter(is_finite).map(mean).collect();
         if kept.is_empty() {
             break;
         }

@@ -2,8 +2,8 @@
 //! may be near.
 //!
 //! The nearest partitions give a threshold, with which [`Probe`] tells which others may have a neighbour at all.
-//! These are visited in groups, the likeliest first. Where no partition is left out, as among unrelated
-//! vectors, groups are large: a threshold that comes from many vectors excludes the most.
+//! These are visited in groups, the nearest first. Where no partition is left out, as among unrelated vectors, groups
+//! are large: a threshold that comes from many vectors excludes the most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Search;
 use super::best::Best;
 use super::visit::Scratch;
-use crate::codes::{BitCounter, Partition, Probe, Scanner, Table};
-use crate::distance::Kernels;
+use crate::codes::{BitCounter, Finder, PROBES_MIN, Partition, Probe, Scanner, Table};
 use crate::error::VectorError;
 use crate::metric::Metric;
 use crate::slot::SlotSet;
@@ -45,21 +44,20 @@ pub(super) struct Visit<'table> {
     square: f64,
 }
 
-/// Partitions of a group. Groups double: after a small one there is a new threshold soon. The more partitions
-/// may have neighbours, the larger is the first group, which finds a better threshold at once.
-const GROUP_MIN: usize = 4;
+/// Partitions of a group. Groups double: after a small one there is a new threshold soon. The more partitions are
+/// probed, the larger is the first group, which finds a better threshold at once.
+const GROUP_MIN: usize = 16;
 const GROUP_PART: usize = 8;
-const GROUP_MAX: usize = 128;
+const GROUP_MAX: usize = 512;
+
+/// Entries of the first group for each neighbour that is wanted, at the least.
+const FIRSTS: usize = 2;
 
 /// If no more than one of so many partitions is left out, groups are as if none were.
 const MOST: usize = 4;
 
 /// Entries of a group where no partition is left out: half a megabyte of bounds.
 const GROUP_ENTRIES: usize = 131_072;
-
-/// Partitions that are probed in any case. A vector may be in another one than that of the nearest centroid, and
-/// among near duplicates of the query the priority does not tell.
-const PROBES_MIN: usize = 6;
 
 impl Scan<'_> {
     /// Offers all vectors that may be among the best. `spawn` makes a `Best` for another thread.
@@ -77,15 +75,22 @@ impl Scan<'_> {
             let groups = groups_of(&visits, share.min(GROUP_ENTRIES));
             return self.visit_all(&groups, threads, &mut scratch, best, spawn);
         }
-        let visits = self.visit_nearest(&mut scratch, best)?;
+        let mut finder = Finder::default();
+        let mut near = self.near(&mut finder);
+        let mut rest = near.split_off(self.firsts(&near));
+        self.visit(&near, &mut scratch, best)?;
+        // Infinite if they have not as many neighbours as are wanted: then all may be visited.
+        let limit = self.limit(best);
+        rest.extend(self.beyond(&mut finder, limit));
+        rest.retain(|visit| visit.square <= limit);
         let share = self.table.entries().div_ceil(threads.max(1));
-        if visits.len() * MOST > self.table.count() * (MOST - 1) {
-            let groups = groups_of(&visits, share.min(GROUP_ENTRIES));
+        if limit < f64::INFINITY && rest.len() * MOST > self.table.count() * (MOST - 1) {
+            let groups = groups_of(&rest, share.min(GROUP_ENTRIES));
             return self.visit_all(&groups, threads, &mut scratch, best, spawn);
         }
         let mut groups = Vec::new();
-        let size = (visits.len() / GROUP_PART).clamp(GROUP_MIN, GROUP_MAX);
-        let (mut rest, mut size) = (&visits[..], size);
+        let (mut rest, mut size) =
+            (&rest[..], (rest.len() / GROUP_PART).clamp(GROUP_MIN, GROUP_MAX));
         while !rest.is_empty() {
             let (group, others) = rest.split_at(size.min(rest.len()));
             groups.push(group);
@@ -94,51 +99,37 @@ impl Scan<'_> {
         self.visit_all(&groups, threads, &mut scratch, best, spawn)
     }
 
-    /// Visits the nearest partitions; returns the others that are probed after what was found, the likeliest
-    /// first.
-    fn visit_nearest(
-        &self,
-        scratch: &mut Scratch<'_>,
-        best: &mut Best<'_>,
-    ) -> Result<Vec<Visit<'_>>, VectorError> {
-        let kernels = Kernels::best();
-        let visit = |(_, partition)| Visit {
-            partition,
-            square: Partition::square_from(partition, self.rotated, kernels),
+    /// The nearest partitions, the nearest first.
+    fn near(&self, finder: &mut Finder) -> Vec<Visit<'_>> {
+        let centroid = |number: u32| self.table.centroid(number);
+        self.visits(finder.near(&self.table.centroids, self.rotated, PROBES_MIN, centroid))
+    }
+
+    /// The others whose squares are not above a limit, the nearest first.
+    fn beyond(&self, finder: &mut Finder, limit: f64) -> Vec<Visit<'_>> {
+        let centroid = |number: u32| self.table.centroid(number);
+        self.visits(finder.beyond(&self.table.centroids, self.rotated, limit, centroid))
+    }
+
+    fn visits(&self, near: Vec<(f64, u32)>) -> Vec<Visit<'_>> {
+        let visit = |(square, number)| Some(Visit { partition: self.table.get(number)?, square });
+        near.into_iter().filter_map(visit).collect()
+    }
+
+    /// The square of the distance up to which partitions are probed, after what was found.
+    fn limit(&self, best: &Best<'_>) -> f64 {
+        self.square_of(best.threshold()) + self.probe.excess_max
+    }
+
+    /// The number of the nearest partitions that are visited together, for the first threshold.
+    fn firsts(&self, visits: &[Visit<'_>]) -> usize {
+        let mut entries = 0;
+        let is_enough = |visit: &Visit<'_>| {
+            entries += visit.partition.entries;
+            entries >= FIRSTS * self.search.neighbours
         };
-        let mut visits: Vec<Visit<'_>> = self.table.all().map(visit).collect();
-        let by_square = |a: &Visit<'_>, b: &Visit<'_>| a.square.total_cmp(&b.square);
-        let nearest = PROBES_MIN.min(visits.len());
-        if visits.len() > nearest {
-            visits.select_nth_unstable_by(nearest, by_square);
-        }
-        visits[..nearest].sort_unstable_by(by_square);
-        // Until there are as many neighbours as are wanted, and so a threshold.
-        let mut firsts = 0;
-        while firsts < visits.len() && best.threshold() == f64::INFINITY {
-            if firsts == nearest {
-                visits[firsts..].sort_unstable_by(by_square);
-            }
-            self.visit(&visits[firsts..=firsts], scratch, best)?;
-            firsts += 1;
-        }
-        if firsts < nearest {
-            self.visit(&visits[firsts..nearest], scratch, best)?;
-            firsts = nearest;
-        }
-        let mut visits = visits.split_off(firsts);
-        visits.retain(|visit| self.is_probed(visit, best));
-        visits.sort_by_cached_key(|visit| Ordered(self.priority(visit, best)));
-        Ok(visits)
-    }
-
-    fn priority(&self, visit: &Visit<'_>, best: &Best<'_>) -> f64 {
-        let threshold = self.square_of(best.threshold());
-        self.probe.priority(visit.square, visit.partition.mean_square(), threshold)
-    }
-
-    fn is_probed(&self, visit: &Visit<'_>, best: &Best<'_>) -> bool {
-        self.probe.is_all() || self.priority(visit, best) <= self.probe.priority_max
+        let enough = visits.iter().position(is_enough).map_or(visits.len(), |last| last + 1);
+        enough.max(PROBES_MIN).min(visits.len())
     }
 
     /// Visits those partitions of the groups that are probed still.
@@ -151,7 +142,8 @@ impl Scan<'_> {
         spawn: impl Fn(f64) -> Best<'best> + Sync,
     ) -> Result<(), VectorError> {
         let work_on = |group: &[Visit<'_>], scratch: &mut Scratch<'_>, best: &mut Best<'_>| {
-            let probed = group.iter().filter(|visit| self.is_probed(visit, best));
+            let limit = self.limit(best);
+            let probed = group.iter().filter(|visit| visit.square <= limit);
             let group: Vec<Visit<'_>> = probed.copied().collect();
             self.visit(&group, scratch, best)
         };
@@ -220,28 +212,4 @@ fn groups_of<'visits, 'table>(
         }
     }
     groups
-}
-
-/// A number that sorts.
-#[derive(Clone, Copy, Debug)]
-struct Ordered(f64);
-
-impl PartialEq for Ordered {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ordered {}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }

@@ -3,7 +3,6 @@
 mod best;
 mod coded;
 mod exact;
-mod lowest;
 mod top_k;
 mod visit;
 

@@ -7,12 +7,11 @@ use super::Search;
 use super::best::Best;
 use super::coded::{Scan, Visit};
 use super::exact;
-use super::lowest::Lowest;
-use crate::codes::{Bounds, QueryCode, QueryScratch, SEGMENT, Segment, second_bound};
+use crate::codes::{Bounds, Lowest, QueryCode, QueryScratch, SEGMENT, Segment, second_bound};
 use crate::error::VectorError;
 use crate::limits::{
     BOUND_DEVIATIONS, EXACT_SHARE, EXACT_VECTORS_MIN, FEW_DEVIATIONS, FEW_SLOTS, FIRSTS_MIN,
-    FIRSTS_PER_NEIGHBOUR, SECOND_DEVIATIONS,
+    FIRSTS_PER_NEIGHBOUR, PROBED_DEVIATIONS, SECOND_DEVIATIONS,
 };
 use crate::slot::Slot;
 use crate::slots::{Reader, View};
@@ -124,6 +123,9 @@ impl Scan<'_> {
             next.prefetch(self.is_selective);
             if part.partition != partition {
                 partition = part.partition;
+                if let Some(later) = group.get(partition as usize + 1) {
+                    crate::map::prefetch(bytemuck::cast_slice(&later.partition.centroid));
+                }
                 let centroid = &group[partition as usize].partition.centroid;
                 is_far = !queries[partition as usize].fill(self.rotated, centroid, query);
             }
@@ -165,8 +167,11 @@ impl Scan<'_> {
 
     /// Deviations by which the estimates of the scan, and those with second bits, are lowered.
     fn deviations(&self) -> (f32, f32) {
-        let is_few = self.view.slot_count() <= FEW_SLOTS;
-        if is_few { FEW_DEVIATIONS } else { (BOUND_DEVIATIONS, SECOND_DEVIATIONS) }
+        match self.probe.is_all() {
+            _ if self.view.slot_count() <= FEW_SLOTS => FEW_DEVIATIONS,
+            true => (BOUND_DEVIATIONS, SECOND_DEVIATIONS),
+            false => PROBED_DEVIATIONS,
+        }
     }
 
     /// The entries of a segment whose bounds are wanted: those whose vectors may be found, or all, if these are
