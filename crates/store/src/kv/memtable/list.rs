@@ -22,6 +22,8 @@ const LINKS: usize = 20;
 const TOMBSTONE: u32 = u32::MAX;
 /// Taken back before anybody saw it.
 const IS_DEAD: u32 = 1;
+/// Bytes of a node that are fetched ahead: a small pair. Those of a large one follow each other.
+const FETCHED_BYTES: usize = 192;
 /// The flags above the lowest 8 bits have the number of levels.
 const LEVELS_SHIFT: u32 = 8;
 
@@ -87,9 +89,21 @@ impl<'l> Node<'l> {
         node(self.arena, self.link(0).load(Ordering::Acquire))
     }
 
+    /// Fetches what is read first of it into the cache of the processor.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        self.arena.prefetch(self.place, FETCHED_BYTES);
+    }
+
+    /// `true` if it comes before `other`.
+    #[inline]
+    pub(super) fn is_before(self, other: Self) -> bool {
+        self.compare(other.key(), other.sequence()).is_lt()
+    }
+
     /// Its order relative to the newest version of `key` that is not above `sequence`.
     #[inline]
-    fn compare(self, key: &[u8], sequence: u64) -> Order {
+    pub(super) fn compare(self, key: &[u8], sequence: u64) -> Order {
         self.key().cmp(key).then_with(|| sequence.cmp(&self.sequence()))
     }
 }
@@ -97,6 +111,23 @@ impl<'l> Node<'l> {
 #[inline]
 fn node(arena: &Arena, place: Place) -> Option<Node<'_>> {
     (place != 0).then_some(Node { arena, place })
+}
+
+/// The number of bytes with which both begin.
+pub(super) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// A number in the order of keys that have the same bytes before `shared`: of the bytes that follow these.
+#[inline]
+pub(super) fn prefix(key: &[u8], shared: usize) -> u64 {
+    let behind = &key[shared.min(key.len())..];
+    if let Some(bytes) = behind.first_chunk() {
+        return u64::from_be_bytes(*bytes);
+    }
+    let mut bytes = [0; 8];
+    bytes[..behind.len()].copy_from_slice(behind);
+    u64::from_be_bytes(bytes)
 }
 
 impl List {
@@ -204,22 +235,13 @@ impl List {
     }
 
     /// The places in the order of their nodes.
-    fn sorted(&self, places: &[Place]) -> impl Iterator<Item = Place> {
+    pub(super) fn sorted(&self, places: &[Place]) -> impl Iterator<Item = Place> {
         let keys = || places.iter().map(|place| self.node(*place).key());
         let first = keys().next().unwrap_or_default();
-        let shared = keys().fold(first.len(), |shared, key| {
-            let pairs = first[..shared].iter().zip(key);
-            pairs.take_while(|(one, other)| one == other).count()
-        });
+        let shared = keys().fold(first.len(), |shared, key| shared_bytes(&first[..shared], key));
         // The bytes in which keys first differ lie side by side, those behind them all over the table.
-        let prefix = |key: &[u8]| {
-            let mut bytes = [0; 8];
-            let behind = &key[shared..key.len().min(shared + 8)];
-            bytes[..behind.len()].copy_from_slice(behind);
-            u64::from_be_bytes(bytes)
-        };
         let mut sorted: Vec<(u64, Place)> =
-            keys().map(prefix).zip(places.iter().copied()).collect();
+            keys().map(|key| prefix(key, shared)).zip(places.iter().copied()).collect();
         sorted.sort_unstable_by(|one, other| {
             one.0.cmp(&other.0).then_with(|| {
                 let other = self.node(other.1);

@@ -8,6 +8,8 @@
 mod arena;
 mod index;
 mod list;
+mod order;
+mod segment;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +21,8 @@ use twox_hash::XxHash3_64;
 
 pub(in crate::kv) use self::arena::Place;
 use self::index::Index;
-use self::list::{List, Node};
+use self::list::Node;
+use self::order::{Order, Walk};
 use crate::random::{RandomSource as _, SystemRandom};
 
 /// Bytes that one table can have at most.
@@ -46,7 +49,7 @@ pub(super) fn hash(key: &[u8]) -> u64 {
 /// A table.
 #[derive(Debug)]
 pub(super) struct Memtable {
-    list: List,
+    order: Order,
     index: Index,
     /// Held by the one that writes. What it wrote and is not in the order yet, oldest first.
     unordered: Mutex<Vec<Place>>,
@@ -56,8 +59,8 @@ pub(super) struct Memtable {
     written: AtomicU64,
     /// Everything up to this sequence is in the order.
     ordered: AtomicU64,
-    /// Held by the one that makes order.
-    ordering: Mutex<()>,
+    /// Held by the one that makes order: the number of nodes in it.
+    ordering: Mutex<usize>,
 }
 
 /// A key with its value, or without one if it was deleted.
@@ -76,7 +79,7 @@ impl<'m> Entry<'m> {
 impl Memtable {
     pub(super) fn new() -> Self {
         Self {
-            list: List::new(),
+            order: Order::new(),
             index: Index::new(),
             unordered: Mutex::default(),
             writes: AtomicU64::new(0),
@@ -88,7 +91,7 @@ impl Memtable {
 
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.list.arena.bytes() + self.writes() as usize * INDEX_BYTES
+        self.order.list.arena.bytes() + self.writes() as usize * INDEX_BYTES
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -110,8 +113,8 @@ impl Memtable {
         sequence: u64,
     ) -> Option<Place> {
         let mut unordered = self.unordered.lock();
-        let place = self.list.write(key, value, sequence)?;
-        self.index.set(hash, place, |place| self.list.node(place).key() == key);
+        let place = self.order.list.write(key, value, sequence)?;
+        self.index.set(hash, place, |place| self.order.list.node(place).key() == key);
         unordered.push(place);
         // Nobody else writes.
         self.writes.store(self.writes() + 1, Ordering::Relaxed);
@@ -119,44 +122,44 @@ impl Memtable {
         Some(place)
     }
 
-    /// The list, with everything up to `sequence` in order.
+    /// The order, with everything up to `sequence` in it.
     #[inline]
-    fn list(&self, sequence: u64) -> &List {
+    fn order(&self, sequence: u64) -> &Order {
         let wanted = || sequence.min(self.written.load(Ordering::Acquire));
         if self.ordered.load(Ordering::Acquire) < wanted() {
-            self.order(wanted);
+            self.make_order(wanted);
         }
-        &self.list
+        &self.order
     }
 
     #[cold]
-    fn order(&self, wanted: impl Fn() -> u64) {
-        let _alone = self.ordering.lock();
+    fn make_order(&self, wanted: impl Fn() -> u64) {
+        let mut before = self.ordering.lock();
         if self.ordered.load(Ordering::Acquire) < wanted() {
             let mut unordered = self.unordered.lock();
             let places = std::mem::take(&mut *unordered);
             let written = self.written.load(Ordering::Acquire);
             drop(unordered);
-            self.list.link_all(&places);
+            self.order.add(&places, *before);
+            *before += places.len();
             self.ordered.store(written, Ordering::Release);
         }
     }
 
     /// Takes a version back that no reader has seen.
     pub(super) fn take_back(&self, place: Place) {
-        self.list.kill(place);
+        self.order.list.kill(place);
     }
 
     /// The newest version of `key`, which has the hash `hash`, that a reader at `sequence` sees.
     #[inline]
     pub(super) fn get(&self, key: &[u8], hash: u64, sequence: u64) -> Option<Entry<'_>> {
-        let place = self.index.find(hash, |place| self.list.node(place).key() == key)?;
-        let newest = self.list.node(place);
+        let place = self.index.find(hash, |place| self.order.list.node(place).key() == key)?;
+        let newest = self.order.list.node(place);
         if newest.is_visible(sequence) {
             return Some(Entry::of(newest));
         }
-        self.visible(self.list(sequence).at(key, sequence)?, sequence)
-            .filter(|entry| entry.key == key)
+        self.entries_from(key, sequence).next().filter(|entry| entry.key == key)
     }
 
     /// The last entry with a key up to `key`, tombstones included.
@@ -166,12 +169,12 @@ impl Memtable {
 
     /// The last entry with a key before `key`.
     pub(super) fn before(&self, key: &[u8], sequence: u64) -> Option<Entry<'_>> {
-        self.last_up_to(self.list(sequence).before(key), sequence)
+        self.last_up_to(self.order(sequence).before(key), sequence)
     }
 
     /// The last entry.
     pub(super) fn last(&self, sequence: u64) -> Option<Entry<'_>> {
-        self.last_up_to(self.list(sequence).last(), sequence)
+        self.last_up_to(self.order(sequence).last(), sequence)
     }
 
     /// The entry of the last key, not behind that of `node`, of which a version is visible.
@@ -179,32 +182,23 @@ impl Memtable {
         let mut node = node;
         while let Some(oldest) = node {
             let key = oldest.key();
-            let found = self.list.at(key, sequence).and_then(|it| self.visible(it, sequence));
+            let found = self.entries_from(key, sequence).next();
             if let Some(entry) = found.filter(|entry| entry.key == key) {
                 return Some(entry);
             }
-            node = self.list.before(key);
+            node = self.order.before(key);
         }
         None
     }
 
-    /// The first visible version from `node` on.
-    fn visible<'m>(&'m self, node: Node<'m>, sequence: u64) -> Option<Entry<'m>> {
-        let mut node = node;
-        while !node.is_visible(sequence) {
-            node = node.next()?;
-        }
-        Some(Entry::of(node))
-    }
-
     /// All entries in order.
     pub(super) fn entries(&self, sequence: u64) -> Entries<'_> {
-        Entries { next: self.list(sequence).first(), sequence }
+        Entries::of(self.order(sequence).walk(), sequence)
     }
 
     /// The entries in order from the first with a key not before `key`.
     pub(super) fn entries_from(&self, key: &[u8], sequence: u64) -> Entries<'_> {
-        Entries { next: self.list(sequence).at(key, sequence), sequence }
+        Entries::of(self.order(sequence).walk_from(key, sequence), sequence)
     }
 }
 
@@ -213,7 +207,15 @@ impl Memtable {
 pub(in crate::kv) struct Entries<'m> {
     /// The node with which the search for the next entry begins.
     next: Option<Node<'m>>,
+    /// Those behind it.
+    walk: Walk<'m>,
     sequence: u64,
+}
+
+impl<'m> Entries<'m> {
+    fn of(mut walk: Walk<'m>, sequence: u64) -> Self {
+        Self { next: walk.next(), walk, sequence }
+    }
 }
 
 impl<'m> Iterator for Entries<'m> {
@@ -221,20 +223,18 @@ impl<'m> Iterator for Entries<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Entry<'m>> {
-        let mut node = self.next?;
-        while !node.is_visible(self.sequence) {
-            let Some(next) = node.next() else {
-                self.next = None;
-                return None;
-            };
-            node = next;
+        loop {
+            let node = self.next?;
+            self.next = self.walk.next();
+            if !node.is_visible(self.sequence) {
+                continue;
+            }
+            let entry = Entry::of(node);
+            // Older versions of the same key.
+            while self.next.is_some_and(|older| older.key() == entry.key) {
+                self.next = self.walk.next();
+            }
+            return Some(entry);
         }
-        let entry = Entry::of(node);
-        // Older versions of the same key.
-        self.next = node.next();
-        while let Some(older) = self.next.filter(|older| older.key() == entry.key) {
-            self.next = older.next();
-        }
-        Some(entry)
     }
 }

@@ -31,18 +31,29 @@ proptest! {
 
     #[test]
     fn every_reader_sees_what_was_there_at_its_sequence(
-        writes in prop::collection::vec((0..40_u8, prop::option::of(0..300_u16), 0..8_u8), 1..400)
+        writes in prop::collection::vec((0..40_u8, prop::option::of(0..300_u16), 0..8_u8), 1..400),
+        step in 1..5_u64,
+        first in 1..100_u64,
+        shared in 0..12_usize,
     ) {
+        let mut from = first;
+        let key_of = |key: u8| [vec![b'/'; shared], vec![key; 1 + usize::from(key) % 5]].concat();
         let table = Memtable::new();
         let mut model = Model::new();
         for (sequence, (key, value, fate)) in (1..).zip(&writes) {
-            let key = vec![*key; 1 + usize::from(*key) % 5];
+            let key = key_of(*key);
             let value = value.map(|bytes| vec![sequence as u8; bytes.into()]);
             let place = put(&table, &key, value.as_deref(), sequence);
             if *fate == 0 {
                 table.take_back(place);
             } else {
                 model.entry(key).or_default().push((sequence, value));
+            }
+            if *fate == 1 && sequence >= from {
+                // Then what was written so far is put in order, few or many at a time.
+                from = sequence * step;
+                let found = table.entries(sequence).next().map(owned);
+                prop_assert_eq!(found, seen(&model, sequence).first().cloned());
             }
         }
         let newest = writes.len() as u64;
@@ -59,7 +70,7 @@ proptest! {
             back.reverse();
             prop_assert_eq!(&back, &expected);
             for key in 0..41_u8 {
-                let key = vec![key; 1 + usize::from(key) % 5];
+                let key = key_of(key);
                 let of_key = expected.iter().find(|it| it.0 == key);
                 prop_assert_eq!(table.get(&key, hash(&key), sequence).map(owned), of_key.cloned());
                 let behind = expected.iter().find(|it| it.0 >= key);
@@ -67,6 +78,14 @@ proptest! {
                 prop_assert_eq!(table.at_or_before(&key, sequence).map(owned), before.cloned());
                 let from = table.entries_from(&key, sequence).next().map(owned);
                 prop_assert_eq!(from, behind.cloned());
+            }
+            // Beside all keys.
+            for key in [&b""[..], b".", b"//////////////", b"0"] {
+                let behind = expected.iter().find(|it| &it.0[..] >= key);
+                let before = expected.iter().rev().find(|it| &it.0[..] < key);
+                let from = table.entries_from(key, sequence).next().map(owned);
+                prop_assert_eq!(from, behind.cloned());
+                prop_assert_eq!(table.before(key, sequence).map(owned), before.cloned());
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::kv::run::{Run, RunCursor};
 
 /// A source, at the entry that it would show next.
 pub(super) enum Upper<'a> {
-    Table(Table<'a>),
+    Table(Box<Table<'a>>),
     Run(RunCursor<'a>),
 }
 
@@ -19,14 +19,14 @@ pub(super) struct Table<'a> {
     table: &'a Memtable,
     sequence: u64,
     /// Behind `next`, where the direction is forward.
-    entries: Entries<'a>,
+    entries: Option<Entries<'a>>,
     next: Option<Entry<'a>>,
 }
 
 impl<'a> Upper<'a> {
     /// A table as a reader at `sequence` sees it.
     pub(super) fn table(table: &'a Memtable, sequence: u64) -> Self {
-        Self::Table(Table { table, sequence, entries: table.entries(sequence), next: None })
+        Self::Table(Box::new(Table { table, sequence, entries: None, next: None }))
     }
 
     pub(super) fn run(run: &'a Run) -> Self {
@@ -77,17 +77,17 @@ impl Table<'_> {
         let (key, sequence) = (&gap.key[..], self.sequence);
         match direction {
             Direction::Forward => {
-                self.entries = match gap.side {
+                let entries = self.entries.insert(match gap.side {
                     Side::Start => self.table.entries(sequence),
                     Side::Before | Side::Behind => self.table.entries_from(key, sequence),
                     Side::End => {
                         self.next = None;
                         return;
                     }
-                };
-                self.next = self.entries.next();
+                });
+                self.next = entries.next();
                 if gap.side == Side::Behind && self.next.is_some_and(|next| next.key == key) {
-                    self.next = self.entries.next();
+                    self.next = entries.next();
                 }
             }
             Direction::Backward => {
@@ -104,7 +104,7 @@ impl Table<'_> {
     #[inline]
     fn advance(&mut self, direction: Direction) {
         self.next = match (direction, self.next) {
-            (Direction::Forward, _) => self.entries.next(),
+            (Direction::Forward, _) => self.entries.as_mut().and_then(Iterator::next),
             (Direction::Backward, Some(next)) => self.table.before(next.key, self.sequence),
             (Direction::Backward, None) => None,
         };

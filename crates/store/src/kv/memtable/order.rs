@@ -1,0 +1,109 @@
+//! [`Order`]: all nodes of a table in order, where they were put in order at different times.
+//!
+//! Few at a time are linked into the list, which costs each a search. Many at a time become a [`Segment`].
+
+use std::sync::OnceLock;
+
+use super::arena::Place;
+use super::list::{List, Node};
+use super::segment::{Position, Segment};
+
+/// Segments of a table at the most: each is one more place to look.
+const SEGMENTS_MAX: usize = 4;
+/// Fewer nodes are linked. So are those that are less than all before them together. Tests have small tables.
+const SEGMENT_NODES_MIN: usize = if cfg!(test) { 16 } else { 4096 };
+
+/// The nodes that are in order.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) list: List,
+    segments: [OnceLock<Segment>; SEGMENTS_MAX],
+}
+
+impl Order {
+    pub(super) fn new() -> Self {
+        Self { list: List::new(), segments: [const { OnceLock::new() }; SEGMENTS_MAX] }
+    }
+
+    fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().map_while(OnceLock::get)
+    }
+
+    /// Takes in nodes that were written, in any order, behind `before` others. One thread at a time.
+    pub(super) fn add(&self, places: &[Place], before: usize) {
+        let free = self.segments.iter().find(|segment| segment.get().is_none());
+        match free.filter(|_| places.len() >= before.max(SEGMENT_NODES_MIN)) {
+            Some(free) => _ = free.set(Segment::new(&self.list, places)),
+            None => self.list.link_all(places),
+        }
+    }
+
+    /// All nodes.
+    pub(super) fn walk(&self) -> Walk<'_> {
+        let positions = self
+            .segments
+            .each_ref()
+            .map(|segment| segment.get().map(|segment| Position::first(segment, &self.list)));
+        Walk { linked: self.list.first(), positions }
+    }
+
+    /// The nodes from the newest version of `key` on that is not above `sequence`.
+    pub(super) fn walk_from(&self, key: &[u8], sequence: u64) -> Walk<'_> {
+        let positions = self.segments.each_ref().map(|segment| {
+            segment.get().map(|segment| Position::at(segment, &self.list, key, sequence))
+        });
+        Walk { linked: self.list.at(key, sequence), positions }
+    }
+
+    /// The last node with a key before `key`.
+    pub(super) fn before(&self, key: &[u8]) -> Option<Node<'_>> {
+        let before = self.segments().filter_map(|segment| segment.before(&self.list, key));
+        before.chain(self.list.before(key)).max_by(|one, other| one.key().cmp(other.key()))
+    }
+
+    /// The last node.
+    pub(super) fn last(&self) -> Option<Node<'_>> {
+        let last = self.segments().filter_map(|segment| segment.last(&self.list));
+        last.chain(self.list.last()).max_by(|one, other| one.key().cmp(other.key()))
+    }
+}
+
+/// Nodes in order.
+#[derive(Clone, Debug)]
+pub(super) struct Walk<'m> {
+    /// The next one of the list.
+    linked: Option<Node<'m>>,
+    positions: [Option<Position<'m>>; SEGMENTS_MAX],
+}
+
+impl<'m> Iterator for Walk<'m> {
+    type Item = Node<'m>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Node<'m>> {
+        let mut nearest: Option<(Node<'m>, &mut Position<'m>)> = None;
+        for position in self.positions.iter_mut().flatten() {
+            if let Some(node) = position.node()
+                && nearest.as_ref().is_none_or(|(than, _)| node.is_before(*than))
+            {
+                nearest = Some((node, position));
+            }
+        }
+        match (nearest, self.linked) {
+            (Some((node, _)), Some(linked)) if linked.is_before(node) => self.step_in_list(linked),
+            (Some((node, position)), _) => {
+                position.advance();
+                Some(node)
+            }
+            (None, linked) => self.step_in_list(linked?),
+        }
+    }
+}
+
+impl<'m> Walk<'m> {
+    #[inline]
+    fn step_in_list(&mut self, linked: Node<'m>) -> Option<Node<'m>> {
+        self.linked = linked.next();
+        Some(linked)
+    }
+}

@@ -1,0 +1,231 @@
+//! [`Segment`]: many nodes that were written one after the other, put in order where somebody looks.
+//!
+//! ```text
+//!  nodes as they were written ──► buckets by the bytes in which keys differ ──► each sorted when a reader comes to it
+//! ```
+//! To sort and link half a million of them takes 60 ms, which a reader of some hundred keys would wait for. To divide
+//! them takes a quarter of that, one pass over the table as it lies in memory. The places of a bucket's nodes lie side
+//! by side, so those behind the one that is read are fetched meanwhile: in a list each waits for the one before.
+//!
+//! Where many keys have the same bytes a bucket is large, in the worst case all of the segment.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::arena::Place;
+use super::list::{List, Node, prefix, shared_bytes};
+
+/// Nodes of a bucket, where keys are spread evenly. Tests have small tables.
+const BUCKET_NODES: usize = if cfg!(test) { 4 } else { 64 };
+/// Nodes that are fetched ahead of the one that is read: reading one takes less than a tenth of fetching it.
+const NODES_AHEAD: usize = 8;
+
+/// Nodes, by key in order of bytes, and of each key the newest first.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The bytes that all keys begin with.
+    shared: Box<[u8]>,
+    /// The prefix of the lowest key. Prefixes above it, without the lowest bits, are the numbers of buckets.
+    lowest: u64,
+    shift: u32,
+    /// The buckets one behind the other. Each is sorted once, and does not change after that.
+    places: Box<[AtomicU32]>,
+    /// The end of each bucket.
+    ends: Box<[u32]>,
+    sorted: Box<[Once]>,
+}
+
+impl Segment {
+    /// A segment of nodes of `list` that are not linked, at least one.
+    pub(super) fn new(list: &List, places: &[Place]) -> Self {
+        let key = |place: &Place| list.node(*place).key();
+        let first = places.first().map(key).unwrap_or_default();
+        // Mostly the first and the last share no more than all of them do.
+        let mut shared = shared_bytes(first, places.last().map(key).unwrap_or_default());
+        let mut prefixes = Vec::with_capacity(places.len());
+        for key in places.iter().map(key) {
+            if !key.starts_with(&first[..shared]) {
+                shared = places.iter().fold(shared, |shared, place| {
+                    shared_bytes(&first[..shared], list.node(*place).key())
+                });
+                prefixes.clear();
+                break;
+            }
+            prefixes.push(prefix(key, shared));
+        }
+        if prefixes.is_empty() {
+            prefixes.extend(places.iter().map(|place| prefix(key(place), shared)));
+        }
+        let lowest = prefixes.iter().copied().min().unwrap_or_default();
+        let span = prefixes.iter().copied().max().unwrap_or_default() - lowest;
+        let buckets_max = (places.len() / BUCKET_NODES).max(2);
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(buckets_max.ilog2());
+        let bucket = |prefix: u64| ((prefix - lowest) >> shift) as usize;
+        // The beginnings of the buckets, which become their ends as they are filled.
+        let mut ends = vec![0_u32; bucket(lowest + span) + 1];
+        prefixes.iter().for_each(|prefix| ends[bucket(*prefix)] += 1);
+        let mut start = 0;
+        for end in &mut ends {
+            start += std::mem::replace(end, start);
+        }
+        let divided: Box<[AtomicU32]> = places.iter().map(|_| AtomicU32::new(0)).collect();
+        for (prefix, place) in prefixes.into_iter().zip(places) {
+            let end = &mut ends[bucket(prefix)];
+            divided[*end as usize].store(*place, Ordering::Relaxed);
+            *end += 1;
+        }
+        let sorted = ends.iter().map(|_| Once::new()).collect();
+        let shared = first[..shared].into();
+        Self { shared, lowest, shift, places: divided, ends: ends.into(), sorted }
+    }
+
+    fn start_of(&self, bucket: usize) -> usize {
+        bucket.checked_sub(1).map_or(0, |before| self.ends[before] as usize)
+    }
+
+    /// The places of a bucket, in order.
+    fn bucket(&self, list: &List, bucket: usize) -> &[AtomicU32] {
+        let places = &self.places[self.start_of(bucket)..self.ends[bucket] as usize];
+        self.sorted[bucket].call_once(|| {
+            let unsorted: Vec<Place> =
+                places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+            for (place, sorted) in places.iter().zip(list.sorted(&unsorted)) {
+                place.store(sorted, Ordering::Relaxed);
+            }
+        });
+        places
+    }
+
+    /// The number of the bucket that has `key`, or would have it.
+    fn find(&self, key: &[u8]) -> Found {
+        let head = &key[..key.len().min(self.shared.len())];
+        if head != &*self.shared {
+            return if *head < *self.shared { Found::Before } else { Found::Behind };
+        }
+        let Some(above) = prefix(key, self.shared.len()).checked_sub(self.lowest) else {
+            return Found::Before;
+        };
+        match usize::try_from(above >> self.shift) {
+            Ok(bucket) if bucket < self.ends.len() => Found::Bucket(bucket),
+            _ => Found::Behind,
+        }
+    }
+
+    /// The number of nodes before the newest version of `key` that is not above `sequence`, and of the bucket that is
+    /// searched.
+    fn search(&self, list: &List, key: &[u8], sequence: u64) -> (usize, usize) {
+        let bucket = match self.find(key) {
+            Found::Before => return (0, 0),
+            Found::Behind => return (self.places.len(), self.ends.len()),
+            Found::Bucket(bucket) => bucket,
+        };
+        let before = self.bucket(list, bucket).partition_point(|place| {
+            list.node(place.load(Ordering::Relaxed)).compare(key, sequence).is_lt()
+        });
+        (self.start_of(bucket) + before, bucket)
+    }
+
+    /// The last of the first `count` nodes, which end within `bucket`.
+    fn last_of<'m>(&self, list: &'m List, count: usize, bucket: usize) -> Option<Node<'m>> {
+        let at = count.checked_sub(1)?;
+        let mut bucket = bucket.min(self.ends.len() - 1);
+        while self.start_of(bucket) > at {
+            bucket -= 1;
+        }
+        let place = &self.bucket(list, bucket)[at - self.start_of(bucket)];
+        Some(list.node(place.load(Ordering::Relaxed)))
+    }
+
+    /// The last node with a key before `key`.
+    pub(super) fn before<'m>(&self, list: &'m List, key: &[u8]) -> Option<Node<'m>> {
+        let (count, bucket) = self.search(list, key, u64::MAX);
+        self.last_of(list, count, bucket)
+    }
+
+    /// The last node.
+    pub(super) fn last<'m>(&self, list: &'m List) -> Option<Node<'m>> {
+        self.last_of(list, self.places.len(), self.ends.len())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Before,
+    Bucket(usize),
+    Behind,
+}
+
+/// A node of a segment, or its end.
+#[derive(Clone, Debug)]
+pub(super) struct Position<'m> {
+    segment: &'m Segment,
+    list: &'m List,
+    /// Number of nodes before it, and its bucket with its end.
+    at: usize,
+    bucket: usize,
+    end: usize,
+    node: Option<Node<'m>>,
+}
+
+impl<'m> Position<'m> {
+    /// The first node.
+    pub(super) fn first(segment: &'m Segment, list: &'m List) -> Self {
+        let mut position = Self { segment, list, at: 0, bucket: 0, end: 0, node: None };
+        position.enter(0);
+        position
+    }
+
+    /// The first node that is not before the newest version of `key` that is not above `sequence`.
+    pub(super) fn at(segment: &'m Segment, list: &'m List, key: &[u8], sequence: u64) -> Self {
+        let (at, bucket) = segment.search(list, key, sequence);
+        let mut position = Self { segment, list, at, bucket, end: 0, node: None };
+        position.enter(bucket);
+        position
+    }
+
+    #[inline]
+    pub(super) fn node(&self) -> Option<Node<'m>> {
+        self.node
+    }
+
+    /// Moves to the node at `at`, which is in the first bucket from `bucket` on that goes beyond it.
+    fn enter(&mut self, bucket: usize) {
+        let ends = &self.segment.ends;
+        let behind = ends[bucket.min(ends.len())..].iter().position(|end| *end as usize > self.at);
+        let Some(bucket) = behind.map(|skipped| bucket + skipped) else {
+            self.node = None;
+            return;
+        };
+        self.bucket = bucket;
+        self.end = ends[bucket] as usize;
+        self.segment.bucket(self.list, bucket);
+        (0..NODES_AHEAD).for_each(|ahead| self.fetch(ahead));
+        self.show();
+    }
+
+    /// Fetches a node ahead of this one. Behind the end of the bucket it may not be the one that follows.
+    #[inline]
+    fn fetch(&self, ahead: usize) {
+        if let Some(place) = self.segment.places.get(self.at + ahead) {
+            self.list.node(place.load(Ordering::Relaxed)).prefetch();
+        }
+    }
+
+    #[inline]
+    fn show(&mut self) {
+        let place = self.segment.places[self.at].load(Ordering::Relaxed);
+        self.node = Some(self.list.node(place));
+    }
+
+    /// Moves to the next node.
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+        if self.at < self.end {
+            self.fetch(NODES_AHEAD);
+            self.show();
+        } else {
+            self.enter(self.bucket + 1);
+        }
+    }
+}
