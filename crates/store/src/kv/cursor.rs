@@ -72,10 +72,10 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => {
                 cursor.shown = None;
-                cursor.shown = cursor.place.next()?;
+                cursor.place.next_into(&mut cursor.shown)?;
                 let Some(pair) = &cursor.shown else { return Ok(None) };
                 if is_above(pair.key(), &self.upper) {
-                    cursor.place.previous()?;
+                    cursor.place.previous_into(&mut None)?;
                     return Ok(None);
                 }
                 Ok(Some((pair.key(), pair.value())))
@@ -93,10 +93,10 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => {
                 cursor.shown = None;
-                cursor.shown = cursor.place.previous()?;
+                cursor.place.previous_into(&mut cursor.shown)?;
                 let Some(pair) = &cursor.shown else { return Ok(None) };
                 if is_below(pair.key(), &self.lower) {
-                    cursor.place.next()?;
+                    cursor.place.next_into(&mut None)?;
                     return Ok(None);
                 }
                 Ok(Some((pair.key(), pair.value())))

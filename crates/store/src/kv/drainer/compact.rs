@@ -76,7 +76,7 @@ impl Changes for Pairs<'_> {
             return Err(KvError::Closed);
         }
         self.shown = None;
-        self.shown = self.place.next()?;
+        self.place.next_into(&mut self.shown)?;
         let pair = self.shown.as_ref();
         Ok(pair.map(|pair| Change { key: pair.key(), value: Some(pair.value()) }))
     }

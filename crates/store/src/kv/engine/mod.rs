@@ -246,16 +246,19 @@ pub(super) enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Steps over the next key and returns its pair.
+    /// Steps over the next key and puts its pair into `shown`, which is empty; nothing at the end.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        wrap_some!(self, it => it.next(), PairGuard)
+    pub(super) fn next_into(&mut self, shown: &mut Option<PairGuard<'a>>) -> Result<(), KvError> {
+        each!(self, it => it.next_into(shown))
     }
 
-    /// Steps back over the previous key and returns its pair.
+    /// The same of the previous key.
     #[inline]
-    pub(super) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        wrap_some!(self, it => it.previous(), PairGuard)
+    pub(super) fn previous_into(
+        &mut self,
+        shown: &mut Option<PairGuard<'a>>,
+    ) -> Result<(), KvError> {
+        each!(self, it => it.previous_into(shown))
     }
 }
 
@@ -264,6 +267,20 @@ pub(super) enum PairGuard<'a> {
     Redb(on_redb::PairGuard<'a>),
     #[cfg(test)]
     Map(on_map::PairGuard<'a>),
+}
+
+impl<'a> From<on_redb::PairGuard<'a>> for PairGuard<'a> {
+    #[inline]
+    fn from(pair: on_redb::PairGuard<'a>) -> Self {
+        Self::Redb(pair)
+    }
+}
+
+#[cfg(test)]
+impl<'a> From<on_map::PairGuard<'a>> for PairGuard<'a> {
+    fn from(pair: on_map::PairGuard<'a>) -> Self {
+        Self::Map(pair)
+    }
 }
 
 impl PairGuard<'_> {

@@ -208,23 +208,39 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
+    pub(crate) fn next_into<T: From<PairGuard<'a>>>(
+        &mut self,
+        shown: &mut Option<T>,
+    ) -> Result<(), KvError> {
+        *shown = self.next().map(T::from);
+        Ok(())
+    }
+
+    pub(crate) fn previous_into<T: From<PairGuard<'a>>>(
+        &mut self,
+        shown: &mut Option<T>,
+    ) -> Result<(), KvError> {
+        *shown = self.previous().map(T::from);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<PairGuard<'a>> {
         let from = match &self.gap {
             Gap::Start => Bound::Unbounded,
             Gap::Before(key) => Bound::Included(&**key),
             Gap::Behind(key) => Bound::Excluded(&**key),
-            Gap::End => return Ok(None),
+            Gap::End => return None,
         };
         let next = self.map.range::<[u8], _>((from, Bound::Unbounded)).next();
         if let Some((key, _)) = next {
             self.gap = Gap::Behind(Arc::clone(key));
         }
-        Ok(next.map(|(key, value)| PairGuard { key, value }))
+        next.map(|(key, value)| PairGuard { key, value })
     }
 
-    pub(crate) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
+    fn previous(&mut self) -> Option<PairGuard<'a>> {
         let to = match &self.gap {
-            Gap::Start => return Ok(None),
+            Gap::Start => return None,
             Gap::Before(key) => Bound::Excluded(&**key),
             Gap::Behind(key) => Bound::Included(&**key),
             Gap::End => Bound::Unbounded,
@@ -233,7 +249,7 @@ impl<'a> Place<'a> {
         if let Some((key, _)) = previous {
             self.gap = Gap::Before(Arc::clone(key));
         }
-        Ok(previous.map(|(key, value)| PairGuard { key, value }))
+        previous.map(|(key, value)| PairGuard { key, value })
     }
 }
 

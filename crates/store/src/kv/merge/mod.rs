@@ -59,7 +59,8 @@ impl Gap {
 enum Shown<'a> {
     Nothing,
     Upper(UpperPair<'a>),
-    Tree(PairGuard<'a>),
+    /// The one of the tree, which stays there until the next step.
+    Tree,
 }
 
 struct TreeSource<'a> {
@@ -146,7 +147,7 @@ impl<'a> Merge<'a> {
                 let entry = pair.entry();
                 entry.value.map(|value| (entry.key, value))
             }
-            Shown::Tree(pair) => Some((pair.key(), pair.value())),
+            Shown::Tree => self.tree.next.as_ref().map(|pair| (pair.key(), pair.value())),
         })
     }
 
@@ -171,7 +172,7 @@ impl<'a> Merge<'a> {
                     }
                     self.gap.set(side_behind(direction), pair.key());
                     self.tree.is_used = true;
-                    self.shown = self.tree.next.take().map_or(Shown::Nothing, Shown::Tree);
+                    self.shown = Shown::Tree;
                     break;
                 }
             };
@@ -260,10 +261,10 @@ impl TreeSource<'_> {
         }
         let Some(place) = &mut self.place else { return Ok(()) };
         self.next = None;
-        self.next = match direction {
-            Direction::Forward => place.next()?,
-            Direction::Backward => place.previous()?,
-        };
+        match direction {
+            Direction::Forward => place.next_into(&mut self.next)?,
+            Direction::Backward => place.previous_into(&mut self.next)?,
+        }
         self.is_used = false;
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::ops::Bound;
 
-use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
+use redb::{AccessGuard, ReadOnlyTable, ReadableTable, StorageError};
 
 use super::error::{EndsQuietly, guarded};
 use crate::kv::KvError;
@@ -96,15 +96,35 @@ impl<'a> Tree<'a> {
 pub(crate) struct Place<'a>(Option<redb::Cursor<'a, Bytes, Bytes>>);
 
 impl<'a> Place<'a> {
+    /// Steps over the next key and puts its pair into `shown`, which is empty.
+    ///
+    /// A pair has 200 bytes: each function that returned it would copy it once more.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        let Some(cursor) = &mut self.0 else { return Ok(None) };
-        guarded(|| cursor.next().map(|pair| pair.map(PairGuard::new)))
+    pub(crate) fn next_into<T: From<PairGuard<'a>>>(
+        &mut self,
+        shown: &mut Option<T>,
+    ) -> Result<(), KvError> {
+        let Some(cursor) = &mut self.0 else { return Ok(()) };
+        guarded(|| {
+            if let Some(pair) = cursor.next()? {
+                *shown = Some(PairGuard::new(pair).into());
+            }
+            Ok::<_, StorageError>(())
+        })
     }
 
+    /// The same of the previous key.
     #[inline]
-    pub(crate) fn previous(&mut self) -> Result<Option<PairGuard<'a>>, KvError> {
-        let Some(cursor) = &mut self.0 else { return Ok(None) };
-        guarded(|| cursor.prev().map(|pair| pair.map(PairGuard::new)))
+    pub(crate) fn previous_into<T: From<PairGuard<'a>>>(
+        &mut self,
+        shown: &mut Option<T>,
+    ) -> Result<(), KvError> {
+        let Some(cursor) = &mut self.0 else { return Ok(()) };
+        guarded(|| {
+            if let Some(pair) = cursor.prev()? {
+                *shown = Some(PairGuard::new(pair).into());
+            }
+            Ok::<_, StorageError>(())
+        })
     }
 }
