@@ -98,6 +98,12 @@ impl Kv {
         Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
     }
 
+    /// `true` while somebody commits, or waits for room to do it.
+    #[cfg(test)]
+    pub(super) fn is_committing(&self) -> bool {
+        self.inner.shared.try_committer().is_none()
+    }
+
     /// A view of everything acknowledged so far.
     ///
     /// # Errors

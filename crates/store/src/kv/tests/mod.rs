@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
@@ -568,6 +568,64 @@ fn space_that_nothing_uses_is_given_back() {
     drop(kv);
     let kv = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
     assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 301);
+}
+
+/// Attachments whose sync waits until it may go on.
+#[derive(Debug)]
+struct Held(Arc<AtomicBool>);
+
+impl Attachments for Held {
+    fn sync(&self) -> std::io::Result<()> {
+        while self.0.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+    fn unsynced_bytes(&self) -> u64 {
+        0
+    }
+    fn recover(&self, _: &[u8], _: &[u8]) -> std::io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn a_writer_that_waits_for_the_drain_does_not_hold_up_the_mark_that_the_drain_waits_for() {
+    let is_held = Arc::new(AtomicBool::new(false));
+    let config = KvConfig {
+        durability: Durability::Os,
+        attachments: Some(Arc::new(Held(Arc::clone(&is_held)))),
+        memory_bytes: 12 << 20,
+        log_bytes: 1 << 30,
+        idle: Duration::from_secs(3_600),
+        sync_interval: Duration::from_secs(3_600),
+        spilling: Spilling::Never,
+        ..config()
+    };
+    let kv = Kv::open(Arc::new(SimulatedDisk::new(1)), "meta.redb", config).expect("opens");
+    // More than one transaction of the tree takes, and half of the memory: the next update has it drained.
+    let first = kv.update::<(), KvError, _>(|transaction| {
+        (0..100_000_u32).try_for_each(|i| transaction.put(&i.to_be_bytes(), b""))
+    });
+    first.wait().expect("put");
+    is_held.store(true, Ordering::Release);
+    let large = kv.update::<(), KvError, _>(|t| t.put(b"large", &vec![1; 8 << 20]));
+    large.wait().expect("there is room while the drain waits for attachments");
+    let (sender, answer) = std::sync::mpsc::channel();
+    let writer = kv.clone();
+    let thread = std::thread::spawn(move || {
+        let put = writer.update::<(), KvError, _>(|transaction| transaction.put(b"last", b""));
+        sender.send(put.wait())
+    });
+    // There is no room for it.
+    while !kv.is_committing() {
+        std::thread::yield_now();
+    }
+    // The tree takes the table in several transactions, before which the log gets a mark.
+    is_held.store(false, Ordering::Release);
+    answer.recv_timeout(Duration::from_secs(30)).expect("nobody waits for ever").expect("put");
+    thread.join().expect("no panic").expect("somebody listens");
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 100_002);
 }
 
 #[test]
