@@ -48,9 +48,20 @@ pub(super) struct Drains {
     /// The thread waits for nothing but the next write.
     is_asleep: AtomicBool,
     progress: Mutex<Progress>,
+    /// That of a merge of runs.
+    merge: Mutex<Progress>,
 }
 
-/// The progress of one drain.
+/// The work that writers may have to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backlog {
+    /// The drain of a table.
+    Table,
+    /// The merge of runs.
+    Runs,
+}
+
+/// The progress of one drain, or merge.
 #[derive(Debug, Default)]
 struct Progress {
     /// The beginning of the one under way.
@@ -149,9 +160,23 @@ impl Drains {
         self.progress.lock().done = part;
     }
 
-    /// An estimate of the time until the table has been drained.
-    pub(super) fn time_left(&self, now: Instant) -> Duration {
-        self.progress.lock().time_left(now)
+    /// This part of a merge, up to 1, has been done. The drains of tables between its parts are part of its time.
+    pub(super) fn merged(&self, part: f64) {
+        let mut merge = self.merge.lock();
+        merge.done = part;
+        if part < 1.0 {
+            merge.begun.get_or_insert_with(Instant::now);
+        } else if let Some(begun) = merge.begun.take() {
+            merge.last = begun.elapsed();
+        }
+    }
+
+    /// An estimate of the time until the work is done.
+    pub(super) fn time_left(&self, of: Backlog, now: Instant) -> Duration {
+        match of {
+            Backlog::Table => self.progress.lock().time_left(now),
+            Backlog::Runs => self.merge.lock().time_left(now),
+        }
     }
 
     /// The table `drained` has been drained. It had so many bytes.
@@ -193,6 +218,9 @@ impl Drains {
     /// Runs are to be merged, or no more.
     pub(super) fn set_merging(&self, is_merging: bool) {
         self.state.lock().is_merging = is_merging;
+        if !is_merging {
+            self.done.notify_all();
+        }
     }
 
     /// The drain waits for an update of its own, or for a mark in the log, which nothing may hold up.
@@ -203,11 +231,15 @@ impl Drains {
         self.done.notify_all();
     }
 
-    /// Waits until the drain has ended, or for so long.
-    pub(super) fn wait_for_end(&self, wait: Duration) {
+    /// Waits until the work is done, or for so long.
+    pub(super) fn wait_for_end(&self, of: Backlog, wait: Duration) {
         let mut state = self.state.lock();
         let is_over = |state: &State| {
-            state.frozen.is_none()
+            let is_done = match of {
+                Backlog::Table => state.frozen.is_none(),
+                Backlog::Runs => !state.is_merging,
+            };
+            is_done
                 || state.is_stopped
                 || self.is_blocked()
                 || self.is_carrying.load(Ordering::Acquire)

@@ -7,11 +7,15 @@
 //!                                      a rate at which the rest
 //!                                      lasts until the drain ends
 //! ```
+//! Runs that pile up behind a merge are the same on a larger scale: a table waits when there are [`RUNS_MAX`] of them, so
+//! from [`RUNS_FREE`] on the writers get a rate at which the rest lasts until the merge ends.
+//!
 //! The rate is computed anew for each group: an estimate of the end that was too early makes the next waits longer, and
 //! a burst that is over before the memory is full costs little. The end of the drain ends every wait.
 
 use std::time::{Duration, Instant};
 
+use super::drain::Backlog;
 use super::layers::Layers;
 use super::shared::Shared;
 use super::{KvConfig, KvError};
@@ -24,6 +28,10 @@ const WAIT_MAX: Duration = Duration::from_millis(5);
 /// [`free_bytes`] to all of the memory, and at the most.
 const SLOWDOWN: f64 = 1.5;
 const SLOWDOWN_MAX: f64 = 1.25;
+/// Runs above which a table waits for the merge.
+pub(super) const RUNS_MAX: usize = 48;
+/// Runs that slow nobody down: those that a merge takes, and as many again while it does.
+const RUNS_FREE: usize = 32;
 
 /// Bytes of tables on their way into the tree that slow nobody down: two thirds of the memory.
 pub(super) fn free_bytes(config: &KvConfig) -> usize {
@@ -47,7 +55,7 @@ impl Pace {
 
     /// Waits until there is room for another group: not at all while the tables that wait for the tree take less than
     /// [`free_bytes`], then so long that they reach all of the memory when the drain ends at the earliest, and when
-    /// there is no room for a group like the last one, until it has ended.
+    /// there is no room for a group like the last one, until it has ended. The same for runs that wait for a merge.
     pub(super) fn wait_for_room(
         &mut self,
         shared: &Shared,
@@ -57,26 +65,75 @@ impl Pace {
         if layers.bytes() > memory {
             shared.change_layers(|layers| layers.trimmed(memory));
         }
-        let (bytes, free) = (layers.undrained_bytes(), free_bytes(&shared.config));
         let grown = std::mem::take(&mut self.grown);
-        if bytes <= free {
+        let load = Load { tables: layers.undrained_bytes(), runs: layers.runs().len() };
+        if load.tables <= free_bytes(&shared.config) && load.runs <= RUNS_FREE {
             self.due = None;
             return Ok(());
         }
         let now = Instant::now();
-        let Some(part) = part_of_the_rest(grown, bytes, free, memory) else {
+        let left = |work| shared.drains.time_left(work, now);
+        let Some(cost) = load.cost(grown, &shared.config, left) else {
             self.due = None;
             return shared.drains.wait_for_room(shared, memory.saturating_sub(grown));
         };
-        let cost = shared.drains.time_left(now).mul_f64(part);
         let earliest = now.checked_sub(WAIT_MAX).unwrap_or(now);
-        let due = self.due.map_or(now, |due| due.max(earliest)) + cost;
+        let due = self.due.map_or(now, |due| due.max(earliest)) + cost.time;
         self.due = Some(due);
         let wait = due.saturating_duration_since(now);
-        if wait >= WAIT_MIN {
-            shared.drains.wait_for_end(wait.min(WAIT_MAX.max(cost)));
+        if wait >= WAIT_MIN && !shared.config.drains_inline() {
+            shared.drains.wait_for_end(cost.of, wait.min(WAIT_MAX.max(cost.time)));
         }
         Ok(())
+    }
+}
+
+/// The backlog of the drain.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// Bytes of the tables that wait for the tree.
+    tables: usize,
+    runs: usize,
+}
+
+/// The time that a group has to take, and the work whose end makes it needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    time: Duration,
+    of: Backlog,
+}
+
+impl Load {
+    /// The time for a group by which the tables grew by `grown`, where each work has so much time `left`; `None` if there
+    /// is no room for another.
+    fn cost(
+        self,
+        grown: usize,
+        config: &KvConfig,
+        left: impl Fn(Backlog) -> Duration,
+    ) -> Option<Cost> {
+        let (memory, free) = (config.memory_bytes, free_bytes(config));
+        let mut cost = Cost { time: Duration::ZERO, of: Backlog::Table };
+        if self.tables > free {
+            let part = part_of_the_rest(grown, self.tables, free, memory)?;
+            let mut time = left(Backlog::Table);
+            if self.runs >= RUNS_MAX {
+                // The table waits for the merge, and is drained after it.
+                time += left(Backlog::Runs);
+            }
+            cost.time = time.mul_f64(part);
+        }
+        if self.runs > RUNS_FREE {
+            // Behind the last run there is room for tables.
+            let table = (memory / 2).min(usize::try_from(config.log_bytes).unwrap_or(usize::MAX));
+            let bytes = self.runs * table + self.tables;
+            let part = part_of_the_rest(grown, bytes, RUNS_FREE * table, RUNS_MAX * table + memory);
+            let time = left(Backlog::Runs).mul_f64(part.unwrap_or_default());
+            if time > cost.time {
+                cost = Cost { time, of: Backlog::Runs };
+            }
+        }
+        Some(cost)
     }
 }
 
@@ -120,6 +177,38 @@ mod tests {
             // What is left of the drain, and the write itself.
             time += (1.0 - time) * part + 1e-6;
             bytes += 10;
+        }
+    }
+
+    #[test]
+    fn runs_behind_a_merge_slow_writers_down_more_and_more_before_a_table_waits_for_it() {
+        let config = KvConfig { memory_bytes: 300_000, log_bytes: 1 << 30, ..KvConfig::default() };
+        let (drain, merge) = (Duration::from_millis(100), Duration::from_secs(100));
+        let left = |of| if of == Backlog::Table { drain } else { merge };
+        let cost = |runs, tables| Load { tables, runs }.cost(100, &config, left);
+        let time = |runs, tables| cost(runs, tables).map(|cost| cost.time);
+        assert_eq!(time(RUNS_FREE, 100), Some(Duration::ZERO));
+        let times: Vec<_> = (RUNS_FREE..RUNS_MAX).map(|runs| time(runs, 100)).collect();
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+        assert_eq!(cost(40, 100).map(|cost| cost.of), Some(Backlog::Runs));
+        // No step: with the last run, or a table behind it.
+        let step = |from: (usize, usize), to: (usize, usize)| {
+            time(to.0, to.1).expect("room").as_secs_f64()
+                / time(from.0, from.1).expect("room").as_secs_f64()
+        };
+        assert!(step((46, 100), (47, 100)) < 1.5);
+        assert!(step((47, 150_000), (48, 150)) < 1.5);
+        // A table that waits for the merge lasts until its end.
+        let (mut tables, mut now) = (200_001, 0.0);
+        while now < 0.99 * (merge + drain).as_secs_f64() {
+            let past = Duration::from_secs_f64(now);
+            let left = |of| match of {
+                Backlog::Table => drain,
+                Backlog::Runs => merge.saturating_sub(past),
+            };
+            let cost = Load { tables, runs: RUNS_MAX }.cost(10, &config, left);
+            now += cost.unwrap_or_else(|| panic!("full at {now}")).time.as_secs_f64() + 1e-6;
+            tables += 10;
         }
     }
 }

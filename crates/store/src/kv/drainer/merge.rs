@@ -20,14 +20,13 @@ use super::spill::remove;
 use super::{Drainer, stop};
 use crate::kv::engine::{ApplyError, Changes as _, Checkpoint, Engine, NoChanges};
 use crate::kv::layers::OpenTree;
+use crate::kv::pace::RUNS_MAX;
 use crate::kv::run::{MergedRuns, Run};
 use crate::kv::shared::Shared;
 use crate::kv::{KvError, Spilling};
 
 /// Runs that are merged, however few pairs they have: each is one more place to look for a key. A merge has no more.
 const RUNS_MERGED: usize = 16;
-/// Runs above which a table waits for the merge.
-const RUNS_MAX: usize = 48;
 
 /// A merge under way.
 pub(super) struct Merging {
@@ -43,6 +42,14 @@ impl Merging {
         let lower = self.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let runs = self.runs.iter().map(|run| &**run);
         Ok(MergedRuns::new(runs, lower, &self.carried)?.take(shared.config.drain_changes()))
+    }
+
+    /// The part of the runs that is in the tree.
+    fn done(&self) -> f64 {
+        let Some(after) = &self.after else { return 0.0 };
+        let parts = self.runs.iter().map(|run| run.part_up_to(after) * run.bytes() as f64);
+        let bytes: u64 = self.runs.iter().map(|run| run.bytes()).sum();
+        parts.sum::<f64>() / bytes.max(1) as f64
     }
 }
 
@@ -89,12 +96,16 @@ impl Drainer {
             // Not more, so that a merge comes to its end even if there were many.
             let newer = layers.runs().len().saturating_sub(RUNS_MERGED);
             let (runs, after, carried) = (layers.runs()[newer..].to_vec(), None, BTreeSet::new());
+            shared.drains.merged(0.0);
             self.merging = Some(Merging { runs, after, carried });
         }
         // What fails goes on from here once there is space again.
         let Some(mut merging) = self.merging.take() else { return };
         let result = self.try_merge_part(shared, &mut merging);
-        if !matches!(result, Ok(true)) {
+        let is_over = matches!(result, Ok(true));
+        // Its own last part is not the end.
+        shared.drains.merged(if is_over { 1.0 } else { merging.done().min(0.999) });
+        if !is_over {
             self.merging = Some(merging);
         }
         match result {

@@ -159,6 +159,12 @@ impl Run {
         self.bytes
     }
 
+    /// The part of its blocks, up to 1, that end before `key`.
+    pub(super) fn part_up_to(&self, key: &[u8]) -> f64 {
+        let blocks = self.index.len();
+        self.index.find(key).unwrap_or(blocks) as f64 / blocks.max(1) as f64
+    }
+
     /// The entry of `key`, which has the hash `hash`; a deleted one, too.
     #[inline]
     pub(super) fn get(&self, key: &[u8], hash: u64) -> Result<Option<RunPair>, KvError> {
