@@ -184,8 +184,12 @@ impl Shared {
 
     /// Tries a tree again that had no space, where no thread does.
     fn unblock_inline(&self) {
-        if self.config.drains_inline() && self.drains.is_blocked() {
-            self.drainer.lock().step(self);
+        // Whoever has it may wait for an update that this thread is to commit.
+        if self.config.drains_inline()
+            && self.drains.is_blocked()
+            && let Some(mut drainer) = self.drainer.try_lock()
+        {
+            drainer.step(self);
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{Disk, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
 
 use super::{EngineKind, Kv, KvConfig, KvError, Read, Spilling, Write, fill, is_filled, pairs};
 
@@ -65,6 +65,23 @@ fn with_runs(count: u32) -> SimulatedDisk {
     drop(kv);
     assert!(run_files(&disk).len() > 2);
     disk
+}
+
+/// Damages every so many leaves of the tree that have pairs with values of 100 bytes.
+fn damage_leaves(disk: &SimulatedDisk, step: usize) {
+    // Leaves of pairs, by their values.
+    let tree = disk.open("meta.redb", OpenMode::Write).expect("there");
+    let mut content = vec![0; tree.len().expect("a length") as usize];
+    tree.read_at(&mut content, 0).expect("reads");
+    let has_pair = |page: &[u8]| {
+        let is_value = |bytes: &[u8]| bytes.iter().all(|byte| *byte == bytes[0]);
+        page.windows(100).any(|bytes| (1..255).contains(&bytes[0]) && is_value(bytes))
+    };
+    let pages = content.chunks(4096).enumerate();
+    let leaves = pages.filter(|(_, page)| has_pair(page)).map(|(at, _)| at);
+    for leaf in leaves.step_by(step) {
+        tree.write_at(&[0xff; 16], leaf as u64 * 4096 + 2_000).expect("written");
+    }
 }
 
 #[test]
@@ -255,19 +272,7 @@ fn a_page_that_is_damaged_keeps_nothing_else_from_the_tree() {
     let kv = open(&disk, kept()).expect("opens");
     fill(&kv, 3_000, 90);
     drop(kv);
-    // Leaves of pairs, by their values.
-    let tree = disk.open("meta.redb", OpenMode::Write).expect("there");
-    let mut content = vec![0; tree.len().expect("a length") as usize];
-    tree.read_at(&mut content, 0).expect("reads");
-    let has_pair = |page: &[u8]| {
-        let is_value = |bytes: &[u8]| bytes.iter().all(|byte| *byte == bytes[0]);
-        page.windows(100).any(|bytes| (1..255).contains(&bytes[0]) && is_value(bytes))
-    };
-    let pages = content.chunks(4096).enumerate();
-    let leaves = pages.filter(|(_, page)| has_pair(page)).map(|(at, _)| at);
-    for leaf in leaves.step_by(7) {
-        tree.write_at(&[0xff; 16], leaf as u64 * 4096 + 2_000).expect("written");
-    }
+    damage_leaves(&disk, 7);
     drop(open(&disk, KvConfig { salvage: true, ..kept() }).expect("a repair can look at it"));
     let merging = KvConfig { spilling: Spilling::Always { merged: 2 }, ..kept() };
     let kv = open(&disk, merging).expect("opens");
@@ -279,4 +284,79 @@ fn a_page_that_is_damaged_keeps_nothing_else_from_the_tree() {
         let value = snapshot.get(&key(i)).expect("not from the tree").expect("there");
         assert_eq!(*value, *vec![i as u8; 90]);
     }
+}
+
+/// A disk with `count` pairs in runs, over a tree with the keys, one leaf of which is damaged.
+fn with_damaged_leaf(count: u32) -> SimulatedDisk {
+    let disk = SimulatedDisk::new(1);
+    let direct = KvConfig { spilling: Spilling::Never, ..kept() };
+    put_some(&open(&disk, direct).expect("opens"), 0..count, 100);
+    put_some(&open(&disk, kept()).expect("opens"), 0..count, 90);
+    assert!(run_files(&disk).len() > 2);
+    damage_leaves(&disk, 4);
+    drop(open(&disk, KvConfig { salvage: true, ..kept() }).expect("a repair can look at it"));
+    disk
+}
+
+/// `true` if so many pairs have their values of 90 bytes. A cursor would meet the damaged leaf.
+fn has_all(kv: &Kv, count: u32) -> bool {
+    let snapshot = kv.snapshot().expect("snapshot");
+    let value = |i: u32| snapshot.get(&key(i)).expect("not from the tree");
+    (0..count).all(|i| value(i).is_some_and(|value| *value == *vec![i as u8; 90]))
+}
+
+#[test]
+fn a_disk_that_is_full_while_a_merge_carries_pairs_loses_none() {
+    const PAIRS: u32 = 250;
+    let original = with_damaged_leaf(PAIRS);
+    let merging = || KvConfig { spilling: Spilling::Always { merged: 2 }, ..kept() };
+    let put_to = |kv: &Kv| {
+        let put = kv.update::<(), KvError, _>(|transaction| transaction.put(&key(0), &[0; 90]));
+        put.wait()
+    };
+    let merge = |disk: &SimulatedDisk, kv: &Kv| {
+        // Those that come meanwhile are not in the merge.
+        let merged = run_files(disk);
+        let mut puts = 0;
+        while merged.iter().any(|run| run_files(disk).contains(run)) {
+            assert!(puts < 10_000, "it goes on");
+            match put_to(kv) {
+                Ok(()) | Err(KvError::NoSpace) => puts += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    };
+    let disk = original.kill();
+    let kv = open(&disk, merging()).expect("opens");
+    let begin = disk.operations();
+    merge(&disk, &kv);
+    let end = disk.operations();
+    assert!(has_all(&kv, PAIRS));
+    drop(kv);
+    let mut refusals = 0;
+    for at in begin..end {
+        let disk = original.kill();
+        let kv = open(&disk, merging()).expect("opens");
+        disk.set_fault(at, Fault::NoSpaceFrom);
+        for _ in 0..end - begin {
+            if put_to(&kv).is_err() {
+                break;
+            }
+        }
+        // Refused updates take no memory, and what is tried again no other file.
+        let runs = run_files(&disk).len();
+        for _ in 0..20 {
+            refusals += usize::from(matches!(put_to(&kv), Err(KvError::NoSpace)));
+        }
+        assert!(run_files(&disk).len() <= runs, "full at {at}");
+        assert!(has_all(&kv, PAIRS), "full at {at}");
+        disk.clear_faults();
+        merge(&disk, &kv);
+        put_to(&kv).expect("goes on");
+        assert!(has_all(&kv, PAIRS), "full at {at}");
+        let killed = disk.kill();
+        drop(kv);
+        assert!(has_all(&open(&killed, kept()).expect("opens"), PAIRS), "full at {at}");
+    }
+    assert!(refusals > 0);
 }
