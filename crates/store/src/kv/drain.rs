@@ -231,6 +231,11 @@ impl Drains {
         self.done.notify_all();
     }
 
+    /// `true` while the drain waits for an update of its own, or for a mark in the log.
+    pub(super) fn is_carrying(&self) -> bool {
+        self.is_carrying.load(Ordering::Acquire)
+    }
+
     /// Waits until the work is done, or for so long.
     pub(super) fn wait_for_end(&self, of: Backlog, wait: Duration) {
         let mut state = self.state.lock();
@@ -239,10 +244,7 @@ impl Drains {
                 Backlog::Table => state.frozen.is_none(),
                 Backlog::Runs => !state.is_merging,
             };
-            is_done
-                || state.is_stopped
-                || self.is_blocked()
-                || self.is_carrying.load(Ordering::Acquire)
+            is_done || state.is_stopped || self.is_blocked() || self.is_carrying()
         };
         if let Some(end) = Instant::now().checked_add(wait) {
             while !is_over(&state) && !self.done.wait_until(&mut state, end).timed_out() {}
@@ -255,7 +257,7 @@ impl Drains {
             if self.is_blocked() {
                 return Err(KvError::NoSpace);
             }
-            if self.is_carrying.load(Ordering::Acquire) {
+            if self.is_carrying() {
                 return Ok(());
             }
             if let Some(error) = shared.poisoned() {

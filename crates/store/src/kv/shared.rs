@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
@@ -184,12 +185,14 @@ impl Shared {
 
     /// Tries a tree again that had no space, where no thread does.
     fn unblock_inline(&self) {
-        // Whoever has it may wait for an update that this thread is to commit.
-        if self.config.drains_inline()
-            && self.drains.is_blocked()
-            && let Some(mut drainer) = self.drainer.try_lock()
-        {
-            drainer.step(self);
+        if !self.config.drains_inline() || !self.drains.is_blocked() {
+            return;
+        }
+        // Whoever has it may come to wait for an update that this thread is to commit.
+        while !self.drains.is_carrying() {
+            if let Some(mut drainer) = self.drainer.try_lock_for(Duration::from_millis(1)) {
+                return drainer.step(self);
+            }
         }
     }
 
