@@ -162,7 +162,7 @@ impl<'a> Merge<'a> {
         }
         loop {
             self.tree.fill(direction)?;
-            let Some(nearest) = self.nearest(direction) else { return Ok(false) };
+            let Some((nearest, is_shared)) = self.nearest(direction) else { return Ok(false) };
             let index = match nearest {
                 Nearest::Upper(index) => index,
                 Nearest::Tree => {
@@ -181,14 +181,18 @@ impl<'a> Merge<'a> {
             if is_outside(entry.key) {
                 return Ok(false);
             }
-            if self.tree.next.as_ref().is_some_and(|next| next.key() == entry.key) {
-                self.tree.is_used = true;
-            }
-            // Those above it have no such key.
-            for upper in &mut self.uppers[index..] {
-                if upper.key() == Some(entry.key) {
-                    upper.advance(direction)?;
+            if is_shared {
+                if self.tree.next.as_ref().is_some_and(|next| next.key() == entry.key) {
+                    self.tree.is_used = true;
                 }
+                // Those above it have no such key.
+                for upper in &mut self.uppers[index..] {
+                    if upper.key() == Some(entry.key) {
+                        upper.advance(direction)?;
+                    }
+                }
+            } else {
+                self.uppers[index].advance(direction)?;
             }
             if entry.value.is_some() {
                 self.gap.set(side_behind(direction), entry.key);
@@ -199,26 +203,25 @@ impl<'a> Merge<'a> {
         Ok(true)
     }
 
-    /// The source with the nearest key, the newest of several.
-    fn nearest(&self, direction: Direction) -> Option<Nearest> {
-        let is_nearer = |key: &[u8], than: &[u8]| match direction {
-            Direction::Forward => key.cmp(than) == Ordering::Less,
-            Direction::Backward => key.cmp(than) == Ordering::Greater,
+    /// The source with the nearest key, the newest of several; `true` if there are several.
+    fn nearest(&self, direction: Direction) -> Option<(Nearest, bool)> {
+        let compare = |key: &[u8], with: &[u8]| match direction {
+            Direction::Forward => key.cmp(with),
+            Direction::Backward => with.cmp(key),
         };
-        let mut nearest: Option<(Nearest, &[u8])> = None;
-        for (index, upper) in self.uppers.iter().enumerate() {
-            if let Some(key) = upper.key()
-                && nearest.is_none_or(|(_, nearest)| is_nearer(key, nearest))
-            {
-                nearest = Some((Nearest::Upper(index), key));
+        let (mut nearest, mut is_shared): (Option<(Nearest, &[u8])>, bool) = (None, false);
+        let uppers = self.uppers.iter().enumerate();
+        let uppers = uppers.map(|(index, upper)| (Nearest::Upper(index), upper.key()));
+        let tree = self.tree.next.as_ref().map(PairGuard::key);
+        for (source, key) in uppers.chain([(Nearest::Tree, tree)]) {
+            let Some(key) = key else { continue };
+            match nearest.map_or(Ordering::Less, |(_, nearest)| compare(key, nearest)) {
+                Ordering::Less => (nearest, is_shared) = (Some((source, key)), false),
+                Ordering::Equal => is_shared = true,
+                Ordering::Greater => {}
             }
         }
-        if let Some(pair) = &self.tree.next
-            && nearest.is_none_or(|(_, key)| is_nearer(pair.key(), key))
-        {
-            return Some(Nearest::Tree);
-        }
-        nearest.map(|(nearest, _)| nearest)
+        nearest.map(|(nearest, _)| (nearest, is_shared))
     }
 
     /// Places all sources at the gap.
