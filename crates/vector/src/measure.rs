@@ -70,7 +70,8 @@ pub(crate) fn excesses(
             of_partitions: spread(squares.values().map(excess).collect()),
         }
     };
-    Ok(DEPTHS.map(excesses_at))
+    let nearest = squares.values().copied().fold(f64::INFINITY, f64::min);
+    Ok(Sample { nearest, at: DEPTHS.map(excesses_at) })
 }
 
 /// Some of them, from the lowest to the highest.

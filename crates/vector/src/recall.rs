@@ -23,10 +23,10 @@ use crate::codes::{Notes, Probe};
 use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
 
 /// Numbers of neighbours for which limits are kept.
-pub(crate) const DEPTHS: [usize; 3] = [10, 100, 1_000];
+pub(crate) const DEPTHS: [usize; 4] = [1, 10, 100, 1_000];
 
 /// The share of neighbours in partitions that are left out, before it is measured what that does.
-const MISSED: [f64; 3] = [0.002, 0.004, 0.01];
+const MISSED: [f64; 4] = [0.002, 0.002, 0.004, 0.01];
 
 /// The share of partitions from which it takes less time to scan all of them, without an order.
 const PROBED_MAX: f64 = 0.5;
@@ -72,8 +72,17 @@ pub struct Recall {
     pub samples: usize,
 }
 
-/// The observation of one query, for each depth.
-pub(crate) type Sample = [Excesses; DEPTHS.len()];
+/// A query farther from its nearest centroid than so many times the median, in squares, is unlike those that were
+/// measured: nothing is left out for it, and it says nothing about the others.
+const UNUSUAL: f64 = 9.0;
+
+/// The observation of one query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sample {
+    /// The square of the distance of its nearest centroid.
+    pub(crate) nearest: f64,
+    pub(crate) at: [Excesses; DEPTHS.len()],
+}
 
 /// Excesses for one query at one depth.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +105,7 @@ struct State {
     /// The factor of the shares that may be missed.
     tolerance: f64,
     limits: [f64; DEPTHS.len()],
+    nearest_max: f64,
     /// Vectors when it was calibrated.
     calibrated_at: usize,
     calibrated_with: u64,
@@ -110,6 +120,7 @@ impl Default for State {
             recalls: VecDeque::new(),
             tolerance: 1.0,
             limits: [f64::INFINITY; DEPTHS.len()],
+            nearest_max: f64::INFINITY,
             calibrated_at: 0,
             calibrated_with: 0,
             to_calibrate: 0,
@@ -136,18 +147,23 @@ impl Steering {
         let excess_max = match index {
             Some(index) if depth >= DEPTHS[index] as f64 * 0.5 => state.limits[index],
             Some(index) => state.limits[index].max(state.limits[index.saturating_sub(1)]),
-            None if depth <= DEPTH_MAX as f64 => state.limits.iter().copied().fold(0.0, f64::max),
+            None if depth <= DEPTH_MAX as f64 => {
+                state.limits.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            }
             None => f64::INFINITY,
         };
-        Probe { excess_max }
+        Probe { excess_max, nearest_max: state.nearest_max }
     }
 
     /// `true` if it is known that searches have to look at most partitions, so that these had better be large.
     pub(crate) fn leaves_nothing_out(&self) -> bool {
         let state = self.state.lock();
-        let is_known = |sample: &Sample| !sample[0].of_neighbours.is_empty();
+        let is_known = |sample: &Sample| !sample.at[0].of_neighbours.is_empty();
         let known = state.samples.iter().filter(|sample| is_known(sample)).count();
-        known >= SAMPLES_MIN && state.limits.iter().all(|limit| limit.is_infinite())
+        // Or it is the codes that miss too many.
+        let is_tolerant = state.tolerance >= TOLERANCE_MIN;
+        let is_all = || state.limits.iter().all(|limit| limit.is_infinite());
+        known >= SAMPLES_MIN && is_tolerant && is_all()
     }
 
     /// The estimate, once there is one.
@@ -181,16 +197,16 @@ impl Steering {
     /// The limits, and the number of vectors that they are for, to be saved.
     pub(crate) fn notes(&self) -> Notes {
         let state = self.state.lock();
-        let [ten, hundred, thousand] = state.limits;
-        [ten, hundred, thousand, state.calibrated_at as f64]
+        let [one, ten, hundred, thousand] = state.limits;
+        [one, ten, hundred, thousand, state.calibrated_at as f64]
     }
 
     /// Takes limits that were saved, until there are new ones.
     pub(crate) fn take_notes(&self, notes: Notes) {
-        let [ten, hundred, thousand, calibrated_at] = notes;
+        let [one, ten, hundred, thousand, calibrated_at] = notes;
         let mut state = self.state.lock();
-        let limits = [ten, hundred, thousand];
-        if calibrated_at >= 1.0 && limits.iter().all(|limit| !limit.is_nan()) {
+        let limits = [one, ten, hundred, thousand];
+        if calibrated_at >= 1.0 && limits.iter().all(|limit| *limit > f64::NEG_INFINITY) {
             state.limits = limits;
             state.calibrated_at = calibrated_at as usize;
             (state.to_calibrate, state.to_measure) = (SAMPLES_MAX, state.recalls_wanted());
@@ -263,21 +279,32 @@ impl State {
     }
 
     fn set_limits(&mut self) {
+        let mut nearest: Vec<f64> = self.samples.iter().map(|sample| sample.nearest).collect();
+        let median = match nearest.len() {
+            0 => f64::INFINITY,
+            count => *nearest.select_nth_unstable_by(count / 2, f64::total_cmp).1,
+        };
+        self.nearest_max = if median > 0.0 { UNUSUAL * median } else { f64::INFINITY };
+        let nearest_max = self.nearest_max;
+        let is_usual = |sample: &&Sample| sample.nearest <= nearest_max;
+        let usual: Vec<&Sample> = self.samples.iter().filter(is_usual).collect();
         for (depth, limit) in self.limits.iter_mut().enumerate() {
-            let of_depth = self.samples.iter().flat_map(|sample| &sample[depth].of_neighbours);
+            *limit = f64::INFINITY;
+            let of_depth = usual.iter().flat_map(|sample| &sample.at[depth].of_neighbours);
             let mut all: Vec<f32> = of_depth.copied().collect();
-            if self.samples.len() < SAMPLES_MIN || all.is_empty() || self.tolerance < TOLERANCE_MIN
-            {
-                *limit = f64::INFINITY;
+            let is_known = self.samples.len() >= SAMPLES_MIN && !all.is_empty();
+            if !is_known || self.tolerance < TOLERANCE_MIN {
                 continue;
             }
             let missed = (all.len() as f64 * MISSED[depth] * self.tolerance) as usize;
             let place = all.len() - 1 - missed.min(all.len() - 1);
             let (_, highest, _) = all.select_nth_unstable_by(place, f32::total_cmp);
-            let partitions = || self.samples.iter().flat_map(|sample| &sample[depth].of_partitions);
+            let partitions = || usual.iter().flat_map(|sample| &sample.at[depth].of_partitions);
             let probed = partitions().filter(|excess| **excess <= *highest).count();
             let is_most = probed as f64 > partitions().count() as f64 * PROBED_MAX;
-            *limit = if is_most { f64::INFINITY } else { f64::from(*highest) };
+            if !is_most && highest.is_finite() {
+                *limit = f64::from(*highest);
+            }
         }
     }
 }

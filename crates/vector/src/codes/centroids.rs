@@ -9,7 +9,7 @@ use super::encode::{self, QueryCode, QueryScratch};
 use super::lowest::Lowest;
 use super::scan::{Masks, Scanner};
 use super::second::{self, BitCounter};
-use super::segment::{NO_SLOT, SEGMENT, SEGMENT_BLOCKS, Segment};
+use super::segment::{SEGMENT, SEGMENT_BLOCKS, Segment};
 use crate::distance::Kernels;
 
 /// Centroids that are compared by their second bits, and exactly, to find the nearest one. Among thousands that are
@@ -28,7 +28,8 @@ pub(crate) struct Centroids {
     /// Words of one code.
     words: usize,
     segments: Vec<Arc<Segment>>,
-    /// Those that vectors are given to, a bit each.
+    /// Those that are there, a bit each, and those of them that vectors are given to.
+    present: Vec<u64>,
     takers: Vec<u64>,
 }
 
@@ -45,12 +46,14 @@ pub(crate) struct Finder {
     found: Vec<(f32, u32)>,
     /// Bounds up to this one were collected.
     done: f32,
+    /// The vector is so far from all, or so near to the centre, that only exact comparison tells.
+    is_far: bool,
 }
 
 impl Centroids {
     /// None yet, of so many words.
     pub(super) fn new(words: usize) -> Self {
-        Self { words, segments: Vec::new(), takers: Vec::new() }
+        Self { words, segments: Vec::new(), present: Vec::new(), takers: Vec::new() }
     }
 
     /// The first ones, in the order of their numbers.
@@ -67,11 +70,18 @@ impl Centroids {
         let (segment, index) = (number as usize / SEGMENT, number as usize % SEGMENT);
         while self.segments.len() <= segment {
             self.segments.push(Arc::new(Segment::vacant(self.words)));
+            self.present.push(0);
             self.takers.push(0);
         }
         let code = encode::encode(centroid, &vec![0.0; centroid.len()]);
         Arc::make_mut(&mut self.segments[segment]).put(index, number, 0, &code);
+        self.present[segment] |= 1 << index;
         self.takers[segment] |= 1 << index;
+    }
+
+    /// `true` if there is one that takes vectors.
+    pub(super) fn has_takers(&self) -> bool {
+        self.takers.iter().any(|bits| *bits != 0)
     }
 
     /// Lets it take no more vectors. Searches find it still.
@@ -85,6 +95,7 @@ impl Centroids {
         self.retire(number);
         if let Some(segment) = self.segments.get_mut(number as usize / SEGMENT) {
             Arc::make_mut(segment).vacate(number as usize % SEGMENT);
+            self.present[number as usize / SEGMENT] &= !(1 << (number as usize % SEGMENT));
         }
     }
 }
@@ -99,9 +110,9 @@ impl Finder {
         (deviations, with_retired): (f32, bool),
         count: usize,
     ) -> f32 {
-        let Self { zero, query, scratch, bounds, lowest, .. } = self;
+        let Self { zero, query, scratch, bounds, lowest, is_far, .. } = self;
         zero.resize(rotated.len(), 0.0);
-        let is_far = !query.fill(rotated, zero, scratch);
+        *is_far = !query.fill(rotated, zero, scratch);
         let scanner = Scanner::best();
         bounds.resize(centroids.segments.len() * SEGMENT, f32::INFINITY);
         lowest.begin(count, f32::INFINITY);
@@ -109,12 +120,12 @@ impl Finder {
         for (index, bounds) in places.iter_mut().enumerate() {
             let segment = &centroids.segments[index];
             let next = centroids.segments.get(index + 1).unwrap_or(segment);
-            let wanted = if with_retired { u64::MAX } else { centroids.takers[index] };
+            let wanted = if with_retired { &centroids.present } else { &centroids.takers };
+            let wanted = wanted[index];
             let masks: Masks = wanted.to_le_bytes();
             const { assert!(SEGMENT_BLOCKS == size_of::<u64>(), "a bit for each place") }
-            if is_far {
-                // So far away, or so near, that only exact comparison tells.
-                let is_there = |at: usize| wanted >> at & 1 != 0 && segment.slot(at) != NO_SLOT;
+            if *is_far || wanted == 0 {
+                let is_there = |at: usize| wanted >> at & 1 != 0;
                 let bound = |at| if is_there(at) { f32::NEG_INFINITY } else { f32::INFINITY };
                 *bounds = std::array::from_fn(bound);
             } else {
@@ -166,9 +177,9 @@ impl Finder {
     ) -> Option<u32> {
         let limit = self.find(centroids, rotated, (0.0, false), CLOSER);
         self.collect(limit, None);
-        // Where thousands are equally far, one is as good as the other.
-        self.found.truncate(2 * CLOSER);
-        if self.found.len() > NEAREST {
+        if self.found.len() > NEAREST && !self.is_far {
+            // Where thousands are equally far, one is as good as the other.
+            self.found.truncate(2 * CLOSER);
             self.look_closer(centroids, 0.0);
             self.found.select_nth_unstable_by(NEAREST, |a, b| a.0.total_cmp(&b.0));
             self.found.truncate(NEAREST);
@@ -181,17 +192,21 @@ impl Finder {
     }
 
     /// The centroids that are the nearest of a vector, or nearly so, with the squares of their distances, the nearest
-    /// first: at least `count`, if there are as many.
+    /// first: at least `count`, if there are as many. `None` if the vector is too far away for codes: no order of
+    /// distances means anything then.
     pub(crate) fn near<'centroid>(
         &mut self,
         centroids: &Centroids,
         rotated: &[f32],
         count: usize,
         centroid: impl Fn(u32) -> Option<&'centroid [f32]>,
-    ) -> Vec<(f64, u32)> {
+    ) -> Option<Vec<(f64, u32)>> {
         self.done = self.find(centroids, rotated, (DEVIATIONS, true), CLOSER.max(count));
+        if self.is_far {
+            return None;
+        }
         self.collect(self.done, None);
-        self.measure(rotated, f64::INFINITY, centroid)
+        Some(self.measure(rotated, f64::INFINITY, centroid))
     }
 
     /// The others after those that [`Finder::near`] has found whose squares are not above a limit, the nearest first.

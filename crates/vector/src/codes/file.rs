@@ -27,6 +27,7 @@ use crc_fast::CrcAlgorithm::Crc64Nvme;
 use liteio_disk::{Disk, DiskFile, OpenMode};
 
 use super::encode::Encoder;
+use super::maker::Grain;
 use super::segment::{NO_PAGE, NO_SLOT, SEGMENT, Segment};
 use super::table::{Partition, Table};
 use crate::config::Shape;
@@ -42,7 +43,10 @@ const CENTROID: u32 = 1;
 const CODES: u32 = 2;
 
 /// Numbers that the file keeps for its owner.
-pub(crate) type Notes = [f64; 4];
+pub(crate) type Notes = [f64; 5];
+
+/// Says that there are none.
+pub(super) const NO_NOTES: Notes = [0.0; 5];
 
 /// The file as this process has written it.
 #[derive(Debug, Default)]
@@ -58,6 +62,7 @@ pub(super) struct Loaded {
     pub(super) table: Table,
     pub(super) pages: Pages,
     pub(super) trained_at: usize,
+    pub(super) grain: Grain,
     pub(super) notes: Notes,
     /// `true` if the codes are those of the vectors without being compared.
     pub(super) is_current: bool,
@@ -70,6 +75,7 @@ pub(super) struct Saved<'saved> {
     pub(super) stamp: Option<(Stamp, u32)>,
     pub(super) file_id: u64,
     pub(super) trained_at: usize,
+    pub(super) grain: Grain,
     pub(super) notes: Notes,
 }
 
@@ -149,6 +155,7 @@ impl Pages {
             file_id: saved.file_id,
             stamp: saved.stamp.map_or((0, 0), |(stamp, slots)| (stamp.sequence, slots)),
             trained_at: saved.trained_at as u64,
+            grain: saved.grain,
             check: check_of(&self.crcs),
             centre_crc: crc_fast::checksum(Crc64Nvme, bytemuck::cast_slice(encoder.centre())),
             unit: encoder.unit(),
@@ -235,7 +242,10 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
         && slots <= opened.slots;
     let pages = Pages { crcs, header: Some(header_crc_of(&block)) };
     let (trained_at, notes) = (usize::try_from(header.trained_at).ok()?, header.notes);
-    (table.count() > 0).then_some(Loaded { table, pages, trained_at, notes, is_current })
+    let grain = header.grain;
+    // Entries have nowhere to go if the pages of new centroids are lost.
+    let is_usable = table.centroids.has_takers();
+    is_usable.then_some(Loaded { table, pages, trained_at, grain, notes, is_current })
 }
 
 /// The places in a file for vectors of one shape.
@@ -376,8 +386,8 @@ impl<'page> Page<'page> {
 /// The header: `0..8` magic, `8..12` version, `12..16` dimension, `16..20` metric, `20..24` pages, `24..32` id of
 /// the slot file, `32..40` sequence of the commit up to which all changes are in the codes, or 0, `40..48` its
 /// slots, `48..56` vectors when centroids were trained, `56..64` sum over the pages, `64..72` CRC-64 of the
-/// centre, `72..80` unit as `f32`, `80..112` limits of excesses as `f64`, zeros, `4088..4096` CRC-64 of all
-/// before.
+/// centre, `72..80` unit as `f32`, `80..120` limits of excesses as `f64` and the vectors that they are for, `120..128`
+/// 1 for coarse partitions, zeros, `4088..4096` CRC-64 of all before.
 struct Header {
     shape: Shape,
     pages: u32,
@@ -388,6 +398,7 @@ struct Header {
     centre_crc: u64,
     unit: f32,
     notes: Notes,
+    grain: Grain,
 }
 
 impl Header {
@@ -407,6 +418,7 @@ impl Header {
         bytes.extend_from_slice(&self.centre_crc.to_le_bytes());
         bytes.extend_from_slice(&u64::from(self.unit.to_bits()).to_le_bytes());
         self.notes.iter().for_each(|note| bytes.extend_from_slice(&note.to_le_bytes()));
+        bytes.extend_from_slice(&u64::from(self.grain == Grain::Coarse).to_le_bytes());
         bytes.resize(CRC_AT, 0);
         let crc = crc_fast::checksum(Crc64Nvme, &bytes);
         bytes.extend_from_slice(&crc.to_le_bytes());
@@ -437,7 +449,8 @@ impl Header {
                 check: number(7),
                 centre_crc: number(8),
                 unit,
-                notes: [10, 11, 12, 13].map(|index| f64::from_bits(number(index))),
+                notes: [10, 11, 12, 13, 14].map(|index| f64::from_bits(number(index))),
+                grain: if number(15) == 0 { Grain::Fine } else { Grain::Coarse },
             })
         })?
     }

@@ -119,7 +119,7 @@ impl Maker {
     /// Takes the codes that were in a file; returns the slots in `view` that need a code, or have one that is to
     /// be compared with its vector.
     pub(super) fn take(&mut self, loaded: Loaded, view: &View) -> Runs {
-        let Loaded { table, pages, trained_at, is_current, .. } = loaded;
+        let Loaded { table, pages, trained_at, grain, is_current, .. } = loaded;
         for (number, partition) in table.all() {
             for segment in &partition.segments {
                 for index in 0..segment.count() {
@@ -141,11 +141,7 @@ impl Maker {
         }
         (self.table, self.pages, self.trained_at) = (Some(table), pages, trained_at);
         self.made_max = trained_at / 2;
-        let is_coarse = self
-            .table
-            .as_ref()
-            .is_some_and(|table| 2 * table.count() * Grain::Fine.size(trained_at) < trained_at);
-        self.grain = if is_coarse { Grain::Coarse } else { Grain::Fine };
+        self.grain = grain;
         let slots = view.slots().map(Slot::number);
         slots.filter(|slot| !is_current || self.partition_of(*slot) == NONE).collect()
     }
@@ -164,7 +160,7 @@ impl Maker {
         self.unsaved = 0;
         let Some(table) = &self.table else { return Ok(()) };
         let trained_at = self.trained_at;
-        let saved = Saved { table, stamp, file_id, trained_at, notes };
+        let saved = Saved { table, stamp, file_id, trained_at, grain: self.grain, notes };
         self.pages.save(&*home.disk, &home.path, &saved)?;
         self.is_changed = false;
         Ok(())
@@ -239,17 +235,17 @@ impl Maker {
         let vectors = view.vector_count();
         let is_enough = vectors >= self.partitions_from;
         let has_partitions = self.trained_at >= self.partitions_from;
-        let is_due = match (&self.table, is_enough) {
+        let is_grown = match (&self.table, is_enough) {
             (None, _) => true,
-            (Some(_), true) => {
-                let is_too_fine = self.grain == Grain::Fine && grain == Grain::Coarse;
-                !has_partitions || self.made >= self.made_max || is_too_fine
-            }
+            (Some(table), _) if !table.centroids.has_takers() => true,
+            (Some(_), true) => !has_partitions || self.made >= self.made_max,
             (Some(_), false) => !has_partitions && vectors >= self.trained_at * GROWTH_MAX,
         };
-        if !is_due {
+        let is_too_fine = is_enough && self.grain == Grain::Fine && grain == Grain::Coarse;
+        if !is_grown && !is_too_fine {
             return Ok(false);
         }
+        let grain = if is_grown { Grain::Fine } else { Grain::Coarse };
         let encoder = match &self.table {
             Some(table) => Arc::clone(&table.encoder),
             None => {

@@ -31,14 +31,14 @@ pub(crate) use centroids::Finder;
 pub(crate) use encode::{QueryCode, QueryScratch};
 pub(crate) use file::Notes;
 pub(crate) use lowest::Lowest;
+pub(crate) use maker::Grain;
 pub(crate) use probe::{PROBES_MIN, Probe};
 pub(crate) use scan::{Bounds, Scanner};
 pub(crate) use second::{BitCounter, bound as second_bound};
 pub(crate) use segment::{SEGMENT, Segment};
 pub(crate) use table::{Partition, Table};
 
-pub(crate) use maker::Grain;
-
+use self::file::NO_NOTES;
 use self::maker::{Maker, STEP_ENTRIES};
 use crate::error::VectorError;
 use crate::limits::{
@@ -159,6 +159,8 @@ impl Codes {
         let share = view.slot_count() as usize / UNSAVED_SHARE;
         let unsaved_max = if is_idle { UNSAVED_MIN.max(share) } else { UNSAVED_MAX };
         if maker.unsaved >= unsaved_max.min(UNSAVED_MAX) {
+            let is_trained = matches!(result, Ok(Progress::Trained));
+            let notes = if is_trained { NO_NOTES } else { notes };
             // Without the file the next opening makes the codes again.
             let _ = self.save_to(&mut maker, slots, notes);
         }
@@ -182,6 +184,8 @@ impl Codes {
             self.made.fetch_add(made, Ordering::Relaxed);
             has_worked = true;
         }
+        // What is younger than the view from above has a code now, and must not be taken for gone.
+        let view = &slots.view();
         has_worked |= maker.drain(view)?;
         has_worked = has_worked || maker.split(view)?;
         // Also beside writers that never stop: each vector that they overwrite leaves an entry.

@@ -68,15 +68,15 @@ impl Scan<'_> {
         spawn: impl Fn(f64) -> Best<'best> + Sync,
     ) -> Result<(), VectorError> {
         let mut scratch = Scratch::new(self.view, self.search);
-        if self.probe.is_all() {
+        let mut finder = Finder::default();
+        let near = if self.probe.is_all() { None } else { self.near(&mut finder) };
+        let Some(mut near) = near else {
             let visits = self.table.all().map(|(_, partition)| Visit { partition, square: 0.0 });
             let visits: Vec<Visit<'_>> = visits.collect();
             let share = self.table.entries().div_ceil(threads.max(1));
             let groups = groups_of(&visits, share.min(GROUP_ENTRIES));
             return self.visit_all(&groups, threads, &mut scratch, best, spawn);
-        }
-        let mut finder = Finder::default();
-        let mut near = self.near(&mut finder);
+        };
         let mut rest = near.split_off(self.firsts(&near));
         self.visit(&near, &mut scratch, best)?;
         // Infinite if they have not as many neighbours as are wanted: then all may be visited.
@@ -99,10 +99,12 @@ impl Scan<'_> {
         self.visit_all(&groups, threads, &mut scratch, best, spawn)
     }
 
-    /// The nearest partitions, the nearest first.
-    fn near(&self, finder: &mut Finder) -> Vec<Visit<'_>> {
+    /// The nearest partitions, the nearest first; `None` if none is to be left out.
+    fn near(&self, finder: &mut Finder) -> Option<Vec<Visit<'_>>> {
         let centroid = |number: u32| self.table.centroid(number);
-        self.visits(finder.near(&self.table.centroids, self.rotated, PROBES_MIN, centroid))
+        let near = finder.near(&self.table.centroids, self.rotated, PROBES_MIN, centroid)?;
+        let is_usual = near.first().is_some_and(|(square, _)| *square <= self.probe.nearest_max);
+        is_usual.then(|| self.visits(near))
     }
 
     /// The others whose squares are not above a limit, the nearest first.
@@ -118,7 +120,9 @@ impl Scan<'_> {
 
     /// The square of the distance up to which partitions are probed, after what was found.
     fn limit(&self, best: &Best<'_>) -> f64 {
-        self.square_of(best.threshold()) + self.probe.excess_max
+        let square = self.square_of(best.threshold());
+        // With what rounding may have done, for a query that is far from all.
+        square + square * 4e-6 + self.probe.excess_max
     }
 
     /// The number of the nearest partitions that are visited together, for the first threshold.

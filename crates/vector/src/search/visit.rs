@@ -180,7 +180,7 @@ impl Scan<'_> {
     fn allowed_of(&self, segment: &Segment) -> u64 {
         let count = segment.count();
         if !self.is_selective {
-            return u64::MAX >> (SEGMENT - count.max(1));
+            return if count == 0 { 0 } else { u64::MAX >> (SEGMENT - count) };
         }
         (0..count).fold(0, |all, index| all | u64::from(self.allows(segment.slot(index))) << index)
     }

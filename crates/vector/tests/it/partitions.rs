@@ -110,6 +110,39 @@ fn unrelated_vectors_are_found_by_all_codes() {
 }
 
 #[test]
+fn queries_that_are_far_from_everything_have_their_nearest_neighbours() {
+    let index = in_memory(Metric::Euclidean);
+    put(&index, &clustered(12_000, DIMENSION, CLUSTERS, 6));
+    index.prepare().expect("prepared");
+    let view = index.slots().view();
+    let one = view.vector(Slot::new(4_321)).expect("there").into_owned();
+    for factor in [30.0, 1e3, 1e10, 1e30, 1e37] {
+        let query: Vec<f32> = one.iter().map(|element| element * factor).collect();
+        let search = Search::new(&query, 10);
+        let exact = view.search_exactly(&search).expect("found");
+        let found = index.search(&view, &search).expect("found");
+        assert_eq!(found.len(), 10, "{factor}");
+        let last = exact[9].distance * (1.0 + 1e-6);
+        let near = found.iter().filter(|found| found.distance <= last).count();
+        assert!(near >= 9, "{factor}: {near}");
+    }
+}
+
+#[test]
+fn each_vector_is_the_nearest_of_itself() {
+    let index = in_memory(Metric::Cosine);
+    put(&index, &clustered(12_000, DIMENSION, CLUSTERS, 4));
+    index.prepare().expect("prepared");
+    let view = index.slots().view();
+    let is_found = |slot: Slot| {
+        let query = view.vector(slot).expect("there").into_owned();
+        index.search(&view, &Search::new(&query, 1)).expect("found")[0].slot == slot
+    };
+    let missed: Vec<Slot> = view.slots().step_by(7).filter(|slot| !is_found(*slot)).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
 fn partitions_are_split_as_an_index_grows() {
     let index = in_memory(Metric::Cosine);
     let all = clustered(24_000, DIMENSION, CLUSTERS, 2);
