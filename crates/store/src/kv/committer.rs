@@ -96,6 +96,13 @@ impl Committer {
             self.freeze(shared, u64::MAX);
             layers = shared.layers()?;
         }
+        let memory_bytes = shared.config.memory_bytes;
+        if layers.bytes() > memory_bytes
+            && shared.change_layers(|layers| layers.trimmed(memory_bytes))
+        {
+            layers = shared.layers()?;
+            shared.drains.discarded();
+        }
         self.pace.wait_for_room(shared, &layers)?;
         let before = layers.active().bytes();
         self.stage(shared, &layers, answers, is_tight);

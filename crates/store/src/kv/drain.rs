@@ -104,6 +104,8 @@ struct State {
 pub(super) enum Wake {
     /// A table waits, or the tree may have space again.
     Work,
+    /// There are tables that nobody reads any more.
+    Discarded,
     /// Nothing was written for a while.
     Idle,
     /// Not much was written for a while.
@@ -277,6 +279,12 @@ impl Drains {
         }
     }
 
+    /// Lets the thread free tables that nobody reads any more.
+    pub(super) fn discarded(&self) {
+        let _state = self.state.lock();
+        self.work.notify_one();
+    }
+
     /// Lets the thread look whether there is something to do.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
@@ -306,6 +314,9 @@ impl Drains {
             if state.is_stopped {
                 return Wake::Stop;
             }
+            if shared.discarded.has_unread() {
+                return Wake::Discarded;
+            }
             // After writing has stopped nothing is drained either.
             let is_waiting = (state.frozen.is_some() || state.is_merging)
                 && !self.is_blocked()
@@ -318,8 +329,12 @@ impl Drains {
             if !is_refusing && state.idle_at == Some(self.groups()) {
                 self.is_asleep.store(true, Ordering::SeqCst);
                 // Once more: a write that came meanwhile may not have seen it.
-                if state.idle_at == Some(self.groups()) {
+                let is_idle = state.idle_at == Some(self.groups());
+                if is_idle && shared.discarded.is_empty() {
                     self.work.wait(&mut state);
+                } else if is_idle {
+                    // Somebody still reads them, and does not tell when that ends.
+                    self.work.wait_for(&mut state, shared.config.idle);
                 }
                 self.is_asleep.store(false, Ordering::SeqCst);
                 continue;
@@ -363,6 +378,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
         match shared.drains.wait(shared) {
             Wake::Stop => return,
             Wake::Work => shared.drainer.lock().step(shared),
+            Wake::Discarded => shared.discarded.free_unread(),
             Wake::Trickle => shared.drainer.lock().trickle(shared),
             Wake::Idle => {
                 if !shared.drainer.lock().idle(shared) {

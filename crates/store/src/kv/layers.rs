@@ -193,6 +193,15 @@ impl Layers {
         is_smaller.then(|| Self { tables, ..self.clone() })
     }
 
+    /// The tables that `others` do not have.
+    pub(super) fn tables_without<'l>(
+        &'l self,
+        others: &'l Self,
+    ) -> impl Iterator<Item = &'l Arc<Memtable>> {
+        let is_in = |table| others.tables.iter().any(|other| Arc::ptr_eq(other, table));
+        self.tables.iter().filter(move |table| !is_in(table))
+    }
+
     /// The newest entry of `key` above the tree, also of a deleted key.
     pub(super) fn above_tree(
         &self,

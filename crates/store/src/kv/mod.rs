@@ -43,6 +43,7 @@ mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
 mod cursor;
+mod discarded;
 mod drain;
 mod drainer;
 mod engine;

@@ -62,9 +62,6 @@ impl Pace {
         layers: &Layers,
     ) -> Result<(), KvError> {
         let memory = shared.config.memory_bytes.max(1);
-        if layers.bytes() > memory {
-            shared.change_layers(|layers| layers.trimmed(memory));
-        }
         let grown = std::mem::take(&mut self.grown);
         let load = Load { tables: layers.undrained_bytes(), runs: layers.runs().len() };
         if load.tables <= free_bytes(&shared.config) && load.runs <= RUNS_FREE {

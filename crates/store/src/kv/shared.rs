@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::committer::Committer;
+use super::discarded::Discarded;
 use super::drain::Drains;
 use super::drainer::Drainer;
 use super::home::Home;
@@ -32,6 +33,8 @@ pub(super) struct Shared {
     pub(super) drainer: Mutex<Drainer>,
     /// The layers that new snapshots read. An error while a tree that ran out of space could not be opened again, and at the end.
     layers: RwLock<Result<Arc<Layers>, KvError>>,
+    /// Tables that the layers no longer have.
+    pub(super) discarded: Discarded,
     /// The sequence up to which snapshots see.
     pub(super) published: AtomicU64,
     /// The reason why updates are refused, while they are.
@@ -90,6 +93,7 @@ impl Shared {
             committer: Mutex::new(committer),
             drainer: Mutex::new(drainer),
             layers: RwLock::new(Ok(Arc::new(layers))),
+            discarded: Discarded::default(),
             published: AtomicU64::new(published),
             refusal: RwLock::new(None),
             syncs: Syncs::default(),
@@ -119,10 +123,14 @@ impl Shared {
         let mut current = self.layers.write();
         let Ok(layers) = &*current else { return false };
         let Some(changed) = change(layers) else { return false };
+        layers.tables_without(&changed).for_each(|table| self.discarded.add(Arc::clone(table)));
         let old = std::mem::replace(&mut *current, Ok(Arc::new(changed)));
         drop(current);
-        // Not under the lock: it may be the last reference to much memory.
+        // Not under the lock: it may be the last reference to pages of the tree.
         drop(old);
+        if self.config.drains_inline() {
+            self.discarded.free_unread();
+        }
         true
     }
 

@@ -82,7 +82,10 @@ impl Drainer {
                 // Never the file of another one, whatever becomes of this.
                 self.next_run += 1;
                 let (entries, count) = (table.entries(frozen.sequence), table.writes());
-                let written = |done| shared.drains.drained(done as f64 / count.max(1) as f64);
+                let written = |done| {
+                    shared.drains.drained(done as f64 / count.max(1) as f64);
+                    shared.discarded.free_unread();
+                };
                 let disk = &*home.disk;
                 Arc::new(run::write(disk, &home.path, number, entries, count, written)?)
             }

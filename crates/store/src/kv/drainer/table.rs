@@ -82,6 +82,7 @@ impl Drainer {
             shared.change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence)));
             drained += changes_max;
             shared.drains.drained(drained as f64 / writes.max(1) as f64);
+            shared.discarded.free_unread();
         }
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
