@@ -26,7 +26,7 @@ use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
 pub(crate) const DEPTHS: [usize; 4] = [1, 10, 100, 1_000];
 
 /// The share of neighbours in partitions that are left out, before it is measured what that does.
-const MISSED: [f64; 4] = [0.002, 0.002, 0.004, 0.01];
+const MISSED: [f64; 4] = [0.002, 0.002, 0.005, 0.01];
 
 /// The share of partitions from which it takes less time to scan all of them, without an order.
 const PROBED_MAX: f64 = 0.5;

@@ -194,25 +194,27 @@ impl QueryCode {
         let lowest = -highest;
         let step = ((highest - lowest) / LEVELS).max(f32::MIN_POSITIVE);
         let per_step = 1.0 / step;
-        // Rounded to the nearest level; the lowest bits of the sum are the number.
         levels.resize(width, 0);
         let (mut sums, mut errors) = ([0_u32; 16], [0.0; 16]);
         let (chunks, _) = residual.as_chunks::<16>();
         let (places, _) = levels.as_chunks_mut::<16>();
         for (levels, elements) in places.iter_mut().zip(chunks) {
-            let rounded = elements.map(|element| {
-                let place = (element - lowest) * per_step;
+            // Whole arrays, which stay in registers; `map` is a call without wide ones.
+            let (mut level, mut error) = ([0.0_f32; 16], [0.0_f32; 16]);
+            for lane in 0..16 {
+                let place = (elements[lane] - lowest) * per_step;
                 // The lowest bits of the sum are the number of the nearest level.
-                (place, place.clamp(0.0, LEVELS) + ROUNDING)
-            });
-            *levels = rounded.map(|(_, level)| (level.to_bits() & 15) as u8);
-            // Arrays as a whole stay in registers.
-            sums = std::array::from_fn(|lane| sums[lane] + (rounded[lane].1.to_bits() & 15));
-            errors = std::array::from_fn(|lane| {
-                let (place, level) = rounded[lane];
-                let error = place - (level - ROUNDING);
-                errors[lane] + error * error
-            });
+                level[lane] = place.clamp(0.0, LEVELS) + ROUNDING;
+                error[lane] = place - (level[lane] - ROUNDING);
+            }
+            let (mut sum, mut square) = (sums, errors);
+            for lane in 0..16 {
+                let number = level[lane].to_bits() & 15;
+                levels[lane] = number as u8;
+                sum[lane] += number;
+                square[lane] += error[lane] * error[lane];
+            }
+            (sums, errors) = (sum, square);
         }
         let level_sum: u32 = sums.iter().sum();
         let of_levels = errors.iter().sum::<f32>() * step * step;
