@@ -184,10 +184,7 @@ impl Finder {
             self.found.select_nth_unstable_by(NEAREST, |a, b| a.0.total_cmp(&b.0));
             self.found.truncate(NEAREST);
         }
-        let kernels = Kernels::best();
-        let square =
-            |(_, number): &(f32, u32)| Some((kernels.square(rotated, centroid(*number)?), *number));
-        let squares = self.found.iter().filter_map(square);
+        let squares = self.squares(rotated, centroid);
         squares.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, number)| number)
     }
 
@@ -235,12 +232,21 @@ impl Finder {
         limit: f64,
         centroid: impl Fn(u32) -> Option<&'centroid [f32]>,
     ) -> Vec<(f64, u32)> {
-        let kernels = Kernels::best();
-        let exact =
-            |(_, number): &(f32, u32)| Some((kernels.square(rotated, centroid(*number)?), *number));
-        let squares = self.found.iter().filter_map(exact).filter(|(square, _)| *square <= limit);
+        let squares = self.squares(rotated, centroid).filter(|(square, _)| *square <= limit);
         let mut near: Vec<(f64, u32)> = squares.collect();
         near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         near
+    }
+
+    /// The squares of the distances of those that were found, with their numbers.
+    fn squares<'centroid>(
+        &self,
+        rotated: &[f32],
+        centroid: impl Fn(u32) -> Option<&'centroid [f32]>,
+    ) -> impl Iterator<Item = (f64, u32)> {
+        let kernels = Kernels::best();
+        self.found.iter().filter_map(move |(_, number)| {
+            Some((kernels.square(rotated, centroid(*number)?), *number))
+        })
     }
 }

@@ -5,7 +5,8 @@
 //! It takes into account how far the neighbours of this query are, also behind a filter that lets only far ones
 //! through: there are more partitions to be probed then.
 //!
-//! What was measured says nothing about a query that is much farther from every centroid than others are.
+//! A query that is much farther from every centroid than those that were measured probes all partitions: their limit
+//! says nothing about it.
 
 /// Nearest partitions that are probed in any case: a vector may be in another one than that of the nearest centroid.
 pub(crate) const PROBES_MIN: usize = 8;
