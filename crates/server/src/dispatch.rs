@@ -10,22 +10,24 @@ use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
 use http::{Method, Request};
 use http_body::Body as _;
+use http_body_util::Empty;
 use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::access;
-use crate::auth::{Authenticator, BodyFault, Identity, Rules, Service};
+use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
-use crate::front::{Allowance, Handler, HandlerFuture, Plan};
+use crate::front::{Allowance, Handler, HandlerFuture, Observers, Plan};
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::no_auth::NoAuth;
-use crate::operational::{Claim, Operational, Readiness};
+use crate::operational::{Health, Operational, Readiness, Way, is_signed};
 use crate::origin::Origin;
-use crate::reply::{self, Reply};
+use crate::reply::{self, ApiError, Reply};
 use crate::s3::{self, S3Service};
 use crate::state::App;
+use crate::trace::Tracer;
 use crate::vectors::{self, VectorsService};
 
 /// The handler behind the front.
@@ -35,12 +37,14 @@ pub(crate) struct Dispatch {
     region: Arc<str>,
     senders: Arc<Senders>,
     users: Arc<Users>,
+    observers: Observers,
     _watch: Watch,
     stopping: Arc<AtomicBool>,
 }
 
 struct Services {
     operational: Operational,
+    tracer: Arc<Tracer>,
     authenticator: Authenticator,
     no_auth: Option<NoAuth>,
     s3: S3Service,
@@ -75,6 +79,8 @@ impl Dispatch {
             let app = Arc::clone(&app);
             move || app.look(has_buckets)
         };
+        let health = Health::new(readiness, details, has_buckets);
+        let tracer = Arc::new(Tracer::new());
         let clock = Arc::new(SystemTime::now);
         let directory = Arc::clone(users.current());
         let rules = Rules {
@@ -84,7 +90,8 @@ impl Dispatch {
         };
         let authenticator = Authenticator::new(directory, rules, clock);
         let services = Services {
-            operational: Operational::new(readiness, details, has_buckets),
+            operational: Operational::new(health, Arc::clone(&tracer)),
+            tracer: Arc::clone(&tracer),
             authenticator,
             no_auth,
             s3: S3Service::new(Arc::clone(&app)),
@@ -98,29 +105,30 @@ impl Dispatch {
             region,
             senders,
             users,
+            observers: Arc::new([tracer]),
             _watch: watch,
             stopping,
         }
     }
 
-    /// True for what the operational routes answer. A bucket has its name to itself.
-    fn is_operational(&self, head: &Parts, origin: &Origin) -> bool {
-        match Operational::claim(head, &origin.target) {
-            Claim::None => false,
-            Claim::Owned => true,
-            Claim::Borrowed => {
-                let bucket = origin.target.bucket();
-                self.app.look(|store| access::bucket_for_rules(store, bucket)).is_err()
-            }
-        }
+    /// The way of what the operational routes answer. A bucket has its name to itself.
+    fn operational_way(&self, head: &Parts, origin: &Origin) -> Option<Way> {
+        let claim = Operational::claim(head, &origin.target)?;
+        let has_bucket = || {
+            let bucket = origin.target.bucket();
+            self.app.look(|store| access::bucket_for_rules(store, bucket)).is_ok()
+        };
+        (!claim.is_borrowed || !has_bucket()).then_some(claim.way)
     }
 }
 
 impl Handler for Dispatch {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
-        if self.is_operational(head, origin) {
+        match self.operational_way(head, origin) {
             // Exempt from the limits: the answer must show that the server is overloaded, not dead.
-            return Plan { exempt: true, ..Plan::default() };
+            Some(Way::Health) => return Plan { exempt: true, ..Plan::default() },
+            Some(Way::Operator) => return Plan { held: true, ..Plan::default() },
+            None => {}
         }
         let target = &origin.target;
         if target.is_site() {
@@ -139,11 +147,21 @@ impl Handler for Dispatch {
     ) -> HandlerFuture {
         let services = Arc::clone(&self.services);
         let (head, body) = request.into_parts();
-        if self.is_operational(&head, origin) {
-            let request = Request::from_parts(head, ());
-            return Box::pin(async move { services.operational.call(request).await });
-        }
+        let way = self.operational_way(&head, origin);
         let origin = Arc::clone(origin);
+        match way {
+            Some(Way::Health) => {
+                let request = Request::from_parts(head, Empty::new());
+                return Box::pin(async move { services.operational.call(request).await });
+            }
+            Some(Way::Operator) => {
+                let request = Request::from_parts(head, body);
+                return Box::pin(
+                    async move { services.operator(request, &origin, &allowance).await },
+                );
+            }
+            None => {}
+        }
         origin.found.note_region(&self.region);
         if origin.target.is_site() {
             return Box::pin(async move { services.s3.website(&head, &origin, &allowance).await });
@@ -165,6 +183,10 @@ impl Handler for Dispatch {
         })
     }
 
+    fn observers(&self) -> Observers {
+        Arc::clone(&self.observers)
+    }
+
     fn scrub(&self) {
         self.app.store.scrub_now();
     }
@@ -174,6 +196,7 @@ impl Handler for Dispatch {
     }
 
     fn stop(&self) {
+        self.services.tracer.stop();
         self.stopping.store(true, Ordering::Relaxed);
     }
 
@@ -282,6 +305,50 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
 }
 
 impl Services {
+    /// Gives a request to the operational routes, with the identity of its sender if it is signed.
+    async fn operator(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Reply {
+        let (mut head, body) = request.into_parts();
+        // A bearer's token is the matter of the route that knows it.
+        let is_bearer = head.headers.get(AUTHORIZATION).is_some_and(|value| {
+            value.as_bytes().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"bearer "))
+        });
+        if is_bearer || self.no_auth.is_none() && !is_signed(&head) {
+            head.extensions.insert(Identity::Anonymous);
+            return self.operational.call(Request::from_parts(head, body)).await;
+        }
+        let request = Request::from_parts(head, body);
+        if let Some(no_auth) = &self.no_auth {
+            no_auth.check(&request)?;
+        }
+        let request = self.authenticated(request, origin, allowance).await?;
+        self.operational.call(request).await
+    }
+
+    /// Authenticates a request, and looks for room for its body.
+    async fn authenticated(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Result<Request<AuthBody>, ApiError> {
+        let host_bucket = origin.target.host_bucket();
+        let request = self.authenticator.authenticate(request, host_bucket).await?;
+        let Some(user) = request.extensions().get().and_then(Identity::user) else {
+            return Ok(request);
+        };
+        origin.found.note_user(&user.name);
+        // Before its body is read.
+        if !request.body().is_end_stream() {
+            allowance.admit_body()?;
+        }
+        Ok(request)
+    }
+
     /// Authenticates a request and gives it to the service that it is signed for.
     async fn signed(
         &self,
@@ -293,20 +360,7 @@ impl Services {
         let (head, body) = request.into_parts();
         let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
         let request = Request::from_parts(head, body);
-        let authenticated =
-            self.authenticator.authenticate(request, origin.target.host_bucket()).await;
-        let authenticated = authenticated.and_then(|request| {
-            let Some(user) = request.extensions().get().and_then(Identity::user) else {
-                return Ok(request);
-            };
-            origin.found.note_user(&user.name);
-            // Before its body is read.
-            if request.body().is_end_stream() {
-                return Ok(request);
-            }
-            allowance.admit_body().map(|()| request)
-        });
-        let request = match authenticated {
+        let request = match self.authenticated(request, origin, allowance).await {
             Ok(request) => request,
             Err(error) => {
                 let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());

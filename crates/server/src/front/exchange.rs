@@ -1,17 +1,21 @@
-//! One request with its answer: what both bodies share, and the line in the access log.
+//! One request with its answer: what both bodies share, what observers are told, and the line in the access log.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::BODY_FREE_BYTES;
+use super::observer::{Finished, Heads, Observers};
 use crate::budget::{Charge, Client, Resource};
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
@@ -21,9 +25,9 @@ use crate::request_id::RequestIds;
 /// The target of the access log's lines.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";
 
-/// One request and its response. Lives until both bodies end; then the charge for its body is released
-/// and its line of the access log written, even if the client has closed the connection before.
-#[derive(Debug)]
+/// One request and its response. Lives until both bodies end; then the charge for its body is released,
+/// observers are told and its line of the access log is written, even if the client has closed the connection
+/// before.
 pub(crate) struct Exchange {
     pub(crate) method: Method,
     pub(crate) connection: Arc<ConnectionState>,
@@ -39,6 +43,9 @@ pub(crate) struct Exchange {
     is_admitted: AtomicBool,
     /// For the body.
     charge: Mutex<Option<Charge>>,
+    observers: Observers,
+    /// If somebody wants them.
+    heads: Option<Mutex<Heads>>,
 }
 
 impl Exchange {
@@ -48,13 +55,22 @@ impl Exchange {
     }
 
     pub(crate) fn new(
-        method: Method,
+        head: &Parts,
         origin: Arc<Origin>,
         connection: Arc<ConnectionState>,
         client: Client,
+        observers: Observers,
     ) -> Exchange {
+        let heads = observers.iter().any(|observer| observer.wants_heads()).then(|| {
+            Mutex::new(Heads {
+                uri: head.uri.clone(),
+                version: head.version,
+                request: head.headers.clone(),
+                response: HeaderMap::new(),
+            })
+        });
         Exchange {
-            method,
+            method: head.method.clone(),
             origin,
             connection,
             client,
@@ -65,11 +81,17 @@ impl Exchange {
             bytes_out: AtomicU64::new(0),
             is_admitted: AtomicBool::new(false),
             charge: Mutex::new(None),
+            observers,
+            heads,
         }
     }
 
-    pub(crate) fn set_status(&self, status: StatusCode) {
+    /// Notes the head of the answer.
+    pub(super) fn set_answer(&self, status: StatusCode, headers: &HeaderMap) {
         self.status.store(status.as_u16(), Ordering::Relaxed);
+        if let Some(heads) = &self.heads {
+            heads.lock().response = headers.clone();
+        }
     }
 
     pub(crate) fn set_code(&self, code: &str) {
@@ -121,8 +143,27 @@ impl Exchange {
     }
 }
 
+impl Exchange {
+    fn tell_observers(&self, duration: Duration) {
+        let heads = self.heads.as_ref().map(Mutex::lock);
+        let finished = Finished {
+            origin: &self.origin,
+            method: &self.method,
+            status: self.status.load(Ordering::Relaxed),
+            code: self.code.get().map(String::as_str),
+            bytes_in: self.bytes_in.load(Ordering::Relaxed),
+            bytes_out: self.bytes_out.load(Ordering::Relaxed),
+            duration,
+            heads: heads.as_deref(),
+        };
+        self.observers.iter().for_each(|observer| observer.finished(&finished));
+    }
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
+        let duration = self.started.elapsed();
+        self.tell_observers(duration);
         if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
             return;
         }
@@ -144,8 +185,18 @@ impl Drop for Exchange {
             denied = found.denial(),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),
             bytes_out = self.bytes_out.load(Ordering::Relaxed),
-            milliseconds = self.started.elapsed().as_micros() as f64 / 1000.0,
+            milliseconds = duration.as_micros() as f64 / 1000.0,
         );
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut formatter = formatter.debug_struct("Exchange");
+        formatter
+            .field("method", &self.method)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,6 +9,7 @@ use http::request::Parts;
 
 use super::allowance::Allowance;
 use super::body::RequestBody;
+use super::observer::Observers;
 use crate::origin::Origin;
 use crate::reply::Reply;
 
@@ -47,6 +48,11 @@ pub(crate) trait Handler: Send + Sync + 'static {
         origin: &Arc<Origin>,
         allowance: Allowance,
     ) -> HandlerFuture;
+
+    /// Those who are told of every request.
+    fn observers(&self) -> Observers {
+        Observers::default()
+    }
 
     /// Begins to look for damage, unless it is looking.
     fn scrub(&self) {}

@@ -8,6 +8,7 @@ mod error_document;
 pub(crate) mod exchange;
 mod handler;
 pub(crate) mod limits;
+mod observer;
 pub(crate) mod pace;
 pub(crate) mod received;
 
@@ -24,6 +25,7 @@ use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
 pub(crate) use self::handler::{Handler, HandlerFuture, Plan};
 use self::limits::Limits;
+pub(crate) use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
 use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
@@ -57,6 +59,7 @@ impl Sender {
 pub(crate) struct Front {
     pub(crate) limits: Limits,
     pub(crate) handler: Arc<dyn Handler>,
+    observers: Observers,
     ids: RequestIdSource,
     pub(crate) budget: Arc<Budget>,
     domains: Domains,
@@ -73,6 +76,7 @@ impl Front {
     ) -> Front {
         Front {
             limits,
+            observers: handler.observers(),
             handler,
             ids: RequestIdSource::new(seed),
             budget: Budget::new(|resource| limits.of(resource)),
@@ -102,8 +106,9 @@ impl Front {
             found: Found::default(),
         });
         parts.extensions.insert(Arc::clone(&origin));
-        let exchange =
-            Arc::new(Exchange::new(parts.method.clone(), Arc::clone(&origin), connection, client));
+        let observers = Arc::clone(&self.observers);
+        let exchange = Exchange::new(&parts, Arc::clone(&origin), connection, client, observers);
+        let exchange = Arc::new(exchange);
         let plan = self.handler.plan(&parts, &origin);
         let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
@@ -162,6 +167,7 @@ impl Front {
             code = error.code(),
             "rejected before it was a request"
         );
+        self.observers.iter().for_each(|observer| observer.rejected(error));
         let xml = error_document::xml_document(error, "/", &ids);
         let retry = error.headers().get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok());
         let retry = retry.map(|seconds| format!("retry-after: {seconds}\r\n"));
@@ -205,7 +211,7 @@ fn finish(
     ids: &RequestIds,
     exchange: Arc<Exchange>,
 ) -> Response<ResponseBody> {
-    exchange.set_status(response.status());
+    let status = response.status();
     let headers = response.headers_mut();
     ids.insert_into(headers);
     headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
@@ -214,5 +220,6 @@ fn finish(
         // The rest of the body will not be read, so the connection cannot be reused; tell the client.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    exchange.set_answer(status, headers);
     response.map(|body| ResponseBody::new(body, exchange))
 }

@@ -9,14 +9,14 @@ use crate::origin::Peer;
 use crate::policy::{CallerKind, Context, ContextKey, Grantee, Request, Value, Verdict};
 
 /// The circumstances of a request.
-pub(super) struct Circumstances<'c> {
-    pub(super) sender: Option<&'c User>,
-    pub(super) peer: Peer,
-    pub(super) user_agent: Option<&'c str>,
+pub(crate) struct Circumstances<'c> {
+    pub(crate) sender: Option<&'c User>,
+    pub(crate) peer: Peer,
+    pub(crate) user_agent: Option<&'c str>,
     /// Seconds since 1970.
-    pub(super) now: i64,
+    pub(crate) now: i64,
     /// Keys of the operation: `sts:ExternalId`, `iam:PolicyARN`, …
-    pub(super) more: Vec<(String, Vec<String>)>,
+    pub(crate) more: Vec<(String, Vec<String>)>,
 }
 
 impl Context for Circumstances<'_> {
@@ -87,11 +87,11 @@ fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
     (own, session.map_or(Word::Allowed, |policies| word_of(policies, request)))
 }
 
-/// Decides about an operation on users.
+/// Decides about an operation on users, or on the server.
 ///
 /// # Errors
 /// `AccessDenied`.
-pub(super) fn check(
+pub(crate) fn check(
     user: &User,
     action: &str,
     resource: &str,

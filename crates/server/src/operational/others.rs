@@ -21,7 +21,7 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use jiff::Timestamp;
 
-use super::{Health, Readiness, live, ready};
+use super::health::{Health, Readiness, live, ready};
 use crate::reply::{ApiError, ErrorCode};
 
 /// First segments of paths of others that no bucket can have as its name.

@@ -13,9 +13,10 @@ use tokio::sync::Semaphore;
 use crate::front::body::RequestBody;
 use crate::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
 use crate::front::{Allowance, Handler, HandlerFuture, Plan};
-use crate::operational::{Claim, Operational, Readiness};
+use crate::operational::{Health, Operational, Readiness, Way};
 use crate::origin::Origin;
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
+use crate::trace::Tracer;
 use crate::{Server, ServerBuilder, ServerHandle};
 
 const SHORT: Duration = Duration::from_millis(40);
@@ -41,15 +42,16 @@ struct WithHealth<H> {
 
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
-        let operational = Operational::new(|| Readiness::Ready, serde_json::Map::new, || false);
-        let operational = Arc::new(operational);
+        let health = Health::new(|| Readiness::Ready, serde_json::Map::new, || false);
+        let operational = Arc::new(Operational::new(health, Arc::new(Tracer::new())));
         WithHealth { operational, handler }
     }
 }
 
 impl<H: Handler> Handler for WithHealth<H> {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
-        let exempt = Operational::claim(head, &origin.target) == Claim::Owned;
+        let claim = Operational::claim(head, &origin.target);
+        let exempt = claim.is_some_and(|claim| claim.way == Way::Health);
         Plan { exempt, ..Plan::default() }
     }
 
@@ -62,11 +64,11 @@ impl<H: Handler> Handler for WithHealth<H> {
         let (head, body) = request.into_parts();
         let claim = Operational::claim(&head, &origin.target);
         let request = Request::from_parts(head, body);
-        if claim != Claim::Owned {
+        if claim.is_none() {
             return self.handler.call(request, origin, allowance);
         }
         let operational = Arc::clone(&self.operational);
-        Box::pin(async move { operational.call(request.map(drop)).await })
+        Box::pin(async move { operational.call(request.map(|_| ReplyBody::empty())).await })
     }
 }
 

@@ -175,6 +175,11 @@ impl TestServer {
         self.handle.endpoint()
     }
 
+    /// Ends the server as an operator does.
+    pub(crate) async fn stop(self) {
+        self.handle.stop().await;
+    }
+
     /// Replaces the users while the server runs.
     pub(crate) fn set_users(&self, text: &str) {
         let users = self.directory.path().join("users.toml");

@@ -51,6 +51,7 @@ mod sources;
 mod sts;
 mod tagging;
 mod tls;
+mod trace;
 mod unreadable_policies;
 mod vector_bodies;
 mod vector_policies;

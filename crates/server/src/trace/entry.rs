@@ -1,0 +1,138 @@
+//! [`Entry`]: what is told of a request, without its secrets.
+
+use http::{HeaderMap, Uri};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::front::{Finished, Heads};
+
+/// Stands for a value that is not told.
+const HIDDEN: &str = "***";
+
+/// Headers with secrets, in lower case: whoever reads a trace must not be able to act for the sender, nor to read what
+/// it has encrypted.
+const SECRET_HEADERS: [&str; 9] = [
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "x-amz-copy-source-server-side-encryption-customer-key",
+    "x-amz-s3session-token",
+    "x-amz-security-token",
+    "x-amz-server-side-encryption-customer-key",
+    "x-auth-token",
+];
+
+/// Query parameters likewise, in lower case.
+const SECRET_PARAMETERS: [&str; 5] =
+    ["signature", "token", "webidentitytoken", "x-amz-security-token", "x-amz-signature"];
+
+/// A request that has ended.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry {
+    /// When it came, as in RFC 3339 with microseconds.
+    pub(crate) time: String,
+    pub(crate) id: String,
+    /// The address of the sender.
+    pub(crate) client: String,
+    /// The name of the user who has signed it.
+    pub(crate) user: Option<String>,
+    /// The version of HTTP.
+    pub(crate) protocol: String,
+    pub(crate) method: String,
+    /// As it was sent.
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) operation: Option<&'static str>,
+    /// Empty where it names none.
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    /// 0: the client went away before there was an answer.
+    pub(crate) status: u16,
+    /// The code of an error.
+    pub(crate) code: Option<String>,
+    /// Why access was denied.
+    pub(crate) denied: Option<String>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) milliseconds: f64,
+    pub(crate) request_headers: Vec<(String, String)>,
+    pub(crate) response_headers: Vec<(String, String)>,
+}
+
+impl Entry {
+    pub(super) fn new(finished: &Finished<'_>, heads: &Heads) -> Entry {
+        let origin = finished.origin;
+        let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
+        Entry {
+            time: begun.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
+            id: origin.ids.request_id().to_string(),
+            client: origin.peer.name().to_string(),
+            user: origin.found.user().map(str::to_owned),
+            protocol: format!("{:?}", heads.version),
+            method: finished.method.to_string(),
+            path: heads.uri.path().to_owned(),
+            query: query_without_secrets(&heads.uri),
+            operation: origin.found.operation(),
+            bucket: origin.target.bucket().to_owned(),
+            key: origin.target.key().into_owned(),
+            status: finished.status,
+            code: finished.code.map(str::to_owned),
+            denied: origin.found.denial().map(str::to_owned),
+            bytes_in: finished.bytes_in,
+            bytes_out: finished.bytes_out,
+            milliseconds: finished.duration.as_micros() as f64 / 1000.0,
+            request_headers: headers_without_secrets(&heads.request),
+            response_headers: headers_without_secrets(&heads.response),
+        }
+    }
+}
+
+fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
+    let told = headers.iter().map(|(name, value)| {
+        let value = match SECRET_HEADERS.contains(&name.as_str()) {
+            true => HIDDEN.into(),
+            false => String::from_utf8_lossy(value.as_bytes()),
+        };
+        (name.as_str().to_owned(), value.into_owned())
+    });
+    told.collect()
+}
+
+fn query_without_secrets(uri: &Uri) -> String {
+    let pairs = uri.query().unwrap_or_default().split('&').map(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        // A name may be written with escapes.
+        let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+        match SECRET_PARAMETERS.contains(&decoded.to_ascii_lowercase().as_str()) {
+            true => format!("{name}={HIDDEN}"),
+            false => pair.to_owned(),
+        }
+    });
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::{AUTHORIZATION, HOST};
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_told() {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("AWS4-HMAC-SHA256 secret"));
+        headers.insert("X-Amz-Security-Token", HeaderValue::from_static("secret"));
+        headers.insert(
+            "x-amz-server-side-encryption-customer-key",
+            HeaderValue::from_static("secret"),
+        );
+        headers.insert(HOST, HeaderValue::from_static("localhost"));
+        let told = format!("{:?}", headers_without_secrets(&headers));
+        assert!(!told.contains("secret") && told.contains("localhost"), "{told}");
+        let uri = "/b/k?versionId=1&X-Amz-Signature=secret&%58-amz-security-token=secret&acl";
+        let told = query_without_secrets(&uri.parse().expect("a URI"));
+        assert_eq!(told, "versionId=1&X-Amz-Signature=***&%58-amz-security-token=***&acl");
+    }
+}

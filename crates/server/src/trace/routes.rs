@@ -1,0 +1,51 @@
+//! `/_liteio/trace`.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use serde_json::json;
+
+use super::{Heard, Tracer};
+use crate::operator::Operator;
+use crate::reply::ApiError;
+
+/// The action of policies, as MinIO names it.
+const ACTION: &str = "admin:ServerTrace";
+
+/// A client that is gone without a word is noticed by what is sent to it.
+const PULSE: Duration = Duration::from_secs(5);
+
+/// The route.
+pub(crate) fn routes() -> Router<Arc<Tracer>> {
+    Router::new().route("/_liteio/trace", get(trace))
+}
+
+/// Lines of JSON, until the client ends the connection; an empty one where nothing else was sent for [`PULSE`].
+async fn trace(
+    State(tracer): State<Arc<Tracer>>,
+    operator: Operator,
+) -> Result<Response, ApiError> {
+    operator.may(ACTION)?;
+    let lines = stream::unfold(tracer.listen(), |mut listener| async move {
+        let line = match tokio::time::timeout(PULSE, listener.next()).await {
+            Ok(heard) => match heard? {
+                Heard::Request(entry) => serde_json::to_vec(&*entry).unwrap_or_default(),
+                Heard::Lost(lost) => json!({ "lost": lost }).to_string().into_bytes(),
+            },
+            Err(_) => Vec::new(),
+        };
+        let line = [line, b"\n".to_vec()].concat();
+        Some((Ok::<_, Infallible>(Bytes::from(line)), listener))
+    });
+    let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::from_stream(lines)).into_response())
+}

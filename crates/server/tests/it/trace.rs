@@ -1,0 +1,111 @@
+//! The live trace of requests.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::harness::{ACCOUNTS, BOB, CAROL, TestServer, in_memory_with_users, memory};
+
+/// Nothing in these tests takes this long unless it hangs.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Listens from now on.
+async fn listen(server: &TestServer) -> BufReader<TcpStream> {
+    let address: SocketAddr =
+        server.endpoint().trim_start_matches("http://").parse().expect("an address");
+    let target = server.request("GET", "/_liteio/trace").presigned("60");
+    let mut stream = TcpStream::connect(address).await.expect("the server listens");
+    let request = format!("GET {target} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("the request is sent");
+    let mut reader = BufReader::new(stream);
+    let first = line(&mut reader).await.expect("a status line");
+    assert!(first.starts_with("HTTP/1.1 200"), "{first}");
+    while !line(&mut reader).await.expect("a head").trim().is_empty() {}
+    reader
+}
+
+async fn line(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut line = String::new();
+    let read = timeout(LONG, reader.read_line(&mut line)).await.expect("in time");
+    (read.expect("a line") > 0).then_some(line)
+}
+
+/// The next entry for which `is_it` holds.
+async fn entry(reader: &mut BufReader<TcpStream>, is_it: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let line = line(reader).await.expect("the trace goes on");
+        // Sizes of chunks stand between the lines.
+        match serde_json::from_str(&line) {
+            Ok(entry @ Value::Object(_)) if is_it(&entry) => return entry,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_listens_is_told_of_every_request_with_its_headers_and_no_secret() {
+    let server = memory().await;
+    server.bucket("photos").await;
+    let mut trace = listen(&server).await;
+    let key = "c2VjcmV0IGtleSBvZiAzMiBieXRlcyBmb3IgQUVTLTI1Ng==";
+    server
+        .request("PUT", "/photos/a%20cat.jpg")
+        .header("x-amz-meta-colour", "black")
+        .header("x-amz-server-side-encryption-customer-key", key)
+        .body("JPEG")
+        .send()
+        .await
+        .expect_error(400, "InvalidRequest");
+    let entry = entry(&mut trace, |entry| entry["bucket"] == "photos").await;
+    let expected = [
+        ("method", "PUT"),
+        ("operation", "PutObject"),
+        ("key", "a cat.jpg"),
+        ("path", "/photos/a%20cat.jpg"),
+        ("user", "alice"),
+        ("code", "InvalidRequest"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(entry[name], value, "{entry:#}");
+    }
+    assert_eq!(entry["status"], 400, "{entry:#}");
+    let headers = entry["request_headers"].as_array().expect("headers");
+    assert!(headers.contains(&serde_json::json!(["x-amz-meta-colour", "black"])), "{entry:#}");
+    assert!(headers.contains(&serde_json::json!(["authorization", "***"])), "{entry:#}");
+    let answered = entry["response_headers"].as_array().expect("headers");
+    assert!(answered.iter().any(|it| it[0] == "x-amz-request-id" && it[1] == entry["id"]));
+    assert!(!entry.to_string().contains(key), "{entry:#}");
+}
+
+#[tokio::test]
+async fn only_users_who_may_see_everything_listen() {
+    let server = in_memory_with_users(ACCOUNTS).await;
+    let ask = || server.request("GET", "/_liteio/trace");
+    ask().anonymous().send().await.expect_error(403, "AccessDenied");
+    ask().by(CAROL).send().await.expect_error(403, "AccessDenied");
+    let stranger = crate::harness::User { secret_key: "wrong", ..BOB };
+    ask().by(stranger).send().await.expect_error(403, "SignatureDoesNotMatch");
+    server.request("POST", "/_liteio/trace").send().await.expect_error(405, "MethodNotAllowed");
+    let mut trace = listen(&server).await;
+    server.request("PUT", "/mine").send().await.expect_status(200);
+    server.request("GET", "/mine").by(CAROL).send().await.expect_error(403, "AccessDenied");
+    let denied = entry(&mut trace, |entry| entry["status"] == 403).await;
+    assert_eq!(denied["user"], "carol");
+    assert!(denied["denied"].as_str().is_some_and(|why| !why.is_empty()), "{denied:#}");
+}
+
+/// A server that stops waits for requests under way, and a listener never ends by itself.
+#[tokio::test]
+async fn a_server_that_stops_ends_the_trace() {
+    let server = memory().await;
+    let mut trace = listen(&server).await;
+    let (ended, ()) = tokio::join!(
+        timeout(LONG, async { while line(&mut trace).await.is_some() {} }),
+        server.stop()
+    );
+    ended.expect("the trace has ended");
+}
