@@ -19,8 +19,15 @@ const LOCK_FILE: &str = "lock";
 /// the error of a second process.
 #[derive(Debug)]
 pub struct DirectoryLock {
-    // Closing the file releases the lock.
-    _file: File,
+    file: File,
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // Closing the file releases the lock only with its last copy, and a process that another thread has begun
+        // has one until it runs its program. An error leaves it to that.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl DirectoryLock {
@@ -51,7 +58,7 @@ impl DirectoryLock {
         file.write_all_at(holder.as_bytes(), 0)
             .and_then(|()| file.set_len(holder.len() as u64))
             .map_err(|error| explain("cannot write", error))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Takes the lock of the existing directory `root` together with others that only read it, without
@@ -70,7 +77,7 @@ impl DirectoryLock {
             },
         };
         match try_lock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(Errno::WOULDBLOCK) => Err(in_use(root, &mut file)),
             Err(error) => Err(explain(root, "cannot lock", &error.into())),
         }
@@ -126,6 +133,16 @@ mod tests {
         let message = error.to_string();
         assert!(message.contains(&std::process::id().to_string()), "{message}");
         assert!(message.contains(&directory.path().display().to_string()), "{message}");
+        drop(first);
+        DirectoryLock::acquire(directory.path()).expect("free again");
+    }
+
+    /// A child process has a copy of every file between its beginning and its program.
+    #[test]
+    fn a_copy_of_its_file_in_a_child_process_keeps_nobody_out() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let first = DirectoryLock::acquire(directory.path()).expect("free");
+        let _in_child = first.file.try_clone().expect("a copy");
         drop(first);
         DirectoryLock::acquire(directory.path()).expect("free again");
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -40,6 +41,7 @@ pub(super) struct RealFile {
     uncached: OnceLock<Option<File>>,
     /// Where small writes go.
     mapped: Mutex<Mapped>,
+    is_locked: AtomicBool,
 }
 
 impl RealFile {
@@ -56,6 +58,7 @@ impl RealFile {
             temporary: temporary.map(Mutex::new),
             uncached: OnceLock::new(),
             mapped: Mutex::default(),
+            is_locked: AtomicBool::new(false),
         }
     }
 
@@ -168,7 +171,10 @@ impl DiskFile for RealFile {
     fn try_lock(&self) -> io::Result<()> {
         let operation = calls::FlockOperation::NonBlockingLockExclusive;
         match retry_on_intr(|| calls::flock(&self.file, operation)) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.is_locked.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             Err(Errno::WOULDBLOCK) => Err(lock::file_in_use(&self.name)),
             Err(error) => Err(self.failed("lock")(error.into())),
         }
@@ -185,6 +191,10 @@ impl DiskFile for RealFile {
 
 impl Drop for RealFile {
     fn drop(&mut self) {
+        if *self.is_locked.get_mut() {
+            // As for the lock of a directory: a child process may have a copy of the file.
+            let _ = calls::flock(&self.file, calls::FlockOperation::Unlock);
+        }
         if let Some(Temporary::Named(name)) = self.temporary.as_mut().map(Mutex::get_mut) {
             // One that cannot be removed is swept at the next start, as after a crash.
             let _ = calls::unlinkat(&self.shared.root, name.as_str(), AtFlags::empty());
