@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use jiff::Timestamp;
 
 use crate::origin::Origin;
 use crate::policy::{ContextKey, Value};
@@ -23,8 +22,12 @@ pub(crate) fn value<'r>(
         }),
         ContextKey::SecureTransport => Value::bool(origin.is_some_and(|it| it.peer.secure)),
         ContextKey::RequestedRegion => Value::of(origin.and_then(|origin| origin.found.region())),
-        ContextKey::CurrentTime => Value::One(Cow::Owned(Timestamp::now().to_string())),
-        ContextKey::EpochTime => Value::One(Cow::Owned(Timestamp::now().as_second().to_string())),
+        ContextKey::CurrentTime => {
+            origin.map_or(Value::None, |it| Value::One(Cow::Owned(it.found.now().to_string())))
+        }
+        ContextKey::EpochTime => origin.map_or(Value::None, |it| {
+            Value::One(Cow::Owned(it.found.now().as_second().to_string()))
+        }),
         ContextKey::Referer => header("referer"),
         ContextKey::UserAgent => header("user-agent"),
         _ => Value::None,

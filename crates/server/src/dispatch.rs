@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 
 use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
@@ -23,7 +23,7 @@ use crate::front::{Allowance, Handler, HandlerFuture, Observers, Plan};
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::no_auth::NoAuth;
 use crate::operational::{Health, Operational, Readiness, Way, is_signed};
-use crate::origin::Origin;
+use crate::origin::{Locale, Origin};
 use crate::reply::{self, ApiError, Reply};
 use crate::s3::{self, S3Service};
 use crate::state::App;
@@ -34,7 +34,7 @@ use crate::vectors::{self, VectorsService};
 pub(crate) struct Dispatch {
     services: Arc<Services>,
     app: Arc<App>,
-    region: Arc<str>,
+    locale: Arc<Locale>,
     senders: Arc<Senders>,
     users: Arc<Users>,
     observers: Observers,
@@ -81,14 +81,15 @@ impl Dispatch {
         };
         let health = Health::new(readiness, details, has_buckets);
         let tracer = Arc::new(Tracer::new());
-        let clock = Arc::new(SystemTime::now);
+        let clock = Arc::clone(app.store.clock());
+        let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
         let directory = Arc::clone(users.current());
         let rules = Rules {
             region: app.region.clone(),
             takes_any_region: app.takes_any_region,
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
-        let authenticator = Authenticator::new(directory, rules, clock);
+        let authenticator = Authenticator::new(directory, rules, Arc::new(time));
         let services = Services {
             operational: Operational::new(health, Arc::clone(&tracer)),
             tracer: Arc::clone(&tracer),
@@ -98,11 +99,12 @@ impl Dispatch {
             vectors: VectorsService::new(Arc::clone(&app)),
             iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
         };
-        let region = app.region.as_str().into();
+        let clock = Arc::clone(app.store.clock());
+        let locale = Arc::new(Locale { region: app.region.clone(), clock });
         Dispatch {
             services: Arc::new(services),
             app,
-            region,
+            locale,
             senders,
             users,
             observers: Arc::new([tracer]),
@@ -162,7 +164,7 @@ impl Handler for Dispatch {
             }
             None => {}
         }
-        origin.found.note_region(&self.region);
+        origin.found.note_locale(&self.locale);
         if origin.target.is_site() {
             return Box::pin(async move { services.s3.website(&head, &origin, &allowance).await });
         }

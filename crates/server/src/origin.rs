@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderValue, Uri};
+use jiff::Timestamp;
+use liteio_store::{Clock, SystemClock};
 use percent_encoding::percent_decode_str;
 
 use crate::request_id::RequestIds;
@@ -226,13 +228,28 @@ pub(crate) struct Origin {
     pub(crate) found: Found,
 }
 
+/// The region and the time of the services that answer a request.
+#[derive(Debug)]
+pub(crate) struct Locale {
+    /// The region.
+    pub(crate) region: String,
+    /// The clock.
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// A time in milliseconds since 1970, the last one that there is a date for if it is later.
+pub(crate) fn timestamp(ms: u64) -> Timestamp {
+    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
+}
+
 /// The user and the operation of a request, noted by those who find them out.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     user: OnceLock<String>,
     operation: OnceLock<&'static str>,
     denial: OnceLock<String>,
-    region: OnceLock<Arc<str>>,
+    locale: OnceLock<Arc<Locale>>,
 }
 
 impl Found {
@@ -256,14 +273,20 @@ impl Found {
         self.denial.get().map(String::as_str)
     }
 
-    /// Notes the region of the server that answers.
-    pub(crate) fn note_region(&self, region: &Arc<str>) {
-        self.region.get_or_init(|| Arc::clone(region));
+    /// Notes region and time of the services that answer.
+    pub(crate) fn note_locale(&self, locale: &Arc<Locale>) {
+        self.locale.get_or_init(|| Arc::clone(locale));
     }
 
-    /// The region of the server that answers, once the request has reached its services.
+    /// The region of the services that answer, once the request has reached them.
     pub(crate) fn region(&self) -> Option<&str> {
-        self.region.get().map(|region| &**region)
+        self.locale.get().map(|locale| &*locale.region)
+    }
+
+    /// The time by the clock of the services that answer; of the machine, before the request has reached them.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now_ms = self.locale.get().map_or_else(|| SystemClock.now_ms(), |it| it.clock.now_ms());
+        timestamp(now_ms)
     }
 
     /// The user's name, if there is one.

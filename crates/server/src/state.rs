@@ -101,6 +101,11 @@ impl App {
         }
     }
 
+    /// The time by the clock of the store, in seconds since 1970.
+    pub(crate) fn now_unix_seconds(&self) -> i64 {
+        i64::try_from(self.store.now_ms() / 1000).unwrap_or(i64::MAX)
+    }
+
     /// The account with that canonical id, as it is at the moment.
     pub(crate) fn account(&self, canonical_id: &str) -> Option<Arc<Account>> {
         self.directory.now().account_of_canonical_id(canonical_id).map(Arc::clone)

@@ -1,9 +1,10 @@
 //! Time, passed in: expiry, clock skew and crashes are then ordinary fast tests.
 
 use std::fmt::Debug;
-use std::sync::OnceLock;
 #[cfg(any(test, feature = "test-util"))]
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of the time.
@@ -29,6 +30,43 @@ impl Clock for SystemClock {
         static FIRST: OnceLock<Instant> = OnceLock::new();
         let since = FIRST.get_or_init(Instant::now).elapsed();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A clock that runs as another one does, ahead of it or behind it by an offset that can be changed. What is
+/// measured by [`Clock::monotonic_ms`] does not notice.
+#[derive(Debug)]
+pub struct ShiftedClock {
+    base: Arc<dyn Clock>,
+    offset_ms: AtomicI64,
+}
+
+impl ShiftedClock {
+    /// A clock that shows the time of `base`.
+    #[must_use]
+    pub fn new(base: Arc<dyn Clock>) -> Self {
+        Self { base, offset_ms: AtomicI64::new(0) }
+    }
+
+    /// Milliseconds by which it is ahead; negative when it is behind.
+    #[must_use]
+    pub fn offset_ms(&self) -> i64 {
+        self.offset_ms.load(Ordering::Relaxed)
+    }
+
+    /// Sets it ahead, or behind, from now on. It does not show times before 1970.
+    pub fn set_offset_ms(&self, offset_ms: i64) {
+        self.offset_ms.store(offset_ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ShiftedClock {
+    fn now_ms(&self) -> u64 {
+        self.base.now_ms().saturating_add_signed(self.offset_ms())
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.base.monotonic_ms()
     }
 }
 
@@ -68,5 +106,22 @@ impl Clock for ManualClock {
 
     fn monotonic_ms(&self) -> u64 {
         self.monotonic_ms.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shifted_clock_runs_as_the_other_one_does() {
+        let base = Arc::new(ManualClock::new(10_000));
+        let shifted = ShiftedClock::new(Arc::clone(&base) as _);
+        assert_eq!((shifted.now_ms(), shifted.offset_ms()), (10_000, 0));
+        shifted.set_offset_ms(5_000);
+        base.advance_ms(1);
+        assert_eq!((shifted.now_ms(), shifted.monotonic_ms()), (15_001, 1));
+        shifted.set_offset_ms(-20_000);
+        assert_eq!((shifted.now_ms(), shifted.monotonic_ms()), (0, 1));
     }
 }

@@ -274,7 +274,7 @@ mod watch;
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 #[cfg(any(test, feature = "test-util"))]
 pub use clock::ManualClock;
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, ShiftedClock, SystemClock};
 pub use config::{Backend, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,

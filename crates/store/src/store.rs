@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::blob::lost::LostBlobs;
+use crate::clock::Clock;
 use crate::config::StoreConfig;
 use crate::directory;
 use crate::error::StoreError;
@@ -228,6 +229,12 @@ impl Store {
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.shared().config.clock.now_ms()
+    }
+
+    /// The clock of the store.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared().config.clock
     }
 
     /// Counters since the store was opened.

@@ -82,6 +82,8 @@ pub(crate) struct Authenticator {
     directory: Arc<CurrentDirectory>,
     rules: Rules,
     clock: ClockFn,
+    /// The clock of those who sign, where it is another one.
+    signers: Option<ClockFn>,
     keys: SigningKeyCache,
 }
 
@@ -106,11 +108,26 @@ impl Authenticator {
     /// An authenticator with these rules.
     #[must_use]
     pub(crate) fn new(directory: Arc<CurrentDirectory>, rules: Rules, clock: ClockFn) -> Self {
-        Authenticator { directory, rules, clock, keys: SigningKeyCache::default() }
+        Authenticator { directory, rules, clock, signers: None, keys: SigningKeyCache::default() }
+    }
+
+    /// The same for signers with another clock: the times of their signatures may be right by either. Signatures
+    /// end by that of the authenticator.
+    #[must_use]
+    pub(crate) fn with_signers_by(self, clock: ClockFn) -> Self {
+        Authenticator { signers: Some(clock), ..self }
     }
 
     fn now_unix_seconds(&self) -> i64 {
         amz_date::unix_seconds((self.clock)())
+    }
+
+    /// The time by the clock of the signer whose signature has this date: of two clocks, by the closer one.
+    fn signers_unix_seconds(&self, date: i64) -> i64 {
+        let now = self.now_unix_seconds();
+        let Some(signers) = &self.signers else { return now };
+        let other = amz_date::unix_seconds(signers());
+        if other.abs_diff(date) < now.abs_diff(date) { other } else { now }
     }
 
     /// Finds out who sent a request, and takes signature and payload framing off it. `host_bucket` is

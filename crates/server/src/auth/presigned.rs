@@ -199,7 +199,8 @@ impl Authenticator {
 
     fn check_life(&self, date: &AmzDate, expires_seconds: i64) -> Result<(), ApiError> {
         let now = self.now_unix_seconds();
-        if date.unix_seconds() > now.saturating_add(CLOCK_SKEW_SECONDS_MAX) {
+        let signed = self.signers_unix_seconds(date.unix_seconds());
+        if date.unix_seconds() > signed.saturating_add(CLOCK_SKEW_SECONDS_MAX) {
             return Err(error::access_denied("Request is not valid yet")
                 .with("X-Amz-Date", date.as_str())
                 .with("ServerTime", display_time(now)));

@@ -321,7 +321,8 @@ impl Authenticator {
                 .with("ServerTime", display_time(now)));
         }
         // The clock of the signer may run ahead.
-        if end - now > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
+        let signed = self.signers_unix_seconds(end).max(now);
+        if end - signed > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
             return Err(error::access_denied(
                 "Expires must be less than a week (604800 seconds) ahead",
             )

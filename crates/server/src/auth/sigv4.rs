@@ -295,7 +295,7 @@ impl Authenticator {
     }
 
     fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {
-        let now = self.now_unix_seconds();
+        let now = self.signers_unix_seconds(date.unix_seconds());
         let skew = now.saturating_sub(date.unix_seconds()).saturating_abs();
         if skew <= CLOCK_SKEW_SECONDS_MAX {
             return Ok(());

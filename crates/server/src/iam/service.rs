@@ -1,7 +1,6 @@
 //! The requests of IAM and STS.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
@@ -122,7 +121,7 @@ impl Iam {
             sender: None,
             peer: origin.peer,
             user_agent: head.headers.get(USER_AGENT).and_then(|it| it.to_str().ok()),
-            now: unix_seconds(),
+            now: self.app.now_unix_seconds(),
             more: Vec::new(),
         };
         let xml = match (api, key) {
@@ -202,11 +201,6 @@ impl Iam {
         }
         Ok(xml)
     }
-}
-
-fn unix_seconds() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn missing_token() -> ApiError {

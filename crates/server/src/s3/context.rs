@@ -175,7 +175,8 @@ impl<'a> Sent<'a> {
             return Value::None;
         };
         let Ok(until) = until.parse::<Timestamp>() else { return Value::None };
-        let seconds = until.as_second() - Timestamp::now().as_second();
+        let Some(origin) = self.origin() else { return Value::None };
+        let seconds = until.as_second() - origin.found.now().as_second();
         Value::One(Cow::Owned((seconds.max(0) as u64).div_ceil(86_400).to_string()))
     }
 

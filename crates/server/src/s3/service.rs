@@ -7,7 +7,6 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
@@ -172,7 +171,7 @@ impl S3Service {
         let mut request = prepare(request).await?;
         let key = request.extensions().get().and_then(Identity::key).cloned();
         let (Some(headers), Some(key)) = (headers, key) else { return Ok(request) };
-        let again = self.app.directory.again(&key, Timestamp::now().as_second());
+        let again = self.app.directory.again(&key, self.app.now_unix_seconds());
         let again = again.map_err(|_| error::access_denied())?;
         if Arc::ptr_eq(&again.user, &key.user) {
             return Ok(request);
