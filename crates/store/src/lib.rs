@@ -268,6 +268,7 @@ mod repair;
 mod rewrap;
 mod scrub;
 mod stats;
+mod usage;
 mod verify;
 mod watch;
 
@@ -288,7 +289,7 @@ pub use meta::{
     Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, Expiration, Lifecycle,
     LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule, Notifications,
     ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode, RetentionPeriod,
-    ScrubState, Settings, Subject, Versioning,
+    ScrubState, Settings, Subject, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -317,6 +318,7 @@ pub use repair::RepairReport;
 pub use rewrap::RewrapReport;
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
+pub use usage::BucketUsage;
 pub use verify::{Damage, VerifyProgress, VerifyReport};
 
 pub use checksum::{

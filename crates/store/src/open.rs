@@ -34,6 +34,7 @@ impl Store {
             store.start_scrubber()?;
         }
         store.start_lifecycle()?;
+        store.start_usage()?;
         store.start_watch()?;
         Ok(store)
     }

@@ -21,7 +21,7 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{reference, space};
 use crate::open;
-use crate::pending::Committed;
+use crate::pending::{Committed, Pending};
 use crate::reclaim::WithoutSpace;
 use crate::store::{Opened, Store};
 use crate::verify::{Damage, Remedy, VerifyProgress};
@@ -98,6 +98,9 @@ impl Store {
             Remedy::Index { row, stamp } => {
                 self.update(move |write, _| write_row(write, &row, &stamp).map(Committed::new))
             }
+            Remedy::Recount(name, id) => {
+                Pending::ready(self.recount(&name, id).map(|()| Mended::Written))
+            }
         };
         match done.wait() {
             // A page of the tree.
@@ -173,6 +176,11 @@ pub(crate) fn repair(
             break;
         }
     }
+    // Those whose objects were removed.
+    match store.count_usage() {
+        Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {}
+        counted => counted?,
+    }
     // What cannot be read may name any blob.
     if report.left.is_empty() {
         report.set_aside = store.sweep_or(WithoutSpace::Keep)?.orphans;
@@ -188,6 +196,11 @@ fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> 
     if space::split_event(place).is_some() {
         // The next event counts the queues anew.
         write.delete(space::OUTBOX_KEY)?;
+    }
+    let current = space::split_current(place).map(|(bucket, _)| bucket);
+    if let Some(bucket) = current.or_else(|| space::split_history(place).map(|it| it.0)) {
+        // What it was counted for is not known. The bucket is counted again.
+        write.delete(&space::usage(bucket))?;
     }
     // Of a record that cannot be decoded nobody knows the content.
     let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };

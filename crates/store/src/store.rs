@@ -48,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) scrubber: Mutex<Option<Background<ScrubState>>>,
     /// The thread of an open store that executes lifecycle rules.
     pub(crate) lifecycle: Mutex<Option<Background<()>>>,
+    /// The thread that counts buckets without usage, while it does.
+    pub(crate) usage: Mutex<Option<Background<()>>>,
     /// One reclaim at a time.
     pub(crate) reclaim_lock: Mutex<()>,
     /// Held by a sweep: a second one at the same time would count what the first deletes.
@@ -111,6 +113,7 @@ impl Store {
             worker: Mutex::new(None),
             scrubber: Mutex::new(None),
             lifecycle: Mutex::new(None),
+            usage: Mutex::new(None),
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
@@ -351,6 +354,8 @@ impl Inner {
         scrubber.into_iter().for_each(Background::stop);
         let lifecycle = self.lifecycle.lock().take();
         lifecycle.into_iter().for_each(Background::stop);
+        let usage = self.usage.lock().take();
+        usage.into_iter().for_each(Background::stop);
         let worker = self.worker.lock().take();
         if let Some(worker) = worker {
             worker.stop(&self.shared.work);

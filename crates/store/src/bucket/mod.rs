@@ -11,6 +11,7 @@ use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
+use crate::meta::usage::UsageRecord;
 use crate::meta::{DocumentKind, Owner, Settings, Versioning, document, space};
 use crate::name::{BucketId, BucketName};
 use crate::pending::{Committed, Pending};
@@ -103,6 +104,7 @@ impl Store {
                 is_version_1: false,
             };
             record.write(write, name)?;
+            UsageRecord::default().write(write, record.id)?;
             for (kind, document) in documents {
                 document::write(write, record.id, *kind as u8, document)?;
             }
@@ -129,6 +131,7 @@ impl Store {
             while let Some(key) = first_key(write, &documents)? {
                 write.delete(&key)?;
             }
+            write.delete(&space::usage(id))?;
             write.delete(&space::bucket(name.as_str()))?;
             let forget = ForgetBucket::new(shared, &name);
             Ok(Committed::with_guard((), (wake, forget)))

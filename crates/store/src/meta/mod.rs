@@ -17,6 +17,7 @@ mod settings;
 pub(crate) mod space;
 mod types;
 pub(crate) mod upload;
+pub(crate) mod usage;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
 
@@ -31,3 +32,4 @@ pub use notification::{NotificationRule, Notifications};
 pub use scrub::ScrubState;
 pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};
+pub use usage::Usage;

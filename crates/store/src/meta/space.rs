@@ -10,6 +10,7 @@
 //! | `05` | | the outbox: [`OutboxState`](crate::OutboxState) |
 //! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
 //! | `07` | key of an entry | an [entry](super::identity) about users |
+//! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -40,6 +41,7 @@ const LIFECYCLE: u8 = 0x04;
 const OUTBOX: u8 = 0x05;
 const EVENT: u8 = 0x06;
 const IDENTITY: u8 = 0x07;
+const USAGE: u8 = 0x08;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -73,6 +75,8 @@ pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
 pub(crate) const ALL_IDENTITIES: &[u8] = &[IDENTITY];
 /// The prefix of all keys of documents.
 pub(crate) const ALL_DOCUMENTS: &[u8] = &[DOCUMENT];
+/// The prefix of all keys of usage rows.
+pub(crate) const ALL_USAGE: &[u8] = &[USAGE];
 /// The prefix of all keys of current objects.
 pub(crate) const ALL_CURRENT: &[u8] = &[CURRENT];
 /// The prefix of all keys of older versions.
@@ -158,6 +162,16 @@ pub(crate) fn is_identity(bytes: &[u8]) -> bool {
 /// The inverse of [`identity`].
 pub(crate) fn identity_key(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(&[IDENTITY]).unwrap_or_default()
+}
+
+/// The usage row of a bucket.
+pub(crate) fn usage(id: BucketId) -> Vec<u8> {
+    of_bucket(USAGE, id, 0)
+}
+
+/// The bucket in a key made by [`usage`].
+pub(crate) fn split_usage(bytes: &[u8]) -> Option<BucketId> {
+    split_bucket(USAGE, bytes).filter(|(_, rest)| rest.is_empty()).map(|(id, _)| id)
 }
 
 /// The prefix of the keys of all current objects of a bucket; an object key follows as it is.

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::space;
+use crate::meta::usage::UsageChange;
 use crate::name::{BucketId, ObjectKey, VersionId};
 
 /// The newest version of the history, with its place.
@@ -98,28 +99,34 @@ pub(crate) fn is_only(
     Ok(is_it && !cursor.next()?.is_some_and(|(place, _)| place.starts_with(&prefix)))
 }
 
-/// Adds a version.
+/// Adds a version, and counts it in `usage`.
 pub(crate) fn add(
     write: &mut impl Write,
     bucket: BucketId,
     key: &ObjectKey,
     record: &ObjectRecord,
+    usage: &mut UsageChange,
 ) -> Result<(), StoreError> {
-    record.write(write, &space::history(bucket, key.as_str(), &record.stamp))?;
+    let place = space::history(bucket, key.as_str(), &record.stamp);
+    record.write(write, &place)?;
+    usage.added(write, &place, record)?;
     if record.is_null {
         write.put(&space::null_version(bucket, key.as_str()), &record.stamp)?;
     }
     Ok(())
 }
 
-/// Removes a version.
+/// Removes a version, from `usage`, too.
 pub(crate) fn remove(
     write: &mut impl Write,
     bucket: BucketId,
     key: &ObjectKey,
     record: &ObjectRecord,
+    usage: &mut UsageChange,
 ) -> Result<(), StoreError> {
-    write.delete(&space::history(bucket, key.as_str(), &record.stamp))?;
+    let place = space::history(bucket, key.as_str(), &record.stamp);
+    write.delete(&place)?;
+    usage.removed(write, &place, record)?;
     if record.is_null {
         write.delete(&space::null_version(bucket, key.as_str()))?;
     }

@@ -39,6 +39,7 @@ use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
+use crate::meta::usage::UsageChange;
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
@@ -82,6 +83,7 @@ pub(crate) struct Slot<'a> {
     current: Option<ObjectRecord>,
     /// Content of the removed versions.
     discarded: Vec<Content>,
+    usage: UsageChange,
     /// Retentions in governance mode do not count.
     bypasses_governance: bool,
 }
@@ -110,9 +112,17 @@ impl<'a> Slot<'a> {
     ) -> Result<Self, StoreError> {
         let place = space::current(state.id, key.as_str());
         let current = ObjectRecord::read(from, &place)?;
-        let discarded = Vec::new();
-        let bypasses_governance = false;
-        Ok(Self { shared, bucket, state, key, place, current, discarded, bypasses_governance })
+        Ok(Self {
+            shared,
+            bucket,
+            state,
+            key,
+            place,
+            current,
+            discarded: Vec::new(),
+            usage: UsageChange::new(state.id),
+            bypasses_governance: false,
+        })
     }
 
     /// The id of the bucket.
@@ -181,6 +191,7 @@ impl<'a> Slot<'a> {
             Some(new) => self.write_object(write, new, is_null)?,
             None => self.write_marker(write, modified_ms, is_null)?,
         };
+        self.usage.write(write)?;
         Ok((record.version_id(), release(write, self.shared, &self.discarded)?))
     }
 
@@ -221,16 +232,19 @@ impl<'a> Slot<'a> {
             content,
         };
         record.write(write, &self.place)?;
+        self.usage.added(write, &self.place, &record)?;
         Ok(record)
     }
 
-    /// Releases the content of removed versions, and writes the event of a change of `record`.
+    /// Releases the content of removed versions, and writes the usage of the bucket and the event of a change of
+    /// `record`.
     fn end(
-        &self,
+        &mut self,
         write: &mut Transaction<'_>,
         record: &ObjectRecord,
         event: (EventKind, &Cause),
     ) -> Result<Wakes, StoreError> {
+        self.usage.write(write)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
         Ok((wake, tell(write, self.shared, place, (self.key, record), event)?))
@@ -282,9 +296,11 @@ impl<'a> Slot<'a> {
             _ => None,
         };
         write.delete(&self.place)?;
+        self.usage.removed(write, &self.place, &record)?;
         if self.state.has_history() {
             self.promote(write)?;
         }
+        self.usage.write(write)?;
         let place = (self.bucket, &self.state);
         let event = (EventKind::RemovedDelete, cause);
         let wake = tell(write, self.shared, place, (self.key, &record), event)?;
@@ -379,7 +395,7 @@ impl<'a> Slot<'a> {
             extensions: Extensions::default(),
             content: Content::Inline(Bytes::new()),
         };
-        history::add(write, self.state.id, self.key, &marker)?;
+        history::add(write, self.state.id, self.key, &marker, &mut self.usage)?;
         Ok(marker)
     }
 
@@ -407,8 +423,11 @@ impl<'a> Slot<'a> {
         check(conditions, Some(&record), self.key)?;
         self.check_removal(&record)?;
         match is_current {
-            true => write.delete(&self.place)?,
-            false => history::remove(write, self.state.id, self.key, &record)?,
+            true => {
+                write.delete(&self.place)?;
+                self.usage.removed(write, &self.place, &record)?;
+            }
+            false => history::remove(write, self.state.id, self.key, &record, &mut self.usage)?,
         }
         let delete_marker = record.is_delete_marker;
         self.discarded.push(record.content.clone());
@@ -420,7 +439,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Makes the newest version of the history current, unless it is a delete marker.
-    fn promote(&self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
+    fn promote(&mut self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
         let newest = history::newest(write, self.state.id, self.key)?;
         let Some((place, newest)) = newest else { return Ok(()) };
         if newest.is_delete_marker {
@@ -428,21 +447,28 @@ impl<'a> Slot<'a> {
         }
         let record = ObjectRecord::read(write, &place)?;
         let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
-        history::remove(write, self.state.id, self.key, &record)?;
-        record.write(write, &self.place)
+        history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
+        record.write(write, &self.place)?;
+        self.usage.added(write, &self.place, &record)
     }
 
     /// Makes room for a newer version: discards the version that it replaces, or archives the current one.
     /// `is_null`: that of the newer version.
     fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
-        match self.current.take() {
+        let current = self.current.take();
+        if let Some(current) = &current {
+            self.usage.removed(write, &self.place, current)?;
+        }
+        match current {
             // The current object is the only version `null`, and the new record replaces it in place.
             Some(current) if is_null && current.is_null => {
                 self.check_removal(&current)?;
                 self.discarded.push(current.content);
                 return Ok(());
             }
-            Some(current) => history::add(write, self.state.id, self.key, &current)?,
+            Some(current) => {
+                history::add(write, self.state.id, self.key, &current, &mut self.usage)?;
+            }
             None => {}
         }
         if is_null
@@ -450,7 +476,8 @@ impl<'a> Slot<'a> {
             && let Some(found) = self.find_in_history(write, &VersionId::Null)?
         {
             self.check_removal(&found.record)?;
-            history::remove(write, self.state.id, self.key, &found.record)?;
+            let (id, usage) = (self.state.id, &mut self.usage);
+            history::remove(write, id, self.key, &found.record, usage)?;
             self.discarded.push(found.record.content);
         }
         Ok(())

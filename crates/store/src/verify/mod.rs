@@ -3,6 +3,7 @@
 mod bodies;
 mod objects;
 mod report;
+mod usage;
 mod vectors;
 mod verifier;
 
@@ -76,6 +77,8 @@ impl Store {
             });
             verifier.report.or_damage(result)?;
         }
+        let result = verifier.verify_usage();
+        verifier.report.or_damage(result)?;
         let mut report = verifier.into_report();
         self.count_blobs(&mut report)?;
         report.lost = self.lost_paths()?;
@@ -152,11 +155,12 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 11] = [
+pub(crate) const SPACES: [&[u8]; 12] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
     space::ALL_IDENTITIES,
+    space::ALL_USAGE,
     space::ALL_CURRENT,
     space::ALL_HISTORY,
     space::ALL_NULL_VERSIONS,

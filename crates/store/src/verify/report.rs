@@ -1,7 +1,7 @@
 //! The report of a verification.
 
 use crate::error::StoreError;
-use crate::name::{BucketName, ObjectKey, VersionId};
+use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
 
 /// The progress of [`Store::verify`](crate::Store::verify).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(crate) enum Remedy {
     Remove(Vec<u8>),
     /// Writing the row of the index of null versions at this key again, for the version of this stamp.
     Index { row: Vec<u8>, stamp: [u8; 16] },
+    /// Counting the objects of this bucket again.
+    Recount(BucketName, BucketId),
 }
 
 /// The result of [`Store::verify`](crate::Store::verify).

@@ -44,7 +44,7 @@ impl From<KvError> for Failure {
 
 /// A bucket whose record can be read.
 pub(super) struct VerifiedBucket {
-    name: BucketName,
+    pub(super) name: BucketName,
     /// `true` when the history of its objects is indexed.
     pub(super) has_index: bool,
 }
@@ -168,6 +168,9 @@ impl Verifier<'_> {
             let result = identity::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
+        if let Some(bucket) = space::split_usage(place) {
+            return self.verify_usage_row(bucket, place, value);
+        }
         if space::is_upload(place) {
             let result = UploadRecord::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
@@ -213,7 +216,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn is_still_there(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+    pub(super) fn is_still_there(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
         let snapshot = self.store.snapshot()?;
         Ok(snapshot.get(place)?.is_some_and(|found| *found == *value))
     }

@@ -27,6 +27,7 @@ mod rename;
 mod repair;
 mod scrub;
 mod tree_damage;
+mod usage;
 mod vectors;
 mod vectors_crash;
 mod vectors_damage;

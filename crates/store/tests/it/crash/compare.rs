@@ -3,8 +3,8 @@
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
     Bucket, Cause, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery,
-    ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError, UploadEntry, VersionChange,
-    VersionEntry, VersionId,
+    ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError, UploadEntry, Usage,
+    VersionChange, VersionEntry, VersionId,
 };
 use md5::{Digest as _, Md5};
 
@@ -68,6 +68,17 @@ fn check_bucket(store: &Store, model: &Model, name: &str) -> Check {
         let result = check_versions(store, &bucket, key, &wanted.versions(key));
         result.map_err(|what| format!("the versions of {key:?}: {what}"))?;
     }
+    let versions = KEYS.iter().flat_map(|key| wanted.versions(key));
+    let mut usage = Usage { objects: wanted.objects.len() as u64, ..Usage::default() };
+    for version in versions {
+        usage.versions += 1;
+        match version {
+            ModelVersion::Object(object) => usage.bytes += object.bytes.len() as u64,
+            ModelVersion::Marker { .. } => usage.delete_markers += 1,
+        }
+    }
+    let found = store.bucket_usage(&bucket).map_err(|error| error.to_string())?;
+    same("the usage", &(found.usage, found.is_complete), &(usage, true))?;
     for key in KEYS {
         let result = check_object(store, &bucket, key, wanted.objects.get(key));
         result.map_err(|what| format!("{key:?}: {what}"))?;

@@ -1,0 +1,291 @@
+//! Counting the objects of buckets that have no row of usage, because a program that knew none has made them, or
+//! because a row was damaged.
+//!
+//! A step counts one page of records, in a transaction: what is written before it and behind its place is counted
+//! by the step, everything else by whoever writes. The page was read from a snapshot just before, so that the
+//! transaction, which others wait for, finds it in memory.
+
+use std::ops::Bound;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Instant;
+
+use super::buckets;
+use crate::error::StoreError;
+use crate::kv::{Read, Write as _};
+use crate::meta::bucket::BucketRecord;
+use crate::meta::key::successor;
+use crate::meta::object::Listed;
+use crate::meta::space;
+use crate::meta::usage::UsageRecord;
+use crate::name::{BucketId, BucketName};
+use crate::pending::Committed;
+use crate::process::{Background, Calls};
+use crate::store::{Inner, Store};
+
+/// Records of a step: some 100 µs of a transaction.
+const PAGE: usize = 256;
+/// The rest between steps, in lengths of the step before it.
+const RESTS: u32 = 1;
+
+impl Store {
+    /// Starts a thread that counts the buckets without usage, if there are any. It ends with that.
+    pub(crate) fn start_usage(&self) -> Result<(), StoreError> {
+        // A damaged record of a bucket: the others are counted once it was repaired.
+        if self.uncounted().is_ok_and(|uncounted| uncounted.is_empty()) {
+            return Ok(());
+        }
+        let calls = Arc::new(Calls::<()>::default());
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        let thread = thread::Builder::new().name("liteio-usage".to_owned());
+        let thread = thread.spawn({
+            let calls = Arc::clone(&calls);
+            move || {
+                let Some(inner) = weak.upgrade() else { return };
+                let store = Store { inner };
+                let mut worked = Instant::now();
+                // What fails is tried again by the next start.
+                let _ = store.count_usage_with(&mut || {
+                    // Nobody else has the store any more: it is about to end.
+                    if Arc::strong_count(&store.inner) == 1 {
+                        return Err(StoreError::Closed);
+                    }
+                    calls.pause(worked.elapsed() * RESTS)?;
+                    worked = Instant::now();
+                    Ok(())
+                });
+            }
+        })?;
+        *self.inner.usage.lock() = Some(Background::new(calls, thread));
+        Ok(())
+    }
+
+    /// Counts all buckets whose usage is not complete, on the calling thread. In an open store, a thread does so.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, and those of a write.
+    pub fn count_usage(&self) -> Result<(), StoreError> {
+        self.count_usage_with(&mut || Ok(()))
+    }
+
+    fn count_usage_with(
+        &self,
+        rest: &mut dyn FnMut() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut failure = None;
+        for (name, id) in self.uncounted()? {
+            loop {
+                match self.count_page(&name, id) {
+                    Ok(true) => rest()?,
+                    Ok(false) => break,
+                    Err(error @ (StoreError::Closed | StoreError::Poisoned { .. })) => {
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        failure.get_or_insert(error);
+                        break;
+                    }
+                }
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn uncounted(&self) -> Result<Vec<(BucketName, BucketId)>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut all = buckets(&snapshot)?;
+        let mut result = Ok(());
+        all.retain(|(_, id)| match UsageRecord::read(&snapshot, *id) {
+            Ok(row) => row.is_none_or(|row| row.counted_to.is_some()),
+            Err(error) => {
+                result = Err(error);
+                false
+            }
+        });
+        result.map(|()| all)
+    }
+
+    /// Counts a page of the records of a bucket. `false` when it was the last, or the bucket is gone.
+    fn count_page(&self, name: &BucketName, id: BucketId) -> Result<bool, StoreError> {
+        let snapshot = self.snapshot()?;
+        let row = UsageRecord::read(&snapshot, id)?;
+        step(&snapshot, id, row.unwrap_or_else(|| beginning(id)))?;
+        drop(snapshot);
+        let name = name.clone();
+        let counted = self.update(move |write, _| {
+            let is_there = BucketRecord::read(write, &name)?.is_some_and(|found| found.id == id);
+            if !is_there {
+                return Ok(Committed::new(false));
+            }
+            let row = UsageRecord::read(write, id)?;
+            let row = step(write, id, row.unwrap_or_else(|| beginning(id)))?;
+            row.write(write, id)?;
+            Ok(Committed::new(row.counted_to.is_some()))
+        });
+        counted.wait()
+    }
+
+    /// Forgets the usage of a bucket, and counts it again.
+    pub(crate) fn recount(&self, name: &BucketName, id: BucketId) -> Result<(), StoreError> {
+        let forgotten = self.update(move |write, _| {
+            write.delete(&space::usage(id))?;
+            Ok(Committed::new(()))
+        });
+        forgotten.wait()?;
+        while self.count_page(name, id)? {}
+        Ok(())
+    }
+}
+
+fn beginning(id: BucketId) -> UsageRecord {
+    UsageRecord { counted_to: Some(space::current_of(id)), ..UsageRecord::default() }
+}
+
+/// Adds the next page of records to a row, unless it is complete.
+fn step(from: &impl Read, id: BucketId, mut row: UsageRecord) -> Result<UsageRecord, StoreError> {
+    let mut left = PAGE;
+    for space in [space::current_of(id), space::history_prefix(id, b"")] {
+        let Some(counted_to) = row.counted_to.clone() else { break };
+        let end = successor(&space).unwrap_or_default();
+        if counted_to >= end {
+            continue;
+        }
+        let lower = counted_to.max(space);
+        let mut cursor = from.cursor(Bound::Excluded(&lower), Bound::Excluded(&end))?;
+        while let Some((place, value)) = cursor.next()? {
+            // What is damaged is counted after a repair has removed it or a backup has replaced it: not at all.
+            if let Ok(listed) = Listed::decode(place, value) {
+                row.usage.add(place, (listed.bytes, listed.is_delete_marker));
+            }
+            left -= 1;
+            if left == 0 {
+                row.counted_to = Some(place.to_vec());
+                return Ok(row);
+            }
+        }
+        row.counted_to = Some(end);
+    }
+    row.counted_to = None;
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::name::ObjectKey;
+    use crate::repair::{RepairReport, repair};
+    use crate::{
+        BodyOptions, Bucket, DeleteTarget, NewBucket, Owner, StoreConfig, Usage, Versioning,
+    };
+
+    fn new() -> (Store, Arc<Bucket>) {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let name = BucketName::new("bucket").expect("a name");
+        let new = NewBucket::new(name.clone(), Owner::default(), String::new());
+        store.create_bucket(new).wait().expect("new");
+        let bucket = store.bucket(&name).expect("there");
+        store.set_versioning(&bucket, Versioning::Enabled).wait().expect("set");
+        (store.clone(), store.bucket(&name).expect("there"))
+    }
+
+    fn put(store: &Store, bucket: &Arc<Bucket>, number: usize) {
+        let key = ObjectKey::new(format!("{number:04}")).expect("a key");
+        let mut body = store.begin_body(BodyOptions::default()).expect("body");
+        body.write(&vec![1; number % 7]).expect("write");
+        let body = body.finish().expect("staged");
+        store.put_object(bucket, key, body, Default::default()).wait().expect("put");
+    }
+
+    fn delete(store: &Store, bucket: &Arc<Bucket>, number: usize) {
+        let key = ObjectKey::new(format!("{number:04}")).expect("a key");
+        store.delete_object(bucket, DeleteTarget::new(key, None)).wait().expect("delete");
+    }
+
+    fn write_row(store: &Store, id: BucketId, value: Option<Vec<u8>>) {
+        let written = store.update(move |write, _| {
+            match &value {
+                Some(value) => write.put(&space::usage(id), value)?,
+                None => write.delete(&space::usage(id))?,
+            }
+            Ok(Committed::new(()))
+        });
+        written.wait().expect("written");
+    }
+
+    fn usage(store: &Store, bucket: &Bucket) -> (Usage, bool) {
+        let found = store.bucket_usage(bucket).expect("readable");
+        (found.usage, found.is_complete)
+    }
+
+    fn damage(store: &Store) -> Vec<String> {
+        let report = store.verify(&mut |_| {}).expect("verify");
+        report.damaged.into_iter().map(|damage| damage.what).collect()
+    }
+
+    #[test]
+    fn a_bucket_is_counted_while_others_write_to_it() {
+        let (store, bucket) = new();
+        const KEYS: usize = 3 * PAGE / 2;
+        for number in 0..KEYS {
+            put(&store, &bucket, number);
+            put(&store, &bucket, number);
+        }
+        let counted = usage(&store, &bucket);
+        assert_eq!((counted.0.objects, counted.0.versions), (KEYS as u64, 2 * KEYS as u64));
+        write_row(&store, bucket.id, None);
+        assert_eq!(usage(&store, &bucket), (Usage::default(), false));
+        let mut steps = 0;
+        while store.count_page(&bucket.name, bucket.id).expect("counted") {
+            // Before and behind the place of the counting, wherever that is.
+            for number in [0, KEYS / 2, KEYS - 1, KEYS + steps] {
+                put(&store, &bucket, number);
+                delete(&store, &bucket, number + 1);
+            }
+            assert!(!usage(&store, &bucket).1);
+            assert_eq!(damage(&store), Vec::<String>::new());
+            steps += 1;
+        }
+        assert!(steps >= 3, "{steps}");
+        assert!(usage(&store, &bucket).1);
+        assert_eq!(damage(&store), Vec::<String>::new(), "it is compared with a count");
+    }
+
+    #[test]
+    fn a_wrong_or_damaged_row_is_found_and_counted_again() {
+        let (store, bucket) = new();
+        put(&store, &bucket, 6);
+        let right = usage(&store, &bucket);
+        let wrong =
+            UsageRecord { usage: Usage { objects: 9, ..right.0 }, ..UsageRecord::default() };
+        let wrong = {
+            let place = space::usage(bucket.id);
+            crate::meta::record::seal(1, &place, &wrong, &[])
+        };
+        for (row, words) in
+            [(wrong, "its usage says 9 objects"), (vec![1, 2, 3], "the usage of a bucket")]
+        {
+            write_row(&store, bucket.id, Some(row));
+            put(&store, &bucket, 6);
+            let found = damage(&store);
+            assert!(matches!(&found[..], [one] if one.contains(words)), "{found:?}");
+            let mut report = RepairReport::default();
+            repair(&store, &mut report, &mut |_| {}).expect("repairs");
+            assert_eq!((report.mended.len(), report.left.len()), (1, 0), "{report:?}");
+            assert_eq!(damage(&store), Vec::<String>::new());
+            assert!(usage(&store, &bucket).1);
+        }
+        assert_eq!(usage(&store, &bucket).0.versions, 3);
+    }
+
+    #[test]
+    fn a_bucket_that_is_deleted_meanwhile_is_counted_no_more() {
+        let (store, bucket) = new();
+        write_row(&store, bucket.id, None);
+        store.delete_bucket(&bucket).wait().expect("empty");
+        assert!(!store.count_page(&bucket.name, bucket.id).expect("nothing to do"));
+        let row = UsageRecord::read(&store.snapshot().expect("snapshot"), bucket.id);
+        assert_eq!(row.expect("readable"), None);
+    }
+}

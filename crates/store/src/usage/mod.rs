@@ -1,0 +1,71 @@
+//! The usage of buckets, as it is kept with every write. See [`Usage`](crate::Usage).
+
+mod count;
+
+use std::ops::Bound;
+
+use crate::error::StoreError;
+use crate::kv::{Read as _, Snapshot};
+use crate::meta::bucket::BucketRecord;
+use crate::meta::key::successor;
+use crate::meta::usage::UsageRecord;
+use crate::meta::{Usage, space};
+use crate::name::{BucketId, BucketName};
+use crate::process::Bucket;
+use crate::store::Store;
+
+/// The usage of one bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketUsage {
+    /// Its name.
+    pub name: BucketName,
+    /// Its objects, versions and bytes.
+    pub usage: Usage,
+    /// `false` while the objects of a bucket that an older program has made are being counted: there are more.
+    pub is_complete: bool,
+}
+
+impl Store {
+    /// The usage of every bucket, in the order of their names. Nothing is counted for it: it costs a look-up for
+    /// each bucket.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn usage(&self) -> Result<Vec<BucketUsage>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut all = Vec::new();
+        for (name, id) in buckets(&snapshot)? {
+            let (usage, is_complete) = of_bucket(&snapshot, id)?;
+            all.push(BucketUsage { name, usage, is_complete });
+        }
+        Ok(all)
+    }
+
+    /// The usage of a bucket; zeros, and not complete, of one that was deleted.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn bucket_usage(&self, bucket: &Bucket) -> Result<BucketUsage, StoreError> {
+        let (usage, is_complete) = of_bucket(&self.snapshot()?, bucket.id)?;
+        Ok(BucketUsage { name: bucket.name.clone(), usage, is_complete })
+    }
+}
+
+fn of_bucket(snapshot: &Snapshot, id: BucketId) -> Result<(Usage, bool), StoreError> {
+    let row = UsageRecord::read(snapshot, id)?;
+    Ok(row.map_or_else(Default::default, |row| (row.usage, row.counted_to.is_none())))
+}
+
+/// Names and numbers of all buckets.
+fn buckets(snapshot: &Snapshot) -> Result<Vec<(BucketName, BucketId)>, StoreError> {
+    let prefix = space::bucket("");
+    let end = successor(&prefix).unwrap_or_default();
+    let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Excluded(&end))?;
+    let mut all = Vec::new();
+    while let Some((key, value)) = cursor.next()? {
+        let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
+        let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
+        all.push((name, BucketRecord::decode(key, value)?.id));
+    }
+    Ok(all)
+}
