@@ -139,6 +139,14 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Bytes that an unprivileged writer can still store.
     fn free_bytes(&self) -> io::Result<u64>;
 
+    /// Bytes of the device; `None` where that says nothing.
+    ///
+    /// # Errors
+    /// Those of asking for it.
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// The poison flag of this disk.
     fn health(&self) -> &Health;
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
+use crate::kv::KvStats;
 
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct StoreStats {
     pub sweeps: u64,
     /// Reads of objects and vectors that met damaged or missing data since the store was opened.
     pub damaged_reads: u64,
+    /// The key space.
+    pub kv: KvStats,
 }
 
 /// The counters themselves.
@@ -38,13 +41,14 @@ impl Counters {
         }
     }
 
-    pub(crate) fn snapshot(&self) -> StoreStats {
+    pub(crate) fn snapshot(&self, kv: KvStats) -> StoreStats {
         StoreStats {
             blobs_deleted: self.blobs_deleted.load(Ordering::Relaxed),
             orphans_swept: self.orphans_swept.load(Ordering::Relaxed),
             lost_blobs: self.lost_blobs.load(Ordering::Relaxed),
             sweeps: self.sweeps.load(Ordering::Relaxed),
             damaged_reads: self.damaged_reads.load(Ordering::Relaxed),
+            kv,
         }
     }
 }

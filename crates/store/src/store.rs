@@ -162,6 +162,16 @@ impl Store {
         Ok(())
     }
 
+    /// Free bytes of the device, and the bytes that it has in all. None in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn space(&self) -> Result<Option<(u64, u64)>, StoreError> {
+        let Some(disk) = &self.inner.disk else { return Ok(None) };
+        let Some(capacity) = disk.capacity_bytes()? else { return Ok(None) };
+        Ok(Some((disk.free_bytes()?, capacity)))
+    }
+
     /// The health of the store.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
@@ -243,7 +253,8 @@ impl Store {
     /// Counters since the store was opened.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
-        self.inner.shared.counters.snapshot()
+        let kv = self.inner.kv.read().as_ref().map(Kv::stats);
+        self.inner.shared.counters.snapshot(kv.unwrap_or_default())
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -177,6 +177,12 @@ impl VectorIndex {
         self.inner.work.load(Ordering::Relaxed)
     }
 
+    /// `true` while codes or partitions are made in the background, or the recall is measured.
+    #[must_use]
+    pub fn is_preparing(&self) -> bool {
+        worker::is_busy(&self.inner)
+    }
+
     /// The recall of searches, as far as it has been measured: now and then a query is answered exactly in the
     /// background.
     #[must_use]

@@ -66,6 +66,14 @@ pub(crate) fn end<W: Work>(work: &Arc<W>) {
     }
 }
 
+/// `true` while `work` is in the queue, or a step of it is being done.
+pub(crate) fn is_busy<W: Work>(work: &Arc<W>) -> bool {
+    let address = Arc::as_ptr(work).addr();
+    let state = WORKER.state.lock();
+    state.current == Some(address)
+        || state.queue.iter().any(|queued| queued.as_ptr().addr() == address)
+}
+
 fn address(work: &Arc<dyn Work>) -> usize {
     Arc::as_ptr(work).addr()
 }

@@ -252,6 +252,12 @@ impl Disk for RealDisk {
         Ok(numbers.f_bavail.saturating_mul(numbers.f_frsize))
     }
 
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        let numbers = calls::fstatvfs(&self.shared.root);
+        let numbers = numbers.map_err(failed("ask for the size of the device", ""))?;
+        Ok(Some(numbers.f_blocks.saturating_mul(numbers.f_frsize)))
+    }
+
     fn health(&self) -> &Health {
         &self.shared.health
     }

@@ -85,6 +85,10 @@ impl Disk for HookedDisk {
         self.disk.free_bytes()
     }
 
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        self.disk.capacity_bytes()
+    }
+
     fn health(&self) -> &Health {
         self.disk.health()
     }

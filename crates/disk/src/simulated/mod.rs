@@ -353,6 +353,10 @@ impl Disk for SimulatedDisk {
         Ok(self.shared.state.lock().free_bytes())
     }
 
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.shared.state.lock().capacity_bytes))
+    }
+
     fn health(&self) -> &Health {
         &self.shared.health
     }

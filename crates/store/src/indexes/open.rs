@@ -89,6 +89,12 @@ impl Vectors {
         entry.open.try_lock()?.clone()
     }
 
+    /// All indexes that are open, and that nobody is opening or closing just now.
+    pub(crate) fn all_open(&self) -> Vec<Arc<OpenIndex>> {
+        let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        entries.iter().filter_map(|entry| entry.open.try_lock()?.clone()).collect()
+    }
+
     /// Closes an index that is about to be deleted. Requests that hold it keep its files open until they
     /// end.
     pub(crate) fn forget(&self, id: IndexId) {

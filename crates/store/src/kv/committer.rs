@@ -121,6 +121,7 @@ impl Committer {
         // Visible. Before the log had the record, a reader could have seen a write that a crash undoes.
         shared.published.store(self.stage.sequence, Ordering::Release);
         shared.drains.written();
+        shared.counters.committed(answers.others.len() + 1);
         self.pace.grown(layers.active().bytes() - before);
         Ok(())
     }
@@ -128,7 +129,8 @@ impl Committer {
     fn append(&mut self, shared: &Shared) -> Result<(), KvError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         let is_synced = shared.config.durability == Durability::Fsync;
-        log.append(&mut self.stage.record, is_synced)?;
+        let sync = log.append(&mut self.stage.record, is_synced)?;
+        shared.counters.appended(log.bytes(), sync);
         if !is_synced || self.stage.record.notes() > 0 {
             shared.syncs.appended(log.number(), shared.config.attachments.as_deref());
         }
@@ -179,7 +181,7 @@ impl Committer {
         self.stage.record.clear();
         self.stage.record.mark(number);
         match log.append(&mut self.stage.record, false) {
-            Ok(()) => Ok(log.take_unsynced()),
+            Ok(_) => Ok(log.take_unsynced()),
             Err(error) => {
                 if !matches!(error, KvError::NoSpace) {
                     shared.stop_writing(&error);

@@ -17,7 +17,7 @@ use super::memtable::Memtable;
 use super::queue::Update;
 use super::shared::Shared;
 use super::tree_file::TreeFile;
-use super::{KvConfig, KvError, Pending, Snapshot, Transaction};
+use super::{KvConfig, KvError, KvStats, Pending, Snapshot, Transaction};
 use super::{drain, syncer};
 use crate::Durability;
 
@@ -188,6 +188,13 @@ impl Kv {
     #[must_use]
     pub fn tree_file(&self) -> Option<Arc<TreeFile>> {
         self.inner.shared.tree_file.clone()
+    }
+
+    /// Counters since it was opened, and sizes.
+    #[must_use]
+    pub fn stats(&self) -> KvStats {
+        let layers = self.inner.shared.layers().ok();
+        self.inner.shared.counters.snapshot(layers.as_deref())
     }
 
     /// The findings of opening the key space.

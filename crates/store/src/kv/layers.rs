@@ -132,6 +132,11 @@ impl Layers {
         self.drained
     }
 
+    /// Number of all tables.
+    pub(super) fn tables(&self) -> usize {
+        self.tables.len()
+    }
+
     /// Bytes of all tables.
     pub(super) fn bytes(&self) -> usize {
         self.tables.iter().map(|table| table.bytes()).sum()

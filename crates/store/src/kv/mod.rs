@@ -61,6 +61,7 @@ mod pending;
 mod queue;
 mod run;
 mod shared;
+mod stats;
 mod syncer;
 mod syncs;
 #[cfg(test)]
@@ -80,6 +81,7 @@ pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;
 pub use pending::Pending;
+pub use stats::KvStats;
 pub use transaction::Transaction;
 pub use tree_file::TreeFile;
 pub use view::{Snapshot, Value};

@@ -14,6 +14,7 @@ use super::drainer::Drainer;
 use super::home::Home;
 use super::layers::Layers;
 use super::queue::Queue;
+use super::stats::Counters;
 use super::syncs::Syncs;
 use super::tree_file::TreeFile;
 use super::{KvConfig, KvError, Snapshot, pace};
@@ -41,6 +42,7 @@ pub(super) struct Shared {
     pub(super) refusal: RwLock<Option<KvError>>,
     pub(super) syncs: Syncs,
     pub(super) drains: Drains,
+    pub(super) counters: Counters,
 }
 
 /// The lock of the one that writes. Updates may have come while it was held, and whose threads found it taken wait for
@@ -85,6 +87,8 @@ impl Shared {
         let file = |home: &Home| TreeFile::new(Arc::clone(&home.disk), home.path.clone());
         let tree_file = home.as_ref().map(file).map(Arc::new);
         tree_file.iter().for_each(|files| files.set_runs(drainer.runs()));
+        let counters = Counters::default();
+        drainer.count_tree(&counters);
         Self {
             config,
             home,
@@ -98,6 +102,7 @@ impl Shared {
             refusal: RwLock::new(None),
             syncs: Syncs::default(),
             drains: Drains::default(),
+            counters,
         }
     }
 

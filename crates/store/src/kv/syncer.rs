@@ -10,6 +10,7 @@
 //! appended only after the attachments are synced, so it is valid whenever it reaches the disk.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::shared::Shared;
@@ -38,6 +39,7 @@ pub(super) fn sync(
         log.synced(to_sync.number);
     }
     syncs.synced(number, begun);
+    shared.counters.background_syncs.fetch_add(1, Ordering::Relaxed);
     Ok(true)
 }
 

@@ -75,6 +75,22 @@ impl Store {
         tended.map(|()| report)
     }
 
+    /// The length of the deletion queue, counted up to `max`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, [`StoreError::Closed`].
+    pub fn deletions_waiting(&self, max: usize) -> Result<usize, StoreError> {
+        let end = key::successor(space::ALL_DELETIONS).unwrap_or_default();
+        let snapshot = self.snapshot()?;
+        let lower = Bound::Included(space::ALL_DELETIONS);
+        let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
+        let mut waiting = 0;
+        while waiting < max && cursor.next()?.is_some() {
+            waiting += 1;
+        }
+        Ok(waiting)
+    }
+
     fn reclaim_queue(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();

@@ -35,6 +35,7 @@ mod bucket;
 mod check;
 mod compare;
 mod delete;
+mod figures;
 mod fingerprint;
 mod get;
 mod index;
@@ -51,6 +52,7 @@ mod rank;
 mod tags;
 
 pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
+pub use figures::VectorFigures;
 pub use get::{GetVectors, StoredVector};
 pub use index::{CreateIndex, IndexPage, ListIndexes};
 pub use list::{ListVectors, Segment, VectorPage};

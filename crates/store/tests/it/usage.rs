@@ -155,3 +155,24 @@ fn several_buckets_have_their_own() {
         assert_eq!(all, BTreeMap::from([("another".to_owned(), 30), ("bucket".to_owned(), 10)]));
     });
 }
+
+#[test]
+fn stats_tell_the_work_of_the_key_space() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(on_directory(directory.path())).expect("opens");
+    create_bucket(&store, "bucket");
+    let before = store.stats().kv;
+    for number in 0..10 {
+        put(&store, "a", &bytes(number, 10));
+    }
+    let after = store.stats().kv;
+    assert_eq!(after.updates - before.updates, 10);
+    assert!(after.groups - before.groups <= 10 && after.groups > before.groups);
+    assert_eq!(after.syncs - before.syncs, after.groups - before.groups, "each is synced");
+    assert!(after.sync_time > before.sync_time);
+    assert!(after.log_bytes > before.log_bytes && after.table_bytes > before.table_bytes);
+    assert!(after.tables > 0 && after.tree_bytes > 0, "{after:?}");
+    let (free, capacity) = store.space().expect("known").expect("on a disk");
+    assert!(0 < free && free < capacity);
+    assert_eq!(store.deletions_waiting(10).expect("readable"), 0);
+}

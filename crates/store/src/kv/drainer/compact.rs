@@ -13,6 +13,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Drainer;
@@ -95,7 +96,11 @@ impl Drainer {
             Err(error) => Err(error),
         };
         match result {
-            Ok(()) => true,
+            Ok(()) => {
+                shared.counters.compactions.fetch_add(1, Ordering::Relaxed);
+                self.count_tree(&shared.counters);
+                true
+            }
             // Given up, or there is no space for a copy now.
             Err(KvError::Closed | KvError::NoSpace) => {
                 self.compaction.given_up = Some(Instant::now());

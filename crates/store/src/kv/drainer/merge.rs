@@ -14,6 +14,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::carry::CARRIED_MAX;
 use super::spill::remove;
@@ -105,9 +106,11 @@ impl Drainer {
         let is_over = matches!(result, Ok(true));
         // Its own last part is not the end.
         shared.drains.merged(if is_over { 1.0 } else { merging.done().min(0.999) });
-        if !is_over {
-            self.merging = Some(merging);
+        match is_over {
+            true => _ = shared.counters.merges.fetch_add(1, Ordering::Relaxed),
+            false => self.merging = Some(merging),
         }
+        self.count_tree(&shared.counters);
         match result {
             Ok(_) => shared.drains.set_blocked(false),
             Err(error) => stop(shared, &error),

@@ -23,6 +23,7 @@ mod spill;
 mod table;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use self::compact::Compaction;
@@ -35,6 +36,7 @@ use super::engine::{Checkpoint, Engine};
 use super::layers::Layers;
 use super::run::{Run, RunName};
 use super::shared::Shared;
+use super::stats::Counters;
 
 /// Bytes of the log's files while nothing is written, and after the end.
 const IDLE_LOG_BYTES: u64 = 4 << 20;
@@ -86,6 +88,13 @@ impl Drainer {
     /// The runs that the checkpoint names.
     pub(super) fn runs(&self) -> &[RunName] {
         &self.checkpoint.runs
+    }
+
+    /// Notes the size of the tree.
+    pub(super) fn count_tree(&self, counters: &Counters) {
+        if let Some(engine) = &self.engine {
+            counters.tree_bytes.store(engine.file_bytes(), Ordering::Relaxed);
+        }
     }
 
     /// Does what there is to do.
@@ -208,6 +217,10 @@ impl Drainer {
         match drained {
             Ok(()) => {
                 self.forget_unnamed(shared);
+                let counters = &shared.counters;
+                let counter = if is_spilled { &counters.spills } else { &counters.drains };
+                counter.fetch_add(1, Ordering::Relaxed);
+                self.count_tree(counters);
                 shared.syncs.synced(frozen.number, begun);
                 shared.drains.end(frozen, table.bytes());
             }

@@ -33,6 +33,7 @@ mod tests;
 use std::io;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use liteio_disk::{Disk, DiskFile};
 
@@ -357,8 +358,13 @@ impl Log {
     }
 
     /// Appends the record. After a failure the next record goes to the same offset. If the record does not
-    /// fit into the file, the file grows by a whole step, which has room for later records, too.
-    pub(super) fn append(&mut self, record: &mut Record, is_synced: bool) -> Result<(), KvError> {
+    /// fit into the file, the file grows by a whole step, which has room for later records, too. Returns the time
+    /// of the sync, if it was to be synced.
+    pub(super) fn append(
+        &mut self,
+        record: &mut Record,
+        is_synced: bool,
+    ) -> Result<Option<Duration>, KvError> {
         let file = &mut self.files[self.current];
         let end = file.position + record.bytes() as u64;
         if end > file.file_bytes {
@@ -372,13 +378,16 @@ impl Log {
         file.file.write_at(bytes, file.position)?;
         file.file_bytes = file.file_bytes.max(end);
         file.is_unsynced = true;
+        let mut took = None;
         if is_synced {
+            let begun = Instant::now();
             self.sync()?;
+            took = Some(begun.elapsed());
             self.durable = self.number + 1;
         }
         self.number += 1;
         self.files[self.current].position = end;
-        Ok(())
+        Ok(took)
     }
 
     /// Makes all records durable, and the lengths of the files.

@@ -1,0 +1,62 @@
+//! Figures about all vector buckets and indexes, for metrics.
+
+use std::ops::Bound;
+
+use crate::error::StoreError;
+use crate::kv::{Read as _, Snapshot};
+use crate::meta::key::successor;
+use crate::meta::space;
+use crate::store::Store;
+
+/// Figures of all vector buckets together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VectorFigures {
+    /// Vector buckets.
+    pub buckets: u64,
+    /// Indexes.
+    pub indexes: u64,
+    /// Indexes whose files are open: somebody has used them since the start.
+    pub open_indexes: u64,
+    /// Vectors in the open ones.
+    pub open_vectors: u64,
+    /// Open ones whose codes and partitions are made in the background just now, or whose recall is measured.
+    pub preparing: u64,
+    /// The lowest recall of the ten nearest that was measured for any of the open ones.
+    pub recall_at_10: Option<f64>,
+}
+
+impl Store {
+    /// Figures of all vector buckets. No files are opened for it: a look-up of names, and of what is in memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, [`StoreError::Closed`].
+    pub fn vector_figures(&self) -> Result<VectorFigures, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut figures = VectorFigures {
+            buckets: count(&snapshot, space::ALL_VECTOR_BUCKETS)?,
+            indexes: count(&snapshot, space::ALL_INDEXES)?,
+            ..VectorFigures::default()
+        };
+        for open in self.inner.vectors.all_open() {
+            figures.open_indexes += 1;
+            figures.open_vectors += open.vectors.slots().view().vector_count() as u64;
+            figures.preparing += u64::from(open.vectors.is_preparing());
+            let recall = open.vectors.recall().map(|recall| recall.at_10);
+            figures.recall_at_10 = match (figures.recall_at_10, recall) {
+                (Some(lowest), Some(recall)) => Some(lowest.min(recall)),
+                (lowest, recall) => lowest.or(recall),
+            };
+        }
+        Ok(figures)
+    }
+}
+
+fn count(snapshot: &Snapshot, space: &[u8]) -> Result<u64, StoreError> {
+    let end = successor(space).unwrap_or_default();
+    let mut cursor = snapshot.cursor(Bound::Included(space), Bound::Excluded(&end))?;
+    let mut found = 0;
+    while cursor.next()?.is_some() {
+        found += 1;
+    }
+    Ok(found)
+}
