@@ -29,6 +29,7 @@
 
 mod access;
 mod acl;
+mod admin;
 mod applets;
 mod auth;
 mod banner;
