@@ -32,7 +32,7 @@ pub(crate) fn error_response(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_TYPE);
     let error_type = match error.dialect() {
-        Dialect::S3 | Dialect::Iam | Dialect::Sts | Dialect::Website => None,
+        Dialect::S3 | Dialect::Iam | Dialect::Sts | Dialect::Admin | Dialect::Website => None,
         Dialect::S3Vectors => HeaderValue::from_str(error.code()).ok(),
     };
     if let Some(error_type) = error_type {
@@ -49,6 +49,7 @@ pub(crate) fn error_response(
     let (content_type, document) = match error.dialect() {
         Dialect::S3 => ("application/xml", xml_document(&error, resource, ids)),
         Dialect::S3Vectors => ("application/json", json_document(&error)),
+        Dialect::Admin => ("application/json", admin_document(&error, resource, ids)),
         Dialect::Website => ("text/html; charset=utf-8", page(&error, ids)),
         Dialect::Iam => ("text/xml", query_document(&error, IAM_NAMESPACE, ids)),
         Dialect::Sts => ("text/xml", query_document(&error, STS_NAMESPACE, ids)),
@@ -134,6 +135,21 @@ fn json_document(error: &ApiError) -> String {
         let pair = |(name, text): &(&str, String)| ((*name).to_owned(), Value::from(&**text));
         let field: Map<String, Value> = error.elements().iter().map(pair).collect();
         document["fieldList"] = json!([field]);
+    }
+    document.to_string()
+}
+
+/// The document of MinIO's admin API.
+fn admin_document(error: &ApiError, resource: &str, ids: &RequestIds) -> String {
+    let mut document = json!({
+        "Code": error.code(),
+        "Message": error.message(),
+        "Resource": resource,
+        "RequestId": ids.request_id(),
+        "HostId": ids.host_id(),
+    });
+    for (name, text) in error.elements() {
+        document[*name] = json!(text);
     }
     document.to_string()
 }

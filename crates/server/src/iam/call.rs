@@ -67,8 +67,7 @@ impl Call<'_> {
             On::All => "*".to_owned(),
             On::KeyOwner => {
                 let id = self.form.required("AccessKeyId")?;
-                let mut users = self.draft.state.users.values();
-                let user = users.find(|user| user.keys.iter().any(|key| key.id == id));
+                let user = self.draft.state.owner_of_key(id);
                 user.map_or_else(|| "*".to_owned(), |it| user_arn(account, &it.path, &it.name))
             }
             On::User => {

@@ -11,6 +11,8 @@ mod error;
 mod exercise;
 mod form;
 mod jwt;
+mod limits;
+pub(crate) mod minio;
 mod operations;
 mod permission;
 mod records;

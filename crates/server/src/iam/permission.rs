@@ -104,6 +104,17 @@ pub(crate) fn check(
     }
 }
 
+/// `true` when a policy denies `action`, or what narrows the user does not allow it.
+pub(super) fn is_denied(
+    user: &User,
+    action: &str,
+    resource: &str,
+    context: &Circumstances<'_>,
+) -> bool {
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    !matches!(words(user, &request), (Word::Allowed | Word::Neutral, Word::Allowed))
+}
+
 fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> error::ApiError {
     let because = match by_statement {
         true => "with an explicit deny in an identity-based policy".to_owned(),

@@ -63,6 +63,11 @@ pub(super) struct Policies {
     pub(super) attached: BTreeSet<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// A kind of record.
 pub(super) trait Record: Serialize + DeserializeOwned + Clone + Send + Sync {
     /// The kind, first in the key of a record.
@@ -90,6 +95,7 @@ records! {
     RoleRecord "role" name;
     PolicyRecord "policy" name;
     ProviderRecord "provider" url;
+    ServiceKeyRecord "key" id;
 }
 
 /// A user.
@@ -102,6 +108,9 @@ pub(super) struct UserRecord {
     pub(super) created: i64,
     #[serde(default)]
     pub(super) keys: Vec<KeyRecord>,
+    /// None of its keys and sessions is taken.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) disabled: bool,
     #[serde(default)]
     pub(super) policies: Policies,
     #[serde(default)]
@@ -118,6 +127,29 @@ pub(super) struct KeyRecord {
     pub(super) created: i64,
 }
 
+/// An access key of any user, of the root user as well, that may have less rights than its user: a service
+/// account, as MinIO calls it. A record of its own, which a program that does not know it leaves out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ServiceKeyRecord {
+    pub(super) id: String,
+    /// As in a [`KeyRecord`].
+    pub(super) secret: String,
+    pub(super) active: bool,
+    pub(super) created: i64,
+    /// The unique id of its user; of a root user, the account.
+    pub(super) owner: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    /// The second since 1970 from which it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires: Option<i64>,
+    /// Narrows what its user may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) policy: Option<Document>,
+}
+
 /// A group of users.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct GroupRecord {
@@ -128,6 +160,9 @@ pub(super) struct GroupRecord {
     /// The unique ids of its users.
     #[serde(default)]
     pub(super) members: BTreeSet<String>,
+    /// Its policies do not count.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) disabled: bool,
     #[serde(default)]
     pub(super) policies: Policies,
 }

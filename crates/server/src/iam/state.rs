@@ -9,7 +9,8 @@ use std::sync::Arc;
 use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
 
 use super::records::{
-    GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, UserRecord,
+    GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, ServiceKeyRecord,
+    UserRecord,
 };
 use crate::identity::{
     AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, NameOf, Role,
@@ -20,7 +21,7 @@ use crate::identity::{
 pub(super) type Table<R> = BTreeMap<String, Arc<R>>;
 
 /// The purpose that secrets of access keys are sealed for.
-pub(super) const SECRET_PURPOSE: &str = "secret key";
+const SECRET_PURPOSE: &str = "secret key";
 
 /// All that was made in one account.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ pub(super) struct AccountState {
     pub(super) roles: Table<RoleRecord>,
     pub(super) policies: Table<PolicyRecord>,
     pub(super) providers: Table<ProviderRecord>,
+    /// Service accounts.
+    pub(super) keys: Table<ServiceKeyRecord>,
 }
 
 /// Access to the table of a kind.
@@ -70,14 +73,28 @@ tabled! {
     RoleRecord roles;
     PolicyRecord policies;
     ProviderRecord providers;
+    ServiceKeyRecord keys;
 }
 
 impl AccountState {
     /// The number of records.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn len(&self) -> usize {
-        let AccountState { users, groups, roles, policies, providers } = self;
-        users.len() + groups.len() + roles.len() + policies.len() + providers.len()
+        let AccountState { users, groups, roles, policies, providers, keys } = self;
+        let of_users = users.len() + groups.len() + keys.len();
+        of_users + roles.len() + policies.len() + providers.len()
+    }
+
+    /// The user whose access key this is, or whose service account.
+    pub(super) fn owner_of_key(&self, id: &str) -> Option<&Arc<UserRecord>> {
+        let owner = self.service_key(id).map(|key| &key.owner);
+        let is_own = |user: &&Arc<UserRecord>| user.keys.iter().any(|key| key.id == id);
+        self.users.values().find(|user| owner == Some(&user.id) || is_own(user))
+    }
+
+    /// The service account with exactly this access key.
+    pub(super) fn service_key(&self, id: &str) -> Option<&Arc<ServiceKeyRecord>> {
+        self.get::<ServiceKeyRecord>(id).filter(|key| key.id == id)
     }
 
     /// The record of this name, whatever its case.
@@ -128,6 +145,15 @@ impl State {
         self.accounts.get(id).cloned().unwrap_or_default()
     }
 
+    /// `true` when an access key that was made at run time has this id, or one that differs in case alone.
+    pub(super) fn has_key(&self, id: &str) -> bool {
+        self.accounts.values().any(|account| {
+            let mut of_users = account.users.values().flat_map(|user| &user.keys);
+            account.keys.contains_key(&id.to_lowercase())
+                || of_users.any(|key| key.id.eq_ignore_ascii_case(id))
+        })
+    }
+
     /// The state with one account replaced.
     pub(super) fn with(&self, account: String, state: AccountState) -> State {
         let mut accounts = self.accounts.clone();
@@ -174,12 +200,12 @@ impl AccountState {
             }
         }
         let mut groups: BTreeMap<&str, Vec<&GroupRecord>> = BTreeMap::new();
-        for group in self.groups.values() {
+        for group in self.groups.values().filter(|group| !group.disabled) {
             for member in &group.members {
                 groups.entry(member).or_default().push(group);
             }
         }
-        for record in self.users.values() {
+        for record in self.users.values().filter(|user| !user.disabled) {
             // Policies name users by ARN, so one of the name would have the rights of the other.
             if directory.so_far().is_configured(&account.id, NameOf::User, &record.name) {
                 tracing::warn!(user = record.name, "the user of the credentials file counts");
@@ -188,6 +214,11 @@ impl AccountState {
             let groups = groups.get(record.id.as_str()).map(Vec::as_slice).unwrap_or_default();
             let user = self.user(record, groups, account, directory.so_far());
             self.add_keys(record, Arc::new(user), directory, keys);
+        }
+        for key in self.keys.values().filter(|key| key.active) {
+            if let Err(reason) = add_service_key(key, account, directory, keys) {
+                tracing::warn!(access_key = key.id, reason, "the key cannot be used");
+            }
         }
     }
 
@@ -250,6 +281,37 @@ impl AccountState {
     }
 }
 
+/// Adds a service account: its user, with what its policy leaves of the rights.
+fn add_service_key(
+    record: &ServiceKeyRecord,
+    account: &Account,
+    directory: &mut DirectoryBuilder,
+    keys: &SecretKeys,
+) -> Result<(), String> {
+    let Some(user) = directory.so_far().user_of_id(&record.owner) else {
+        tracing::debug!(access_key = record.id, "the user of the key is disabled, or gone");
+        return Ok(());
+    };
+    if user.account.id != account.id {
+        return Err("its user is of another account".to_owned());
+    }
+    if directory.so_far().find(&record.id).is_some() {
+        return Err("that of the credentials file, or of a user, counts".to_owned());
+    }
+    let user = match &record.policy {
+        None => Arc::clone(user),
+        Some(document) => {
+            let name = format!("policy of {}", record.id);
+            let policy = AttachedPolicy { name, policy: Arc::clone(&document.policy) };
+            Arc::new(User { session_policies: Some([policy].into()), ..User::clone(user) })
+        }
+    };
+    let secret = open_secret(&record.secret, keys)
+        .ok_or("its secret is sealed by a master key that is not given")?;
+    let key = AccessKey::new(record.id.clone(), secret, user).map_err(|error| error.to_string())?;
+    directory.service_key(key.until(record.expires)).map_err(|error| error.to_string())
+}
+
 /// Users with keys whose secret is not sealed by the first of `keys`, with their secrets sealed anew, as entries
 /// to write, and the number of secrets that none of `keys` opens.
 pub(super) fn resealed(
@@ -263,25 +325,44 @@ pub(super) fn resealed(
             let mut changed = UserRecord::clone(user);
             let mut is_changed = false;
             for key in &mut changed.keys {
-                let sealed = base64_simd::STANDARD.decode_to_vec(&key.secret).unwrap_or_default();
-                if keys.is_newest(&sealed) {
-                    continue;
-                }
-                let Some(secret) = keys.open(SECRET_PURPOSE, &sealed) else {
-                    missing += 1;
-                    continue;
-                };
-                let sealed = keys.seal(SECRET_PURPOSE, &secret, &SystemRandom)?;
-                key.secret = base64_simd::STANDARD.encode_to_string(sealed);
-                is_changed = true;
+                is_changed |= reseal(&mut key.secret, keys, &mut missing)?;
             }
             if is_changed {
+                draft.put(changed);
+            }
+        }
+        for key in state.keys.values() {
+            let mut changed = ServiceKeyRecord::clone(key);
+            if reseal(&mut changed.secret, keys, &mut missing)? {
                 draft.put(changed);
             }
         }
         entries.extend(draft.finish().0);
     }
     Ok((entries, missing))
+}
+
+/// Seals a secret by the first of `keys`, unless it is already. Counts one that no key opens as `missing`.
+fn reseal(secret: &mut String, keys: &SecretKeys, missing: &mut u64) -> Result<bool, StoreError> {
+    let sealed = base64_simd::STANDARD.decode_to_vec(secret.as_bytes()).unwrap_or_default();
+    if keys.is_newest(&sealed) {
+        return Ok(false);
+    }
+    let Some(opened) = keys.open(SECRET_PURPOSE, &sealed) else {
+        *missing += 1;
+        return Ok(false);
+    };
+    *secret = seal_secret(&opened, keys)?;
+    Ok(true)
+}
+
+/// A secret, as it stands in a record.
+///
+/// # Errors
+/// [`StoreError`] when there are no random bytes.
+pub(super) fn seal_secret(secret: &[u8], keys: &SecretKeys) -> Result<String, StoreError> {
+    let sealed = keys.seal(SECRET_PURPOSE, secret, &SystemRandom)?;
+    Ok(base64_simd::STANDARD.encode_to_string(sealed))
 }
 
 /// The secret of a record.

@@ -76,6 +76,11 @@ fn session_token(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> {
     if user.session.is_some() {
         return Err(error::access_denied("Cannot call GetSessionToken with session credentials"));
     }
+    // A session has the rights of its user, and not what the policy of the key leaves of them.
+    if user.session_policies.is_some() {
+        let message = "Keys whose rights a policy narrows cannot call GetSessionToken";
+        return Err(error::access_denied(message));
+    }
     refuse(asked.form, &["SerialNumber", "TokenCode"])?;
     let seconds = asked.form.number("DurationSeconds", SECONDS_MIN, TOKEN_SECONDS_MAX)?;
     let mut seconds = seconds.unwrap_or(TOKEN_SECONDS_DEFAULT);

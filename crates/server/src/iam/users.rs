@@ -60,7 +60,7 @@ pub(super) struct Changing(OwnedMutexGuard<()>);
 /// The parts of the current directory. Locked while another one is made.
 #[derive(Debug)]
 struct Parts {
-    configured: Directory,
+    configured: Arc<Directory>,
     stamps: Vec<Stamp>,
     state: Arc<State>,
 }
@@ -226,7 +226,7 @@ impl Users {
             ca_file,
             issuers,
             owner_id,
-            parts: Mutex::new(Parts { configured: directory, stamps, state }),
+            parts: Mutex::new(Parts { configured: Arc::new(directory), stamps, state }),
             changing: Arc::default(),
         })
     }
@@ -234,6 +234,11 @@ impl Users {
     /// All that was made at run time.
     pub(super) fn state(&self) -> Arc<State> {
         Arc::clone(&self.parts.lock().state)
+    }
+
+    /// The users of the configuration.
+    pub(super) fn configured(&self) -> Arc<Directory> {
+        Arc::clone(&self.parts.lock().configured)
     }
 
     /// The file of authorities that certificates of issuers are trusted by, too.
@@ -302,7 +307,7 @@ impl Users {
         parts.stamps.clear();
         match read(&self.source, self.owner_id.as_deref(), &self.issuers, &mut parts.stamps) {
             Ok(configured) => {
-                parts.configured = configured;
+                parts.configured = Arc::new(configured);
                 self.current.replace(parts.state.directory(&parts.configured, &self.keys));
                 tracing::info!("the users were read again");
             }

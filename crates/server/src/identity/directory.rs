@@ -48,6 +48,12 @@ pub(crate) enum NameOf {
 }
 
 impl Directory {
+    /// The id of the key of the user with this unique id: of the first in order, if it has several.
+    pub(crate) fn key_of_user(&self, user_id: &str) -> Option<&str> {
+        let own = self.keys.values().filter(|key| key.user.caller.user_id == user_id);
+        own.map(|key| &*key.id).min()
+    }
+
     /// The key with this id.
     pub(crate) fn find(&self, access_key: &str) -> Option<&Arc<AccessKey>> {
         self.keys.get(access_key)
@@ -153,6 +159,14 @@ impl DirectoryBuilder {
     /// [`IdentityError`] when there is one with this id.
     pub(crate) fn key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
         self.user(Arc::clone(&key.user));
+        self.service_key(key)
+    }
+
+    /// Adds a key alone: its user may have less rights than the one of the same unique id.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with this id.
+    pub(crate) fn service_key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
         let id = key.id.clone();
         match self.directory.keys.insert(id, Arc::new(key)) {
             None => Ok(()),
@@ -265,7 +279,11 @@ impl CurrentDirectory {
         now: i64,
     ) -> Result<Arc<AccessKey>, KeyError> {
         match token {
-            None => self.now.read().find(id).cloned().ok_or(KeyError::Unknown),
+            None => {
+                let found = self.now.read().find(id).cloned();
+                let is_good = |key: &Arc<AccessKey>| key.expires.is_none_or(|end| now < end);
+                found.filter(is_good).ok_or(KeyError::Unknown)
+            }
             Some(token) => {
                 let directory = self.now();
                 self.sessions.key(&directory, id, token, now).map_err(KeyError::Token)

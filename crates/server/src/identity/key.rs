@@ -65,6 +65,8 @@ pub(crate) struct AccessKey {
     pub(crate) user: Arc<User>,
     /// The token of a session, whose keys are worth nothing without.
     pub(super) token: Option<String>,
+    /// The second since 1970 from which it is refused; none if it stays good.
+    pub(super) expires: Option<i64>,
     /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
     /// key that is gone is never used for one that got its id.
     pub(crate) serial: u64,
@@ -83,19 +85,33 @@ impl AccessKey {
     ) -> Result<AccessKey, IdentityError> {
         static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
         let id = id.into();
-        let bytes = id.len();
-        if !(ACCESS_KEY_BYTES_MIN..=ACCESS_KEY_BYTES_MAX).contains(&bytes) {
-            return fail(format!(
-                "access_key has {bytes} characters; it needs {ACCESS_KEY_BYTES_MIN} to \
-                 {ACCESS_KEY_BYTES_MAX}"
-            ));
-        }
-        let carried = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b',' | b'"');
-        if !id.bytes().all(carried) {
-            return fail("access_key may hold visible ASCII characters only, without / , \"");
-        }
+        check_key_id(&id)?;
         let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
-        Ok(AccessKey { id, secret, user, token: None, serial })
+        Ok(AccessKey { id, secret, user, token: None, expires: None, serial })
+    }
+
+    /// The same pair, refused from that second since 1970 on.
+    pub(crate) fn until(self, expires: Option<i64>) -> AccessKey {
+        AccessKey { expires, ..self }
+    }
+}
+
+/// Checks the id of a key.
+///
+/// # Errors
+/// [`IdentityError`] when it is too short, too long, or holds characters that no signature can carry.
+pub(crate) fn check_key_id(id: &str) -> Result<(), IdentityError> {
+    let bytes = id.len();
+    if !(ACCESS_KEY_BYTES_MIN..=ACCESS_KEY_BYTES_MAX).contains(&bytes) {
+        return fail(format!(
+            "access_key has {bytes} characters; it needs {ACCESS_KEY_BYTES_MIN} to \
+             {ACCESS_KEY_BYTES_MAX}"
+        ));
+    }
+    let carried = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b',' | b'"');
+    match id.bytes().all(carried) {
+        true => Ok(()),
+        false => fail("access_key may hold visible ASCII characters only, without / , \""),
     }
 }
 

@@ -1,11 +1,12 @@
-//! The policies that AWS manages, as far as they are about what is served here.
+//! The policies that are there without being made: those that AWS manages, as far as they are about what is served
+//! here, and those of MinIO.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::policy::{Kind, Policy};
 
-/// A policy that AWS manages.
+/// A policy that is there without being made.
 #[derive(Debug)]
 pub(crate) struct ManagedPolicy {
     /// Its name, the end of its ARN.
@@ -20,7 +21,7 @@ pub(crate) struct ManagedPolicy {
 pub(crate) const MANAGED_ARN: &str = "arn:aws:iam::aws:policy/";
 
 /// The policies, in the order of their names.
-pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 6] = [
+pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 11] = [
     ManagedPolicy {
         name: "AdministratorAccess",
         description: "Provides full access to AWS services and resources.",
@@ -50,6 +51,32 @@ pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 6] = [
         name: "ReadOnlyAccess",
         description: "Provides read-only access to AWS services and resources.",
         document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["iam:Get*","iam:List*","s3:Get*","s3:List*","s3:Describe*","s3vectors:Get*","s3vectors:List*","s3vectors:QueryVectors","sts:GetAccessKeyInfo","sts:GetCallerIdentity"],"Resource":"*"}]}"#,
+    },
+    // Those of MinIO, under its names.
+    ManagedPolicy {
+        name: "consoleAdmin",
+        description: "Provides full access to all buckets and to the administration of the server.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:*"],"Resource":"*"},{"Effect":"Allow","Action":["kms:*"],"Resource":"*"},{"Effect":"Allow","Action":["s3:*"],"Resource":"*"}]}"#,
+    },
+    ManagedPolicy {
+        name: "diagnostics",
+        description: "Provides access to what tells of the state of the server.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:Profiling","admin:ServerTrace","admin:ConsoleLog","admin:ServerInfo","admin:TopLocksInfo","admin:OBDInfo","admin:BandwidthMonitor","admin:Prometheus"],"Resource":"*"}]}"#,
+    },
+    ManagedPolicy {
+        name: "readonly",
+        description: "Provides access to objects of known names in all buckets.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetBucketLocation","s3:GetObject"],"Resource":"*"}]}"#,
+    },
+    ManagedPolicy {
+        name: "readwrite",
+        description: "Provides full access to all buckets.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:*"],"Resource":"*"}]}"#,
+    },
+    ManagedPolicy {
+        name: "writeonly",
+        description: "Provides the right to put objects into all buckets.",
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:PutObject"],"Resource":"*"}]}"#,
     },
 ];
 

@@ -27,7 +27,7 @@ pub(crate) use self::account::{Account, canonical_id_of_key, id_of_canonical_id}
 pub(crate) use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError, NameOf};
 pub(crate) use self::file::{only_user, read_credentials};
 pub(crate) use self::issuer::Issuer;
-pub(crate) use self::key::{AccessKey, SecretKey, random_id, random_secret};
+pub(crate) use self::key::{AccessKey, SecretKey, check_key_id, random_id, random_secret};
 pub(crate) use self::managed::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 pub(crate) use self::role::{Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
 #[cfg(any(test, feature = "fuzzing"))]

@@ -22,7 +22,7 @@ pub(crate) struct Statement {
     /// None in policies of users and roles, which are about those they are attached to.
     pub(super) principals: Option<Principals>,
     actions: Actions,
-    /// None in trust policies, which are about the role they are attached to.
+    /// None in trust policies, which are about the role they are attached to, and of actions on the server.
     resources: Option<Resources>,
     pub(super) conditions: Box<[Condition]>,
 }
@@ -82,11 +82,15 @@ impl Statement {
         let actions = texts(action).ok_or_else(|| {
             PolicyError::about("Policy has invalid action", "an empty list, or no text")
         })?;
+        let is_of_server = are_listed && actions.iter().all(|text| is_of_server(text));
         let actions = Actions::parse(&actions, are_listed, kind)?;
         let principals = elements.take_either("Principal", "NotPrincipal")?;
         let principals = self::principals(principals, effect, kind)?;
         let resources = elements.take_either("Resource", "NotResource")?;
-        let resources = self::resources(resources, kind, variables)?;
+        let resources = match (resources, kind) {
+            (None, Kind::Identity | Kind::Session) if is_of_server => None,
+            (resources, _) => self::resources(resources, kind, variables)?,
+        };
         let conditions = elements.take("Condition");
         let conditions = conditions.map(|it| self::conditions(it, kind, variables)).transpose()?;
         if let Some((name, _)) = elements.0.first() {
@@ -128,6 +132,12 @@ impl Statement {
         let of_resources = self.resources.iter().flat_map(Resources::keys);
         self.conditions.iter().flat_map(Condition::keys).chain(of_resources)
     }
+}
+
+/// True for an action of MinIO's on the server itself: its statements have no resource.
+fn is_of_server(action: &str) -> bool {
+    let vendor = action.split(':').next().unwrap_or_default();
+    action.contains(':') && ["admin", "kms"].iter().any(|it| it.eq_ignore_ascii_case(vendor))
 }
 
 /// The answer to a statement without an element.

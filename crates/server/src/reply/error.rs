@@ -20,6 +20,8 @@ pub(crate) enum Dialect {
     Iam,
     /// The same of STS.
     Sts,
+    /// JSON with Code, Message, the elements, Resource, RequestId and HostId: MinIO's admin API.
+    Admin,
     /// A page of HTML with the same as in XML; code and message are also in `x-amz-error-…`.
     Website,
 }
@@ -61,6 +63,12 @@ impl ApiError {
             elements: Vec::new(),
             headers: HeaderMap::new(),
         }))
+    }
+
+    /// The same error of another API.
+    pub(crate) fn in_dialect(mut self, dialect: Dialect) -> ApiError {
+        self.0.dialect = dialect;
+        self
     }
 
     /// Adds an element to the error document. Its text is raw: the writer of the document escapes it.

@@ -113,7 +113,8 @@ impl Asked<'_, '_> {
             documents.is_some_and(|documents| user.is_some_and(|it| it.is_of(documents.owner_id)));
         // First, because it costs nothing, and is most requests of most servers.
         let is_plain = documents.is_some_and(|it| it.policy.is_none() && it.acls.is_none());
-        if is_root && own && is_plain {
+        let is_narrowed = user.is_some_and(|user| user.session_policies.is_some());
+        if is_root && own && is_plain && !is_narrowed {
             return Ok(());
         }
         let by_resource = match documents.and_then(|documents| documents.policy) {

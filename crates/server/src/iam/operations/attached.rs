@@ -2,15 +2,13 @@
 
 use super::super::call::{Call, Named, check_name, no_such_policy};
 use super::super::error::{self, ApiResult};
+use super::super::limits::POLICIES_OF_ONE_MAX;
 use super::super::records::{Document, GroupRecord, Policies, RoleRecord, UserRecord};
 use super::super::xml::Xml;
 use super::{Answer, Done};
 use crate::policy::{
     GROUP_POLICY_CHARACTERS_MAX, ROLE_POLICY_CHARACTERS_MAX, USER_POLICY_CHARACTERS_MAX, characters,
 };
-
-/// Managed policies of a user, a group or a role.
-const ATTACHED_MAX: usize = 20;
 
 /// Something that has policies.
 pub(super) trait Holder: Named {
@@ -124,9 +122,9 @@ pub(super) fn attach<R: Holder>(call: &mut Call<'_>) -> Done {
     }
     let attached = &mut record.policies_mut().attached;
     attached.insert(arn.to_owned());
-    if attached.len() > ATTACHED_MAX {
+    if attached.len() > POLICIES_OF_ONE_MAX {
         return Err(error::limit_exceeded(format!(
-            "Cannot exceed quota for PoliciesPer{}: {ATTACHED_MAX}",
+            "Cannot exceed quota for PoliciesPer{}: {POLICIES_OF_ONE_MAX}",
             R::ELEMENT
         )));
     }

@@ -4,16 +4,12 @@ use std::collections::BTreeSet;
 
 use super::super::call::{Call, checked_path, new_name};
 use super::super::error;
+use super::super::limits::{GROUPS_MAX, GROUPS_OF_USER_MAX};
 use super::super::records::{GroupRecord, Policies, UserRecord};
 use super::super::state::group_arn;
 use super::super::xml::Xml;
 use super::users::write_user;
 use super::{Answer, Done};
-
-/// Groups of an account.
-const GROUPS_MAX: usize = 300;
-/// Groups of a user.
-const GROUPS_OF_USER_MAX: usize = 10;
 
 /// The elements of a group.
 pub(super) fn write_group(xml: &mut Xml, account: &str, group: &GroupRecord) {
@@ -44,6 +40,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
         id: call.new_id("AGPA")?,
         created: call.now,
         members: BTreeSet::new(),
+        disabled: false,
         policies: Policies::default(),
     };
     let mut xml = Xml::default();

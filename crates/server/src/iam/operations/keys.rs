@@ -1,11 +1,9 @@
 //! Access keys.
 
-use liteio_store::SystemRandom;
-
 use super::super::call::Call;
 use super::super::error;
-use super::super::records::{KeyRecord, UserRecord};
-use super::super::state::SECRET_PURPOSE;
+use super::super::records::{KeyRecord, ServiceKeyRecord, UserRecord};
+use super::super::state::seal_secret;
 use super::super::xml::Xml;
 use super::{Answer, Done};
 use crate::identity::random_secret;
@@ -13,8 +11,8 @@ use crate::identity::random_secret;
 /// Access keys of a user.
 const KEYS_MAX: usize = 2;
 
-fn status(key: &KeyRecord) -> &'static str {
-    if key.active { "Active" } else { "Inactive" }
+fn status(is_active: bool) -> &'static str {
+    if is_active { "Active" } else { "Inactive" }
 }
 
 pub(super) fn create(call: &mut Call<'_>) -> Answer {
@@ -25,11 +23,10 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
         )));
     }
     let secret = random_secret().map_err(|error| error::of_store(&error))?;
-    let sealed = call.keys.seal(SECRET_PURPOSE, secret.as_bytes(), &SystemRandom);
-    let sealed = sealed.map_err(|error| error::of_store(&error))?;
+    let sealed = seal_secret(secret.as_bytes(), call.keys);
     let key = KeyRecord {
         id: call.new_id("AKIA")?,
-        secret: base64_simd::STANDARD.encode_to_string(sealed),
+        secret: sealed.map_err(|error| error::of_store(&error))?,
         active: true,
         created: call.now,
     };
@@ -37,7 +34,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     xml.element("AccessKey", |xml| {
         xml.text("UserName", &user.name);
         xml.text("AccessKeyId", &key.id);
-        xml.text("Status", status(&key));
+        xml.text("Status", status(key.active));
         xml.text("SecretAccessKey", &secret);
         xml.time("CreateDate", key.created);
     });
@@ -46,27 +43,38 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
+/// The keys of a user, service accounts as well: who deletes a user has to delete them before.
 pub(super) fn list(call: &mut Call<'_>) -> Answer {
     let user: UserRecord = call.named()?;
-    let page = call.page(user.keys.iter().map(|key| (key.id.clone(), key)))?;
+    let own = user.keys.iter().map(|key| (&*key.id, key.active, key.created));
+    let service = call.draft.state.keys.values().filter(|key| key.owner == user.id);
+    let service = service.map(|key| (&*key.id, key.active, key.created));
+    let page = call.page(own.chain(service).map(|key| (key.0.to_owned(), key)))?;
     let mut xml = Xml::default();
-    page.write(&mut xml, "AccessKeyMetadata", |xml, key| {
+    page.write(&mut xml, "AccessKeyMetadata", |xml, (id, is_active, created)| {
         xml.text("UserName", &user.name);
-        xml.text("AccessKeyId", &key.id);
-        xml.text("Status", status(key));
-        xml.time("CreateDate", key.created);
+        xml.text("AccessKeyId", id);
+        xml.text("Status", status(is_active));
+        xml.time("CreateDate", created);
     });
     Ok(Some(xml))
 }
 
-/// The user and the place of its key that the request names.
-fn key_of(call: &Call<'_>) -> Result<(UserRecord, usize), error::ApiError> {
+/// The key that a request names.
+enum Found {
+    /// The key of a user, by its place.
+    Own(UserRecord, usize),
+    Service(ServiceKeyRecord),
+}
+
+fn key_of(call: &Call<'_>) -> Result<Found, error::ApiError> {
     let user: UserRecord = call.named()?;
     let id = call.form.required("AccessKeyId")?;
-    match user.keys.iter().position(|key| key.id == id) {
-        Some(place) => Ok((user, place)),
-        None => Err(no_such_key(id)),
+    if let Some(place) = user.keys.iter().position(|key| key.id == id) {
+        return Ok(Found::Own(user, place));
     }
+    let service = call.draft.state.service_key(id).filter(|key| key.owner == user.id);
+    service.map(|key| Found::Service(ServiceKeyRecord::clone(key))).ok_or_else(|| no_such_key(id))
 }
 
 fn no_such_key(id: &str) -> error::ApiError {
@@ -75,29 +83,37 @@ fn no_such_key(id: &str) -> error::ApiError {
 }
 
 pub(super) fn update(call: &mut Call<'_>) -> Done {
-    let (mut user, place) = key_of(call)?;
-    user.keys[place].active = match call.form.required("Status")? {
+    let found = key_of(call)?;
+    let active = match call.form.required("Status")? {
         "Active" => true,
         "Inactive" => false,
         _ => return Err(error::validation("Status must be Active or Inactive.")),
     };
-    call.draft.put(user);
+    match found {
+        Found::Own(mut user, place) => {
+            user.keys[place].active = active;
+            call.draft.put(user);
+        }
+        Found::Service(key) => call.draft.put(ServiceKeyRecord { active, ..key }),
+    }
     Ok(None)
 }
 
 pub(super) fn delete(call: &mut Call<'_>) -> Done {
-    let (mut user, place) = key_of(call)?;
-    user.keys.remove(place);
-    call.draft.put(user);
+    match key_of(call)? {
+        Found::Own(mut user, place) => {
+            user.keys.remove(place);
+            call.draft.put(user);
+        }
+        Found::Service(key) => call.draft.delete::<ServiceKeyRecord>(&key.id),
+    }
     Ok(None)
 }
 
 /// The use of keys is not noted, so the answer is that of a key that was never used.
 pub(super) fn last_used(call: &mut Call<'_>) -> Answer {
     let id = call.form.required("AccessKeyId")?;
-    let mut users = call.draft.state.users.values();
-    let user = users.find(|user| user.keys.iter().any(|key| key.id == id));
-    let user = user.ok_or_else(|| no_such_key(id))?;
+    let user = call.draft.state.owner_of_key(id).ok_or_else(|| no_such_key(id))?;
     let mut xml = Xml::default();
     xml.text("UserName", &user.name);
     xml.element("AccessKeyLastUsed", |xml| {

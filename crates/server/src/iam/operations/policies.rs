@@ -2,6 +2,7 @@
 
 use super::super::call::{Call, new_name, no_such_policy};
 use super::super::error::{self, ApiError, ApiResult};
+use super::super::limits::{POLICIES_MAX, POLICY_VERSIONS_MAX};
 use super::super::records::{
     GroupRecord, PolicyRecord, Record, RoleRecord, UserRecord, VersionRecord,
 };
@@ -13,10 +14,6 @@ use super::{Answer, Done};
 use crate::identity::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 use crate::policy::{MANAGED_POLICY_CHARACTERS_MAX, characters};
 
-/// Managed policies of an account.
-const POLICIES_MAX: usize = 1500;
-/// Versions of a policy.
-const VERSIONS_MAX: usize = 5;
 /// The day from which the policies of AWS are there: that of the language of policies.
 const MANAGED_SINCE: i64 = 1_350_432_000;
 
@@ -220,9 +217,9 @@ pub(super) fn create_version(call: &mut Call<'_>) -> Answer {
     let mut policy = changeable(call)?;
     let document = document(call)?;
     check_length(&document.text)?;
-    if policy.versions.len() >= VERSIONS_MAX {
+    if policy.versions.len() >= POLICY_VERSIONS_MAX {
         return Err(error::limit_exceeded(format!(
-            "A managed policy can have up to {VERSIONS_MAX} versions. Before you create a new version, \
+            "A managed policy can have up to {POLICY_VERSIONS_MAX} versions. Before you create a new version, \
              you must delete an existing version."
         )));
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::call::{Call, checked_path, new_name};
 use super::super::error::{self, ApiResult};
+use super::super::limits::USERS_MAX;
 use super::super::records::{GroupRecord, Policies, UserRecord};
 use super::super::state::user_arn;
 use super::super::xml::Xml;
@@ -11,9 +12,6 @@ use super::tags::{new_tags, write_tags};
 use super::{Answer, Done};
 use crate::identity::NameOf;
 use crate::policy::CallerKind;
-
-/// Users of an account.
-const USERS_MAX: usize = 5000;
 
 /// The elements of a user.
 pub(super) fn write_user(xml: &mut Xml, account: &str, user: &UserRecord) {
@@ -38,6 +36,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
         id: call.new_id("AIDA")?,
         created: call.now,
         keys: Vec::new(),
+        disabled: false,
         policies: Policies::default(),
         tags,
     };
@@ -115,8 +114,9 @@ pub(super) fn update(call: &mut Call<'_>) -> Done {
 pub(super) fn delete(call: &mut Call<'_>) -> Done {
     let user: UserRecord = call.named()?;
     let has_group = call.draft.state.groups.values().any(|it| it.members.contains(&user.id));
+    let has_service_key = call.draft.state.keys.values().any(|key| key.owner == user.id);
     let first = match () {
-        () if !user.keys.is_empty() => Some("delete access keys first"),
+        () if has_service_key || !user.keys.is_empty() => Some("delete access keys first"),
         () if !user.policies.inline.is_empty() => Some("delete policies first"),
         () if !user.policies.attached.is_empty() => Some("detach all policies first"),
         () if has_group => Some("remove users from group first"),

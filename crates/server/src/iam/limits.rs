@@ -1,0 +1,16 @@
+//! The numbers of records of an account: those that AWS has as defaults.
+
+/// Users of an account.
+pub(super) const USERS_MAX: usize = 5000;
+/// Groups of an account.
+pub(super) const GROUPS_MAX: usize = 300;
+/// Groups of a user.
+pub(super) const GROUPS_OF_USER_MAX: usize = 10;
+/// Managed policies of an account.
+pub(super) const POLICIES_MAX: usize = 1500;
+/// Versions of a policy.
+pub(super) const POLICY_VERSIONS_MAX: usize = 5;
+/// Managed policies of a user, a group or a role.
+pub(super) const POLICIES_OF_ONE_MAX: usize = 20;
+/// Service accounts of a user. MinIO has no such limit, AWS no service accounts.
+pub(super) const SERVICE_KEYS_OF_USER_MAX: usize = 100;
