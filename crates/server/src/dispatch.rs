@@ -16,10 +16,12 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::access;
+use crate::admin::Admin;
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Observers, Plan};
+use crate::iam::minio::Manager;
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::no_auth::NoAuth;
 use crate::operational::{Health, Operational, Readiness, Way, is_signed};
@@ -90,8 +92,10 @@ impl Dispatch {
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(directory, rules, Arc::new(time));
+        let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
+        let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(&tracer));
         let services = Services {
-            operational: Operational::new(health, Arc::clone(&tracer)),
+            operational: Operational::new(health, Arc::clone(&tracer), admin),
             tracer: Arc::clone(&tracer),
             authenticator,
             no_auth,
@@ -158,9 +162,10 @@ impl Handler for Dispatch {
             }
             Some(Way::Operator) => {
                 let request = Request::from_parts(head, body);
-                return Box::pin(
-                    async move { services.operator(request, &origin, &allowance).await },
-                );
+                return Box::pin(async move {
+                    let reply = services.operator(request, &origin, &allowance).await;
+                    reply.map_err(|error| Operational::refusal(origin.target.path(), error))
+                });
             }
             None => {}
         }

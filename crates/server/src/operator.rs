@@ -9,8 +9,9 @@ use http::request::Parts;
 use jiff::Timestamp;
 
 use crate::auth::Identity;
+use crate::iam::minio::Sender;
 use crate::iam::{self, Circumstances};
-use crate::identity::User;
+use crate::identity::{AccessKey, SecretKey, User};
 use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode};
 
@@ -19,7 +20,7 @@ const SERVER: &str = "arn:aws:s3:::*";
 
 /// The user who has signed a request.
 pub(crate) struct Operator {
-    user: Arc<User>,
+    key: Arc<AccessKey>,
     origin: Arc<Origin>,
     user_agent: Option<String>,
 }
@@ -30,18 +31,46 @@ impl Operator {
     /// # Errors
     /// `AccessDenied`.
     pub(crate) fn may(&self, action: &str) -> Result<(), ApiError> {
-        let context = Circumstances {
-            sender: Some(&self.user),
-            peer: self.origin.peer,
-            user_agent: self.user_agent.as_deref(),
-            now: Timestamp::now().as_second(),
-            more: Vec::new(),
-        };
-        iam::check(&self.user, action, SERVER, &context).map_err(|refusal| {
+        iam::check(&self.key.user, action, SERVER, &self.context()).map_err(|refusal| {
             let message = refusal.message().to_owned();
             self.origin.found.note_denial(|| message.clone());
             ApiError::new(ErrorCode::AccessDenied, message)
         })
+    }
+
+    fn context(&self) -> Circumstances<'_> {
+        Circumstances {
+            sender: Some(&self.key.user),
+            peer: self.origin.peer,
+            user_agent: self.user_agent.as_deref(),
+            now: Timestamp::now().as_second(),
+            more: Vec::new(),
+        }
+    }
+
+    /// The user.
+    pub(crate) fn user(&self) -> &User {
+        &self.key.user
+    }
+
+    /// The secret key that the request is signed with.
+    pub(crate) fn secret(&self) -> &SecretKey {
+        &self.key.secret
+    }
+
+    /// The origin of the request.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Notes the operation, for the log and for observers.
+    pub(crate) fn note_operation(&self, name: &'static str) {
+        self.origin.found.note_operation(name);
+    }
+
+    /// The sender, for changes of users.
+    pub(crate) fn sender(&self) -> Sender<'_> {
+        Sender { key: &self.key, context: self.context() }
     }
 }
 
@@ -49,8 +78,8 @@ impl<S: Sync> FromRequestParts<S> for Operator {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Operator, ApiError> {
-        let user = head.extensions.get().and_then(Identity::user);
-        let (Some(user), Some(origin)) = (user, head.extensions.get::<Arc<Origin>>()) else {
+        let key = head.extensions.get().and_then(Identity::key);
+        let (Some(key), Some(origin)) = (key, head.extensions.get::<Arc<Origin>>()) else {
             return Err(ApiError::new(
                 ErrorCode::AccessDenied,
                 "Only users may ask for this: sign the request (AWS Signature Version 4).",
@@ -58,7 +87,7 @@ impl<S: Sync> FromRequestParts<S> for Operator {
         };
         let user_agent = head.headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
         Ok(Operator {
-            user: Arc::clone(user),
+            key: Arc::clone(key),
             origin: Arc::clone(origin),
             user_agent: user_agent.map(str::to_owned),
         })

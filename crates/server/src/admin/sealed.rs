@@ -13,7 +13,6 @@ use aws_lc_rs::aead::{
 };
 use aws_lc_rs::pbkdf2;
 use liteio_store::{RandomSource as _, StoreError, SystemRandom};
-use parking_lot::Mutex;
 
 const SALT_BYTES: usize = 32;
 const NONCE_BYTES: usize = 8;
@@ -72,12 +71,10 @@ impl Cipher {
     }
 }
 
-/// Derives a key, one at a time: each takes 64 MiB while it is made.
+/// Derives a key, which takes 64 MiB while it is made.
 fn argon2id(secret: &str, salt: &[u8], key: &mut [u8; KEY_BYTES]) {
-    static ALONE: Mutex<()> = Mutex::new(());
     let params = Params::new(ARGON2_MEMORY_KIB, 1, ARGON2_LANES, Some(KEY_BYTES));
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.expect("valid"));
-    let _alone = ALONE.lock();
     let derived = argon2.hash_password_into(secret.as_bytes(), salt, key);
     derived.expect("a secret below 4 GiB and a salt of 32 bytes");
 }
@@ -113,7 +110,8 @@ impl Fragments {
     }
 }
 
-/// Opens a body that was encrypted under `secret`. Takes a tenth of a second and 64 MiB, for one body at a time.
+/// Opens a body that was encrypted under `secret`. Takes a tenth of a second and 64 MiB: the
+/// caller opens one at a time.
 ///
 /// # Errors
 /// [`Unsealable`].

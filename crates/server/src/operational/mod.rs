@@ -18,8 +18,9 @@ use http_body_util::BodyExt as _;
 use tower_service::Service as _;
 
 pub(crate) use self::health::{Health, READY_PATH, Readiness};
+use crate::admin::{self, Admin};
 use crate::origin::Target;
-use crate::reply::{ApiError, BoxError, ErrorCode, Reply, ReplyBody};
+use crate::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::trace::{self, Tracer};
 
 /// The first segment of every operational path. No bucket can have this name, for it starts with an
@@ -53,10 +54,11 @@ pub(crate) struct Operational {
 
 impl Operational {
     /// The routes over what they tell of.
-    pub(crate) fn new(health: Health, tracer: Arc<Tracer>) -> Operational {
+    pub(crate) fn new(health: Health, tracer: Arc<Tracer>, admin: Admin) -> Operational {
         let router = health::routes().merge(others::routes()).with_state(Arc::new(health));
         let router = router
             .merge(trace::routes().with_state(tracer))
+            .merge(admin::routes().with_state(Arc::new(admin)))
             .fallback(unknown)
             .method_not_allowed_fallback(method_not_allowed);
         Operational { router }
@@ -75,12 +77,23 @@ impl Operational {
             }
             .map(|way| Claim { way, is_borrowed: false });
         }
+        if path.starts_with(admin::PREFIX) && target.host_bucket().is_none() {
+            return Some(Claim { way: Way::Operator, is_borrowed: true });
+        }
         let is_read = || matches!(head.method, Method::GET | Method::HEAD);
         let is_borrowed = others::is_borrowed(path)
             && target.host_bucket().is_none()
             && is_read()
             && !is_signed(head);
         is_borrowed.then_some(Claim { way: Way::Health, is_borrowed })
+    }
+
+    /// The error of an operational request in the words of its clients.
+    pub(crate) fn refusal(path: &str, error: ApiError) -> ApiError {
+        match path.starts_with(admin::PREFIX) {
+            true => error.in_dialect(Dialect::Admin),
+            false => error,
+        }
     }
 
     /// Answers one request.

@@ -16,14 +16,12 @@ use jiff::Timestamp;
 use liteio_store::SecretKeys;
 
 pub(crate) use self::error::{
-    AdminResult, access_denied, bad_json, invalid_argument, not_implemented, of_store, too_large,
+    AdminResult, bad_json, invalid_argument, not_implemented, of_store, too_large,
 };
-pub(crate) use self::groups::{GroupChange, GroupInfo};
-pub(crate) use self::policies::{Association, AssociationChange, Entities, EntitiesOf, PolicyInfo};
-pub(crate) use self::service_accounts::{
-    AccessKeys, KeyInfo, ListedKeys, NewServiceAccount, ServiceAccountChange, ServiceAccountInfo,
-};
-pub(crate) use self::users::{NewUser, UserInfo};
+pub(crate) use self::groups::GroupChange;
+pub(crate) use self::policies::{Association, EntitiesOf};
+pub(crate) use self::service_accounts::{ListedKeys, NewServiceAccount, ServiceAccountChange};
+pub(crate) use self::users::NewUser;
 
 use super::permission::{Circumstances, check, is_denied};
 use super::records::{GroupRecord, PolicyRecord, UserRecord};
@@ -73,10 +71,10 @@ impl Manager {
     /// Those of `run`, and those of a key that is not good any more.
     pub(crate) fn read<T>(
         &self,
-        sender: &Sender<'_>,
+        sender: Sender<'_>,
         run: impl FnOnce(&Desk<'_>) -> AdminResult<T>,
     ) -> AdminResult<T> {
-        run(&self.desk(sender)?)
+        run(&self.desk(&sender)?)
     }
 
     /// Changes the users. The change is durable and in effect when this returns.
@@ -85,12 +83,12 @@ impl Manager {
     /// Those of `run`, of the store, and of a key that is not good any more.
     pub(crate) async fn change<T>(
         &self,
-        sender: &Sender<'_>,
+        sender: Sender<'_>,
         operation: &'static str,
         run: impl FnOnce(&mut Desk<'_>) -> AdminResult<T>,
     ) -> AdminResult<T> {
         let changing = self.users.changing().await;
-        let mut desk = self.desk(sender)?;
+        let mut desk = self.desk(&sender)?;
         let user = Arc::clone(&desk.key.user);
         if user.session.is_some() && user.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot change users: use those of the user.";

@@ -10,7 +10,7 @@ use super::super::limits::SERVICE_KEYS_OF_USER_MAX;
 use super::super::records::{Document, ServiceKeyRecord};
 use super::super::state::seal_secret;
 use super::error::{self, AdminResult};
-use super::users::{check_key, is_enabled, status};
+use super::users::{check_key, is_enabled};
 use super::{Desk, time};
 use crate::identity::random_secret;
 use crate::policy::{CallerKind, SESSION_POLICY_CHARACTERS_MAX, characters};
