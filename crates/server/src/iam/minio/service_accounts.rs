@@ -261,7 +261,13 @@ impl Desk<'_> {
 
     fn service_accounts_of(&self, owner: &str) -> Vec<ServiceAccountInfo> {
         let keys = self.draft.state.keys.values().filter(|key| key.owner == owner);
-        keys.map(|key| self.describe(key, None)).collect()
+        let described = keys.map(|key| {
+            let told = self.describe(key, None);
+            // The client takes the start of 1970 for none in a list, and fails without one.
+            let expiration = told.expiration.or_else(|| Some(time(0)));
+            ServiceAccountInfo { expiration, ..told }
+        });
+        described.collect()
     }
 
     /// A service account, with the policy that it has, or that of its user.
