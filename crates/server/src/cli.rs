@@ -233,6 +233,15 @@ pub(crate) struct ServerArgs {
     /// TOML file with more such targets, with secrets to sign events.
     #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
     pub(crate) webhook_file: Option<PathBuf>,
+    /// File to whose end the audit log is written: a line of JSON for each request.
+    #[arg(long, value_name = "FILE", env = "LITEIO_AUDIT_FILE")]
+    pub(crate) audit_file: Option<PathBuf>,
+    /// URL that the audit log is posted to.
+    #[arg(long, value_name = "URL", env = "LITEIO_AUDIT_WEBHOOK", hide_env_values = true)]
+    pub(crate) audit_webhook: Option<String>,
+    /// Token that is sent along.
+    #[arg(long, value_name = "TOKEN", env = "LITEIO_AUDIT_WEBHOOK_TOKEN", hide_env_values = true)]
+    pub(crate) audit_webhook_token: Option<String>,
     /// PEM file of authorities that certificates of targets are trusted by, beside those of browsers.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
@@ -276,6 +285,9 @@ pub(crate) struct ServerArgs {
     /// The directories of data behind `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
+    /// Targets of the audit log that variables of MinIO give.
+    #[arg(skip)]
+    pub(crate) audit_webhooks_of_minio: Vec<crate::config::AuditWebhook>,
     /// Remarks about these settings, for whoever starts the server.
     #[arg(skip)]
     pub(crate) notes: Vec<String>,

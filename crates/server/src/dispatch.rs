@@ -17,10 +17,11 @@ use serde_json::{Map, Value, json};
 
 use crate::access;
 use crate::admin::Admin;
+use crate::audit::Audit;
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
-use crate::front::{Allowance, Handler, HandlerFuture, Observers, Plan};
+use crate::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
 use crate::iam::minio::Manager;
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::no_auth::NoAuth;
@@ -40,6 +41,7 @@ pub(crate) struct Dispatch {
     senders: Arc<Senders>,
     users: Arc<Users>,
     observers: Observers,
+    audit: Option<Arc<Audit>>,
     _watch: Watch,
     stopping: Arc<AtomicBool>,
 }
@@ -60,6 +62,7 @@ impl Dispatch {
         app: App,
         users: Users,
         targets: Vec<Arc<dyn Target>>,
+        audit: Option<Arc<Audit>>,
         no_auth: Option<NoAuth>,
     ) -> Dispatch {
         let app = Arc::new(app);
@@ -71,11 +74,18 @@ impl Dispatch {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             let logged = Mutex::default();
             let lost_at_start = app.look(Store::outbox_state).map_or(0, |outbox| outbox.lost());
-            move || readiness(&app, &stopping, &logged, lost_at_start)
+            let audit = audit.clone();
+            move || readiness(&app, &stopping, &logged, lost_at_start, audit.as_deref())
         };
         let details = {
             let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
-            move || details(&app, &senders)
+            let audit = audit.clone();
+            move || {
+                let mut told = details(&app, &senders);
+                let audit = audit.as_ref().map(|audit| audit.state());
+                told.extend(audit.map(|state| ("audit".to_owned(), state)));
+                told
+            }
         };
         let has_buckets = {
             let app = Arc::clone(&app);
@@ -92,6 +102,12 @@ impl Dispatch {
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(directory, rules, Arc::new(time));
+        let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&tracer) as _];
+        if let Some(audit) = &audit {
+            audit.start();
+            observers.push(Arc::clone(audit) as _);
+        }
+        let observers = observers.into();
         let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
         let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(&tracer));
         let services = Services {
@@ -111,7 +127,8 @@ impl Dispatch {
             locale,
             senders,
             users,
-            observers: Arc::new([tracer]),
+            observers,
+            audit,
             _watch: watch,
             stopping,
         }
@@ -200,6 +217,9 @@ impl Handler for Dispatch {
 
     fn reload(&self) {
         self.users.read_again();
+        if let Some(audit) = &self.audit {
+            audit.reopen();
+        }
     }
 
     fn stop(&self) {
@@ -210,6 +230,9 @@ impl Handler for Dispatch {
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
             self.senders.stop();
+            if let Some(audit) = &self.audit {
+                audit.close().await;
+            }
             let closed = self.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
                 Ok(())
@@ -256,6 +279,7 @@ fn readiness(
     stopping: &AtomicBool,
     logged: &Mutex<String>,
     lost_at_start: u64,
+    audit: Option<&Audit>,
 ) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
@@ -264,6 +288,7 @@ fn readiness(
         StoreHealth::Ready => {
             let told = found_damage(&app.store, logged);
             let told = told.or_else(|| lost_events(&app.store, lost_at_start));
+            let told = told.or_else(|| lost_audit(audit?.lost()));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
@@ -284,6 +309,12 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     }
     let lost = outbox.lost().saturating_sub(lost_at_start);
     let told = "events were lost since the start, because too many waited for a webhook";
+    (lost > 0).then(|| format!("{lost} {told}"))
+}
+
+/// The reason why entries of the audit log are missing, if so many were lost.
+fn lost_audit(lost: u64) -> Option<String> {
+    let told = "entries of the audit log were lost since the start: a target does not take them";
     (lost > 0).then(|| format!("{lost} {told}"))
 }
 
@@ -345,10 +376,11 @@ impl Services {
     ) -> Result<Request<AuthBody>, ApiError> {
         let host_bucket = origin.target.host_bucket();
         let request = self.authenticator.authenticate(request, host_bucket).await?;
-        let Some(user) = request.extensions().get().and_then(Identity::user) else {
+        let Some(key) = request.extensions().get().and_then(Identity::key) else {
             return Ok(request);
         };
-        origin.found.note_user(&user.name);
+        origin.found.note_user(&key.user.name);
+        origin.found.note_key(&key.id, key.user.session.is_some());
         // Before its body is read.
         if !request.body().is_end_stream() {
             allowance.admit_body()?;

@@ -31,6 +31,7 @@ mod access;
 mod acl;
 mod admin;
 mod applets;
+mod audit;
 mod auth;
 mod banner;
 mod budget;
@@ -81,10 +82,10 @@ mod website;
 
 pub use applets::run;
 pub use config::{
-    CertificateFiles, Config, ConfigError, CredentialsSource, DEFAULT_ACCESS_KEY,
-    DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, Profile, PublicAccess, Scrub,
-    Storage, TlsSettings, Webhook,
+    AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, CredentialsSource,
+    DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources,
+    ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, Profile,
+    PublicAccess, Scrub, Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use liteio_store::{Owner, Store, StoreConfig, StoreError};
 
 use crate::acl::Ownership;
+use crate::audit::Audit;
 use crate::config::{Config, CredentialsSource, EventSettings, ObjectOwnership, Storage};
 use crate::cors::Cors;
 use crate::events::{Target, open_webhooks};
@@ -29,6 +30,7 @@ pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) users: Users,
     pub(crate) targets: Vec<Arc<dyn Target>>,
+    pub(crate) audit: Option<Arc<Audit>>,
     /// The credentials, if none were given.
     pub(crate) made: Option<MadeCredentials>,
 }
@@ -47,6 +49,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
+    let audit = Audit::open(&config.audit, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -91,7 +94,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
     prepare(plan, &app, &offload).await?;
-    Ok(Opened { app, users, targets, made })
+    Ok(Opened { app, users, targets, audit, made })
 }
 
 /// Makes what is to be there before the first request.

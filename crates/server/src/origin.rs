@@ -247,6 +247,8 @@ pub(crate) fn timestamp(ms: u64) -> Timestamp {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     user: OnceLock<String>,
+    /// The access key, and whether it is one of a session.
+    key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
     denial: OnceLock<String>,
     locale: OnceLock<Arc<Locale>>,
@@ -256,6 +258,16 @@ impl Found {
     /// Notes the user whose signature was verified. The first counts.
     pub(crate) fn note_user(&self, name: &str) {
         self.user.get_or_init(|| name.to_owned());
+    }
+
+    /// Notes the access key whose signature was verified, and if it is one of a session. The first counts.
+    pub(crate) fn note_key(&self, id: &str, is_of_session: bool) {
+        self.key.get_or_init(|| (id.to_owned(), is_of_session));
+    }
+
+    /// The access key, if there is one, and `true` if it is one of a session.
+    pub(crate) fn key(&self) -> Option<(&str, bool)> {
+        self.key.get().map(|(id, is_of_session)| (&**id, *is_of_session))
     }
 
     /// Notes the operation. The first counts.

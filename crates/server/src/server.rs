@@ -13,8 +13,9 @@ use tokio::task::JoinHandle;
 
 use crate::banner::{self, Encryption};
 use crate::config::{
-    CertificateFiles, Config, ConfigError, CredentialsSource, Durability, EventSettings,
-    InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage, TlsSettings,
+    AuditSettings, CertificateFiles, Config, ConfigError, CredentialsSource, Durability,
+    EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage,
+    TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -252,6 +253,12 @@ impl ServerBuilder {
         self
     }
 
+    /// The targets of the audit log.
+    pub fn audit(mut self, audit: AuditSettings) -> ServerBuilder {
+        self.config.audit = audit;
+        self
+    }
+
     /// One more issuer of web identities.
     pub fn oidc_issuer(mut self, issuer: OidcIssuer) -> ServerBuilder {
         self.config.oidc_issuers.push(issuer);
@@ -332,9 +339,9 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let Opened { app, users, targets, made } = open(&config, store).await?;
+            let Opened { app, users, targets, audit, made } = open(&config, store).await?;
             made_credentials = made;
-            Arc::new(Dispatch::new(app, users, targets, NoAuth::of(&config)))
+            Arc::new(Dispatch::new(app, users, targets, audit, NoAuth::of(&config)))
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.

@@ -1,5 +1,6 @@
 //! The settings, checked together before a file or a socket is touched.
 
+mod audit;
 mod buckets;
 mod credentials;
 pub(crate) mod environment;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
+pub use self::audit::{AuditSettings, AuditWebhook};
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use self::network::{CertificateFiles, TlsSettings};
@@ -205,6 +207,8 @@ pub struct Config {
     pub lifecycle_day: Duration,
     /// The targets of events.
     pub events: EventSettings,
+    /// The targets of the audit log.
+    pub audit: AuditSettings,
     /// The issuers of web identities, beside those of the credentials file.
     pub oidc_issuers: Vec<OidcIssuer>,
 }
@@ -291,6 +295,7 @@ impl Default for Config {
             scrub: Scrub::default(),
             lifecycle_day: DAY,
             events: EventSettings::default(),
+            audit: AuditSettings::default(),
             oidc_issuers: Vec::new(),
         }
     }
@@ -356,6 +361,7 @@ impl Config {
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
+            audit: audit::resolve(arguments)?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
         config.check_exposure(arguments)?;

@@ -37,6 +37,11 @@ pub(crate) struct Entry {
     pub(crate) client: String,
     /// The name of the user who has signed it.
     pub(crate) user: Option<String>,
+    /// The access key that it is signed with.
+    pub(crate) access_key: Option<String>,
+    /// The user, if the access key is one of a session.
+    #[serde(skip)]
+    pub(crate) session: Option<String>,
     /// The version of HTTP.
     pub(crate) protocol: String,
     pub(crate) method: String,
@@ -61,14 +66,17 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(finished: &Finished<'_>, heads: &Heads) -> Entry {
+    pub(crate) fn new(finished: &Finished<'_>, heads: &Heads) -> Entry {
         let origin = finished.origin;
         let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
+        let user = origin.found.user().map(str::to_owned);
         Entry {
             time: begun.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
             id: origin.ids.request_id().to_string(),
             client: origin.peer.name().to_string(),
-            user: origin.found.user().map(str::to_owned),
+            user: user.clone(),
+            access_key: origin.found.key().map(|(id, _)| id.to_owned()),
+            session: origin.found.key().filter(|(_, is_of_session)| *is_of_session).and(user),
             protocol: format!("{:?}", heads.version),
             method: finished.method.to_string(),
             path: heads.uri.path().to_owned(),

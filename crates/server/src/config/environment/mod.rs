@@ -61,6 +61,22 @@ impl Variables {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// The variables whose names begin so.
+    pub(super) fn beginning_with<'v>(
+        &'v self,
+        prefix: &'v str,
+    ) -> impl Iterator<Item = (&'v str, &'v str)> {
+        let names = self.0.keys().filter(move |name| name.starts_with(prefix));
+        names.filter_map(|name| Some((name.as_str(), self.get(name)?)))
+    }
+
+    /// These variables.
+    #[cfg(test)]
+    pub(super) fn of(pairs: &[(&str, &str)]) -> Variables {
+        let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Variables(pairs.collect())
+    }
+
     /// The variables that look like those of a program of the table, and are none.
     pub(crate) fn unknown(&self) -> Vec<&str> {
         let names = self.0.keys().map(String::as_str);
@@ -71,7 +87,7 @@ impl Variables {
 
 /// True for a variable of the table.
 pub(crate) fn is_known(name: &str) -> bool {
-    TABLE.iter().any(|row| row.name == name)
+    TABLE.iter().any(|row| row.name == name) || super::audit::is_of_minio(name)
 }
 
 /// Fills the settings that are not given yet with what the variables say, in the order of the table.
@@ -93,6 +109,7 @@ pub(crate) fn fill(
         arguments.log = Some("warn".to_owned());
         arguments.sources.note("log", Source::Flag);
     }
+    arguments.audit_webhooks_of_minio = super::audit::of_minio(variables)?;
     fill_credentials(arguments, profile, variables)?;
     fill_some(arguments, profile, variables, |_| true)
 }

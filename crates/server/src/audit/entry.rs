@@ -1,0 +1,88 @@
+//! An entry of the audit log, in the form of MinIO's.
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::trace::Entry;
+
+/// Paths that are asked every few seconds by who watches the server.
+const HEALTH: [&str; 5] =
+    ["/_liteio/health/", "/minio/health/", "/_localstack/health", "/_floci/health", "/healthz"];
+
+/// `true` for a request of which there is no entry.
+pub(super) fn is_of_health(path: &str) -> bool {
+    HEALTH.iter().any(|prefix| path.starts_with(prefix))
+}
+
+/// A line of JSON, without any secret.
+pub(super) fn line(entry: &Entry) -> Vec<u8> {
+    let nanoseconds = (entry.milliseconds * 1e6) as u64;
+    let status = StatusCode::from_u16(entry.status).ok();
+    let status_text = status.and_then(|status| status.canonical_reason()).unwrap_or_default();
+    let header = |name: &str| {
+        let found = entry.request_headers.iter().find(|(found, _)| found == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    let is_session = entry.session.is_some();
+    let mut document = json!({
+        "version": "1",
+        "time": entry.time,
+        "event": "",
+        "trigger": "incoming",
+        "api": {
+            "name": entry.operation,
+            "bucket": entry.bucket,
+            "object": entry.key,
+            "status": status_text,
+            "statusCode": entry.status,
+            "rx": entry.bytes_in,
+            "tx": entry.bytes_out,
+            "timeToResponse": format!("{nanoseconds}ns"),
+            "timeToResponseInNS": nanoseconds.to_string(),
+        },
+        "remotehost": entry.client,
+        "requestID": entry.id,
+        "userAgent": header("user-agent"),
+        "requestPath": entry.path,
+        "requestHost": header("host"),
+        "requestClaims": is_session.then(|| json!({ "sub": entry.session })),
+        "requestQuery": query(&entry.query),
+        "requestHeader": headers(&entry.request_headers),
+        "responseHeader": headers(&entry.response_headers),
+        "accessKey": entry.access_key,
+        "parentUser": entry.user,
+        "error": entry.denied.as_ref().or(entry.code.as_ref()),
+        "errorCode": entry.code,
+    });
+    if let Value::Object(members) = &mut document {
+        members.retain(|_, value| !value.is_null());
+    }
+    let mut line = document.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+fn join<'t>(pairs: impl Iterator<Item = (String, &'t str)>) -> Value {
+    let mut joined: Map<String, Value> = Map::new();
+    for (name, value) in pairs {
+        match joined.get_mut(&name) {
+            Some(Value::String(text)) => {
+                text.push(',');
+                text.push_str(value);
+            }
+            _ => {
+                joined.insert(name, value.into());
+            }
+        }
+    }
+    Value::Object(joined)
+}
+
+fn headers(headers: &[(String, String)]) -> Value {
+    join(headers.iter().map(|(name, value)| (name.clone(), value.as_str())))
+}
+
+fn query(query: &str) -> Value {
+    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    join(pairs.iter().map(|(name, value)| (name.clone(), value.as_str())))
+}

@@ -1,0 +1,134 @@
+//! The audit log: an entry for every request but those for the health, to a file and to webhooks.
+//!
+//! ```text
+//!  a request ends ──► entry, a line of JSON ──► queue of each target ──► its thread or task ──► file, webhook
+//!                                               full: lost, counted
+//! ```
+//! A request never waits for a target. What a target does not take stays in its queue and is tried again, until
+//! the queue is full.
+
+mod entry;
+mod file;
+mod queue;
+mod webhook;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use self::file::FileWriter;
+use self::queue::Queue;
+use self::webhook::Sender;
+use crate::config::AuditSettings;
+use crate::front::{Finished, Observer};
+use crate::http_client::http_client;
+use crate::trace::Entry;
+
+/// The time that targets have at the end of a server to take what waits for them.
+const END: Duration = Duration::from_secs(5);
+
+/// The audit log of a server.
+pub(crate) struct Audit {
+    file: Option<FileWriter>,
+    webhooks: Vec<Arc<Sender>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Audit {
+    /// Opens the targets; none without any.
+    ///
+    /// # Errors
+    /// One line that says what to change, without any secret.
+    pub(crate) fn open(
+        settings: &AuditSettings,
+        ca_file: Option<&Path>,
+    ) -> Result<Option<Arc<Audit>>, String> {
+        let file = settings.file.as_deref().map(FileWriter::open).transpose()?;
+        let mut webhooks = Vec::new();
+        if !settings.webhooks.is_empty() {
+            let client = http_client(ca_file)?;
+            for webhook in &settings.webhooks {
+                webhooks.push(Arc::new(Sender::new(webhook, client.clone())?));
+            }
+        }
+        if file.is_none() && webhooks.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Audit { file, webhooks, tasks: Mutex::default() })))
+    }
+
+    /// Begins to send to webhooks.
+    pub(crate) fn start(&self) {
+        let tasks = self.webhooks.iter().map(|sender| tokio::spawn(Arc::clone(sender).run()));
+        self.tasks.lock().extend(tasks);
+    }
+
+    /// Opens the file anew, which may have been moved away.
+    pub(crate) fn reopen(&self) {
+        if let Some(file) = &self.file {
+            file.reopen();
+        }
+    }
+
+    /// Ends after what waits was given to the targets, or some time.
+    pub(crate) async fn close(&self) {
+        self.queues().for_each(Queue::close);
+        let tasks: Vec<_> = self.tasks.lock().drain(..).collect();
+        let all = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        let _ = tokio::time::timeout(END, all).await;
+        if let Some(file) = &self.file {
+            file.ended(END).await;
+        }
+        let waiting: u64 = self.queues().map(Queue::waiting).sum();
+        if waiting > 0 {
+            tracing::error!(
+                waiting,
+                "entries of the audit log are lost: their target did not take them"
+            );
+        }
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        let of_webhooks = self.webhooks.iter().map(|sender| sender.queue());
+        self.file.iter().map(FileWriter::queue).chain(of_webhooks)
+    }
+
+    /// The state, for who asks for the health.
+    pub(crate) fn state(&self) -> Value {
+        json!({
+            "waiting": self.queues().map(Queue::waiting).sum::<u64>(),
+            "lost": self.lost(),
+            "failing_targets": self.queues().filter(|queue| queue.is_failing()).count(),
+        })
+    }
+
+    /// Entries that were lost since the start.
+    pub(crate) fn lost(&self) -> u64 {
+        self.queues().map(Queue::lost).sum()
+    }
+}
+
+impl Observer for Audit {
+    fn wants_heads(&self) -> bool {
+        true
+    }
+
+    fn finished(&self, finished: &Finished<'_>) {
+        let Some(heads) = finished.heads else { return };
+        let path = heads.uri.path();
+        if entry::is_of_health(path) {
+            return;
+        }
+        let line = Bytes::from(entry::line(&Entry::new(finished, heads)));
+        self.queues().for_each(|queue| queue.push(&line));
+    }
+}

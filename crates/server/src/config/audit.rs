@@ -1,0 +1,161 @@
+//! The targets of the audit log, as they are configured.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use http::Uri;
+
+use super::environment::Variables;
+use super::{ConfigError, error};
+use crate::cli::ServerArgs;
+
+/// The variables of MinIO, each with `_NAME` behind it where there are several webhooks.
+const ENDPOINT: &str = "MINIO_AUDIT_WEBHOOK_ENDPOINT";
+const ENABLE: &str = "MINIO_AUDIT_WEBHOOK_ENABLE";
+const TOKEN: &str = "MINIO_AUDIT_WEBHOOK_AUTH_TOKEN";
+
+/// Longest token.
+const TOKEN_BYTES_MAX: usize = 4096;
+
+/// The targets of the audit log. Without any there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// A file, to whose end entries are added.
+    pub file: Option<PathBuf>,
+    /// Targets that take entries by HTTP.
+    pub webhooks: Vec<AuditWebhook>,
+}
+
+/// A target of the audit log that takes entries by HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuditWebhook {
+    /// The URL that entries are posted to.
+    pub url: String,
+    /// A token that is sent along: a bearer's, unless it has a scheme.
+    pub token: Option<String>,
+}
+
+// Never shows a secret; the path and the query of a URL may be one.
+impl fmt::Debug for AuditWebhook {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AuditWebhook").finish_non_exhaustive()
+    }
+}
+
+impl AuditWebhook {
+    /// A checked target.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the URL or the token is not valid; it shows neither.
+    pub fn new(url: impl Into<String>, token: Option<String>) -> Result<AuditWebhook, ConfigError> {
+        let url = url.into();
+        let is_url = url.parse::<Uri>().is_ok_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.authority().is_some_and(|it| !it.as_str().contains('@'))
+        });
+        if !is_url || url.contains('#') {
+            return error(
+                "the URL of the audit webhook is not valid: give http://HOST/PATH or https://HOST/PATH, \
+                 without a user or a fragment",
+            );
+        }
+        let is_fine = |text: &String| {
+            let is_byte = |byte: u8| (0x20..0x7f).contains(&byte);
+            (1..=TOKEN_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_byte)
+        };
+        match token.as_ref().is_none_or(is_fine) {
+            true => Ok(AuditWebhook { url, token }),
+            false => error(format!(
+                "the token of the audit webhook is not valid: give 1 to {TOKEN_BYTES_MAX} characters of ASCII"
+            )),
+        }
+    }
+}
+
+/// The targets that the arguments give.
+///
+/// # Errors
+/// [`ConfigError`] for a webhook that is not valid, and for a token without a webhook.
+pub(super) fn resolve(arguments: &ServerArgs) -> Result<AuditSettings, ConfigError> {
+    let token = arguments.audit_webhook_token.clone();
+    let mut webhooks = Vec::new();
+    match &arguments.audit_webhook {
+        Some(url) => webhooks.push(AuditWebhook::new(url, token)?),
+        None if token.is_some() => {
+            return error("--audit-webhook-token needs --audit-webhook: give the URL, too");
+        }
+        None => {}
+    }
+    webhooks.extend(arguments.audit_webhooks_of_minio.iter().cloned());
+    Ok(AuditSettings { file: arguments.audit_file.clone(), webhooks })
+}
+
+/// `true` for a variable of MinIO that [`of_minio`] reads.
+pub(super) fn is_of_minio(name: &str) -> bool {
+    [ENDPOINT, ENABLE, TOKEN].iter().any(|known| {
+        name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    })
+}
+
+/// The webhooks that variables of MinIO enable.
+///
+/// # Errors
+/// [`ConfigError`] for one that is enabled without a valid URL.
+pub(super) fn of_minio(variables: &Variables) -> Result<Vec<AuditWebhook>, ConfigError> {
+    let mut webhooks = Vec::new();
+    for (name, value) in variables.beginning_with(ENABLE) {
+        let suffix = name.strip_prefix(ENABLE).unwrap_or_default();
+        match value.to_ascii_lowercase().as_str() {
+            "on" | "true" | "1" | "yes" => {}
+            "off" | "false" | "0" | "no" => continue,
+            _ => return error(format!("{name}: {value:?} is neither on nor off")),
+        }
+        let endpoint = format!("{ENDPOINT}{suffix}");
+        let Some(url) = variables.get(&endpoint) else {
+            return error(format!("{name} needs {endpoint}: set both"));
+        };
+        let token = variables.get(&format!("{TOKEN}{suffix}")).map(str::to_owned);
+        let webhook = AuditWebhook::new(url, token);
+        webhooks.push(webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?);
+    }
+    Ok(webhooks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_shows_the_url_or_the_token() {
+        for (url, token) in [
+            ("http://user:hush@localhost/", None),
+            ("localhost/hush", None),
+            ("http://localhost/#hush", None),
+            ("http://localhost/", Some("hush\n".to_owned())),
+        ] {
+            let error = AuditWebhook::new(url, token).expect_err(url).to_string();
+            assert!(!error.contains("hush"), "{error}");
+        }
+        let webhook = AuditWebhook::new("http://localhost/hush", Some("hush".to_owned()));
+        assert!(!format!("{webhook:?}").contains("hush"));
+    }
+
+    #[test]
+    fn variables_of_minio_give_webhooks() {
+        let of = |pairs: &[(&str, &str)]| of_minio(&Variables::of(pairs));
+        assert_eq!(of(&[]), Ok(Vec::new()));
+        let webhooks = of(&[
+            ("MINIO_AUDIT_WEBHOOK_ENABLE_a", "on"),
+            ("MINIO_AUDIT_WEBHOOK_ENDPOINT_a", "http://localhost/a"),
+            ("MINIO_AUDIT_WEBHOOK_AUTH_TOKEN_a", "secret"),
+            ("MINIO_AUDIT_WEBHOOK_ENABLE_b", "off"),
+        ]);
+        let expected =
+            AuditWebhook { url: "http://localhost/a".to_owned(), token: Some("secret".to_owned()) };
+        assert_eq!(webhooks, Ok(vec![expected]));
+        assert!(of(&[("MINIO_AUDIT_WEBHOOK_ENABLE", "on")]).is_err());
+        assert!(of(&[("MINIO_AUDIT_WEBHOOK_ENABLE", "perhaps")]).is_err());
+        assert!(is_of_minio("MINIO_AUDIT_WEBHOOK_ENDPOINT_x"));
+        assert!(!is_of_minio("MINIO_AUDIT_WEBHOOK_ENDPOINTS"));
+    }
+}
