@@ -242,6 +242,10 @@ pub(crate) struct ServerArgs {
     /// Token that is sent along.
     #[arg(long, value_name = "TOKEN", env = "LITEIO_AUDIT_WEBHOOK_TOKEN", hide_env_values = true)]
     pub(crate) audit_webhook_token: Option<String>,
+    /// URL of a collector of OpenTelemetry, which spans of requests are sent to (OTLP over HTTP). Needs a binary that
+    /// was built with the feature otlp.
+    #[arg(long, value_name = "URL", env = "LITEIO_OTLP_ENDPOINT", hide_env_values = true)]
+    pub(crate) otlp_endpoint: Option<String>,
     /// PEM file of authorities that certificates of targets are trusted by, beside those of browsers.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
@@ -285,9 +289,6 @@ pub(crate) struct ServerArgs {
     /// The directories of data behind `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
-    /// Targets of the audit log that variables of MinIO give.
-    #[arg(skip)]
-    pub(crate) audit_webhooks_of_minio: Vec<crate::config::AuditWebhook>,
     /// Remarks about these settings, for whoever starts the server.
     #[arg(skip)]
     pub(crate) notes: Vec<String>,

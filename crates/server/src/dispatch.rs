@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::access;
 use crate::admin::Admin;
-use crate::audit::Audit;
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use crate::delivery::Follower;
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
@@ -41,7 +41,7 @@ pub(crate) struct Dispatch {
     senders: Arc<Senders>,
     users: Arc<Users>,
     observers: Observers,
-    audit: Option<Arc<Audit>>,
+    followers: Arc<[Arc<dyn Follower>]>,
     _watch: Watch,
     stopping: Arc<AtomicBool>,
 }
@@ -62,10 +62,11 @@ impl Dispatch {
         app: App,
         users: Users,
         targets: Vec<Arc<dyn Target>>,
-        audit: Option<Arc<Audit>>,
+        followers: Vec<Arc<dyn Follower>>,
         no_auth: Option<NoAuth>,
     ) -> Dispatch {
         let app = Arc::new(app);
+        let followers: Arc<[_]> = followers.into();
         let users = Arc::new(users);
         let watch = users.watch(&app);
         let senders = Arc::new(Senders::start(&app, targets));
@@ -74,16 +75,15 @@ impl Dispatch {
             let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
             let logged = Mutex::default();
             let lost_at_start = app.look(Store::outbox_state).map_or(0, |outbox| outbox.lost());
-            let audit = audit.clone();
-            move || readiness(&app, &stopping, &logged, lost_at_start, audit.as_deref())
+            let followers = Arc::clone(&followers);
+            move || readiness(&app, &stopping, &logged, lost_at_start, &followers)
         };
         let details = {
             let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
-            let audit = audit.clone();
+            let followers = Arc::clone(&followers);
             move || {
                 let mut told = details(&app, &senders);
-                let audit = audit.as_ref().map(|audit| audit.state());
-                told.extend(audit.map(|state| ("audit".to_owned(), state)));
+                told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
                 told
             }
         };
@@ -103,9 +103,9 @@ impl Dispatch {
         };
         let authenticator = Authenticator::new(directory, rules, Arc::new(time));
         let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&tracer) as _];
-        if let Some(audit) = &audit {
-            audit.start();
-            observers.push(Arc::clone(audit) as _);
+        for follower in &*followers {
+            follower.start();
+            observers.push(Arc::clone(follower) as _);
         }
         let observers = observers.into();
         let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
@@ -128,7 +128,7 @@ impl Dispatch {
             senders,
             users,
             observers,
-            audit,
+            followers,
             _watch: watch,
             stopping,
         }
@@ -217,9 +217,7 @@ impl Handler for Dispatch {
 
     fn reload(&self) {
         self.users.read_again();
-        if let Some(audit) = &self.audit {
-            audit.reopen();
-        }
+        self.followers.iter().for_each(|follower| follower.reopen());
     }
 
     fn stop(&self) {
@@ -230,8 +228,8 @@ impl Handler for Dispatch {
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
             self.senders.stop();
-            if let Some(audit) = &self.audit {
-                audit.close().await;
+            for follower in &*self.followers {
+                follower.close().await;
             }
             let closed = self.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
@@ -279,7 +277,7 @@ fn readiness(
     stopping: &AtomicBool,
     logged: &Mutex<String>,
     lost_at_start: u64,
-    audit: Option<&Audit>,
+    followers: &[Arc<dyn Follower>],
 ) -> Readiness {
     if stopping.load(Ordering::Relaxed) {
         return Readiness::NotReady("stopping".into());
@@ -288,7 +286,7 @@ fn readiness(
         StoreHealth::Ready => {
             let told = found_damage(&app.store, logged);
             let told = told.or_else(|| lost_events(&app.store, lost_at_start));
-            let told = told.or_else(|| lost_audit(audit?.lost()));
+            let told = told.or_else(|| followers.iter().find_map(|it| it.loss()));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
@@ -309,12 +307,6 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     }
     let lost = outbox.lost().saturating_sub(lost_at_start);
     let told = "events were lost since the start, because too many waited for a webhook";
-    (lost > 0).then(|| format!("{lost} {told}"))
-}
-
-/// The reason why entries of the audit log are missing, if so many were lost.
-fn lost_audit(lost: u64) -> Option<String> {
-    let told = "entries of the audit log were lost since the start: a target does not take them";
     (lost > 0).then(|| format!("{lost} {told}"))
 }
 

@@ -41,6 +41,7 @@ mod command;
 mod config;
 mod connection;
 mod cors;
+mod delivery;
 mod dispatch;
 mod events;
 mod file_stamp;
@@ -60,6 +61,8 @@ mod open;
 mod operational;
 mod operator;
 mod origin;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod platform;
 mod policy;
 mod prepare;
@@ -84,8 +87,8 @@ pub use applets::run;
 pub use config::{
     AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, CredentialsSource,
     DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources,
-    ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer, Preparation, Profile,
-    PublicAccess, Scrub, Storage, TlsSettings, Webhook,
+    ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation,
+    Profile, PublicAccess, Scrub, Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

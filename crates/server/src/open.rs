@@ -10,6 +10,7 @@ use crate::acl::Ownership;
 use crate::audit::Audit;
 use crate::config::{Config, CredentialsSource, EventSettings, ObjectOwnership, Storage};
 use crate::cors::Cors;
+use crate::delivery::Follower;
 use crate::events::{Target, open_webhooks};
 use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
@@ -30,7 +31,7 @@ pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) users: Users,
     pub(crate) targets: Vec<Arc<dyn Target>>,
-    pub(crate) audit: Option<Arc<Audit>>,
+    pub(crate) followers: Vec<Arc<dyn Follower>>,
     /// The credentials, if none were given.
     pub(crate) made: Option<MadeCredentials>,
 }
@@ -49,7 +50,7 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
-    let audit = Audit::open(&config.audit, config.events.ca_file.as_deref()).map_err(OpenError)?;
+    let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
     let store = match store {
         Some(store) => store,
@@ -94,7 +95,21 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
     prepare(plan, &app, &offload).await?;
-    Ok(Opened { app, users, targets, audit, made })
+    Ok(Opened { app, users, targets, followers, made })
+}
+
+/// Opens what follows requests: the audit log, and the collector of spans.
+fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
+    let ca_file = config.events.ca_file.as_deref();
+    let mut followers: Vec<Arc<dyn Follower>> = Vec::new();
+    if let Some(audit) = Audit::open(&config.audit, ca_file)? {
+        followers.push(audit);
+    }
+    #[cfg(feature = "otlp")]
+    if let Some(otlp) = &config.otlp {
+        followers.push(crate::otlp::Spans::open(otlp, ca_file)?);
+    }
+    Ok(followers)
 }
 
 /// Makes what is to be there before the first request.

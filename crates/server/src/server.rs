@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, CertificateFiles, Config, ConfigError, CredentialsSource, Durability,
-    EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer, Storage,
-    TlsSettings,
+    EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer,
+    OtlpSettings, Storage, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -259,6 +259,12 @@ impl ServerBuilder {
         self
     }
 
+    /// The collector of OpenTelemetry. Without the feature `otlp` nothing is sent to it.
+    pub fn otlp(mut self, otlp: OtlpSettings) -> ServerBuilder {
+        self.config.otlp = Some(otlp);
+        self
+    }
+
     /// One more issuer of web identities.
     pub fn oidc_issuer(mut self, issuer: OidcIssuer) -> ServerBuilder {
         self.config.oidc_issuers.push(issuer);
@@ -339,9 +345,9 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let Opened { app, users, targets, audit, made } = open(&config, store).await?;
+            let Opened { app, users, targets, followers, made } = open(&config, store).await?;
             made_credentials = made;
-            Arc::new(Dispatch::new(app, users, targets, audit, NoAuth::of(&config)))
+            Arc::new(Dispatch::new(app, users, targets, followers, NoAuth::of(&config)))
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.

@@ -8,7 +8,7 @@ mod call;
 mod groups;
 mod info;
 mod policies;
-mod sealed;
+pub(crate) mod sealed;
 mod service_accounts;
 mod trace;
 mod users;

@@ -31,7 +31,7 @@ const LAST: u8 = 0x80;
 
 /// The reason why a body is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsealable {
+pub(crate) enum Unsealable {
     /// It is too short to be one.
     Cut,
     /// The cipher has no known number.
@@ -115,7 +115,7 @@ impl Fragments {
 ///
 /// # Errors
 /// [`Unsealable`].
-pub(super) fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
+pub(crate) fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
     let (header, rest) = sealed.split_at_checked(HEADER_BYTES).ok_or(Unsealable::Cut)?;
     if rest.len() < TAG_BYTES {
         return Err(Unsealable::Cut);
@@ -145,7 +145,7 @@ pub(super) fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
 ///
 /// # Errors
 /// [`StoreError`] when there are no random bytes.
-pub(super) fn seal(secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn seal(secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
     let mut header = [0; HEADER_BYTES];
     SystemRandom.fill(&mut header)?;
     header[SALT_BYTES] = Cipher::Pbkdf2AesGcm as u8;

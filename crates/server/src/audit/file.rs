@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::queue::Queue;
+use crate::delivery::Queue;
 
 /// Bytes of one write.
 const BATCH_BYTES_MAX: usize = 256 << 10;

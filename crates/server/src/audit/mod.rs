@@ -9,22 +9,21 @@
 
 mod entry;
 mod file;
-mod queue;
-mod webhook;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use self::file::FileWriter;
-use self::queue::Queue;
-use self::webhook::Sender;
-use crate::config::AuditSettings;
+use crate::config::{AuditSettings, AuditWebhook};
+use crate::delivery::{Destination, Follower, Queue, Sender};
 use crate::front::{Finished, Observer};
 use crate::http_client::http_client;
 use crate::trace::Entry;
@@ -53,7 +52,7 @@ impl Audit {
         if !settings.webhooks.is_empty() {
             let client = http_client(ca_file)?;
             for webhook in &settings.webhooks {
-                webhooks.push(Arc::new(Sender::new(webhook, client.clone())?));
+                webhooks.push(Arc::new(Sender::new(destination(webhook)?, client.clone())?));
             }
         }
         if file.is_none() && webhooks.is_empty() {
@@ -62,21 +61,35 @@ impl Audit {
         Ok(Some(Arc::new(Audit { file, webhooks, tasks: Mutex::default() })))
     }
 
-    /// Begins to send to webhooks.
-    pub(crate) fn start(&self) {
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        let of_webhooks = self.webhooks.iter().map(|sender| sender.queue());
+        self.file.iter().map(FileWriter::queue).chain(of_webhooks)
+    }
+
+    /// Entries that were lost since the start.
+    fn lost(&self) -> u64 {
+        self.queues().map(Queue::lost).sum()
+    }
+}
+
+#[async_trait::async_trait]
+impl Follower for Audit {
+    fn name(&self) -> &'static str {
+        "audit"
+    }
+
+    fn start(&self) {
         let tasks = self.webhooks.iter().map(|sender| tokio::spawn(Arc::clone(sender).run()));
         self.tasks.lock().extend(tasks);
     }
 
-    /// Opens the file anew, which may have been moved away.
-    pub(crate) fn reopen(&self) {
+    fn reopen(&self) {
         if let Some(file) = &self.file {
             file.reopen();
         }
     }
 
-    /// Ends after what waits was given to the targets, or some time.
-    pub(crate) async fn close(&self) {
+    async fn close(&self) {
         self.queues().for_each(Queue::close);
         let tasks: Vec<_> = self.tasks.lock().drain(..).collect();
         let all = async {
@@ -97,13 +110,7 @@ impl Audit {
         }
     }
 
-    fn queues(&self) -> impl Iterator<Item = &Queue> {
-        let of_webhooks = self.webhooks.iter().map(|sender| sender.queue());
-        self.file.iter().map(FileWriter::queue).chain(of_webhooks)
-    }
-
-    /// The state, for who asks for the health.
-    pub(crate) fn state(&self) -> Value {
+    fn state(&self) -> Value {
         json!({
             "waiting": self.queues().map(Queue::waiting).sum::<u64>(),
             "lost": self.lost(),
@@ -111,10 +118,35 @@ impl Audit {
         })
     }
 
-    /// Entries that were lost since the start.
-    pub(crate) fn lost(&self) -> u64 {
-        self.queues().map(Queue::lost).sum()
+    fn loss(&self) -> Option<String> {
+        let told =
+            "entries of the audit log were lost since the start: a target does not take them";
+        let lost = self.lost();
+        (lost > 0).then(|| format!("{lost} {told}"))
     }
+}
+
+fn destination(webhook: &AuditWebhook) -> Result<Destination, String> {
+    let mut headers = HeaderMap::new();
+    if let Some(token) = &webhook.token {
+        // As MinIO, which sends a token with its scheme as it is.
+        let text = if token.contains(' ') { token.clone() } else { format!("Bearer {token}") };
+        let value = HeaderValue::try_from(text);
+        let mut value = value.map_err(|_| "the token of the audit webhook is not valid")?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    let (what, url) = ("audit webhook", webhook.url.clone());
+    Ok(Destination { what, url, headers, body: Box::new(lines) })
+}
+
+/// One entry as MinIO posts it; several as lines.
+fn lines(entries: &[Bytes]) -> (&'static str, Bytes) {
+    let content_type = match entries.len() {
+        1 => "application/json",
+        _ => "application/x-ndjson",
+    };
+    (content_type, Bytes::from(entries.concat()))
 }
 
 impl Observer for Audit {

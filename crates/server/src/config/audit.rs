@@ -86,7 +86,6 @@ pub(super) fn resolve(arguments: &ServerArgs) -> Result<AuditSettings, ConfigErr
         }
         None => {}
     }
-    webhooks.extend(arguments.audit_webhooks_of_minio.iter().cloned());
     Ok(AuditSettings { file: arguments.audit_file.clone(), webhooks })
 }
 

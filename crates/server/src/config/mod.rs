@@ -5,6 +5,7 @@ mod buckets;
 mod credentials;
 pub(crate) mod environment;
 mod network;
+mod otlp;
 mod profile;
 mod webhooks;
 
@@ -19,6 +20,7 @@ pub use self::audit::{AuditSettings, AuditWebhook};
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use self::network::{CertificateFiles, TlsSettings};
+pub use self::otlp::OtlpSettings;
 pub use self::profile::Profile;
 pub use self::webhooks::{EventSettings, Webhook};
 
@@ -209,6 +211,8 @@ pub struct Config {
     pub events: EventSettings,
     /// The targets of the audit log.
     pub audit: AuditSettings,
+    /// The collector of OpenTelemetry.
+    pub otlp: Option<OtlpSettings>,
     /// The issuers of web identities, beside those of the credentials file.
     pub oidc_issuers: Vec<OidcIssuer>,
 }
@@ -296,6 +300,7 @@ impl Default for Config {
             lifecycle_day: DAY,
             events: EventSettings::default(),
             audit: AuditSettings::default(),
+            otlp: None,
             oidc_issuers: Vec::new(),
         }
     }
@@ -362,6 +367,7 @@ impl Config {
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
             audit: audit::resolve(arguments)?,
+            otlp: None,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
         config.check_exposure(arguments)?;
@@ -386,7 +392,9 @@ impl Config {
         if let Some(profile) = profile {
             profile.fill(&mut arguments);
         }
-        let config = Config::resolve(&arguments)?;
+        let mut config = Config::resolve(&arguments)?;
+        config.audit.webhooks.extend(audit::of_minio(variables)?);
+        config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

@@ -4,6 +4,7 @@
 //! signature and see what it protects. The tests of this module run them over the corpus of every
 //! target, and over variations of it. The [`signer`] serves all tests of signatures.
 
+mod admin_body;
 mod aws_chunked;
 mod exchange;
 mod iam_form;
@@ -16,6 +17,7 @@ mod sigv4;
 #[cfg(test)]
 mod tests;
 
+pub use admin_body::{open_admin_body, seal_admin_body};
 pub use aws_chunked::aws_chunked;
 pub use exchange::is_accepted;
 pub use iam_form::iam_form;

@@ -180,6 +180,11 @@ impl TestServer {
         self.handle.stop().await;
     }
 
+    /// What SIGHUP does.
+    pub(crate) fn reload(&self) {
+        self.handle.reload();
+    }
+
     /// Replaces the users while the server runs.
     pub(crate) fn set_users(&self, text: &str) {
         let users = self.directory.path().join("users.toml");

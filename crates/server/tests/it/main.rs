@@ -2,8 +2,10 @@
 
 mod acl;
 mod acl_access;
+mod admin;
 mod append;
 mod applets;
+mod audit;
 mod authorization;
 mod bucket;
 mod bucket_policy;
@@ -38,6 +40,7 @@ mod object;
 mod object_lock;
 mod object_store;
 mod operations;
+mod otlp;
 mod prepare;
 mod profiles;
 mod range;

@@ -109,7 +109,6 @@ pub(crate) fn fill(
         arguments.log = Some("warn".to_owned());
         arguments.sources.note("log", Source::Flag);
     }
-    arguments.audit_webhooks_of_minio = super::audit::of_minio(variables)?;
     fill_credentials(arguments, profile, variables)?;
     fill_some(arguments, profile, variables, |_| true)
 }

@@ -13,7 +13,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// Entries that wait for one target, in order.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     lines: Mutex<Lines>,
     /// For a thread that waits.
     changed: Condvar,
@@ -37,7 +37,7 @@ struct Lines {
 
 impl Queue {
     /// Adds an entry, or counts it as lost. Waits for nothing.
-    pub(super) fn push(&self, line: &Bytes) {
+    pub(crate) fn push(&self, line: &Bytes) {
         {
             let mut lines = self.lines.lock();
             let bytes = lines.bytes + lines.taken_bytes + line.len();
@@ -52,13 +52,13 @@ impl Queue {
     }
 
     /// Wakes who waits for entries.
-    pub(super) fn call(&self) {
+    pub(crate) fn call(&self) {
         self.lines.lock().is_called = true;
         self.wake();
     }
 
     /// No entry is added any more.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.lines.lock().is_closed = true;
         self.wake();
     }
@@ -69,13 +69,13 @@ impl Queue {
         self.notify.notify_one();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.lines.lock().is_closed
     }
 
     /// Takes up to so many entries and bytes, at least one if there is any. They wait until they are
     /// [done](Queue::done).
-    pub(super) fn take(&self, lines_max: usize, bytes_max: usize) -> Vec<Bytes> {
+    pub(crate) fn take(&self, lines_max: usize, bytes_max: usize) -> Vec<Bytes> {
         let mut lines = self.lines.lock();
         let (mut taken, mut bytes) = (Vec::new(), 0);
         while let Some(line) = lines.waiting.front() {
@@ -91,13 +91,13 @@ impl Queue {
     }
 
     /// The target has those that were taken last.
-    pub(super) fn done(&self) {
+    pub(crate) fn done(&self) {
         let mut lines = self.lines.lock();
         (lines.taken, lines.taken_bytes) = (0, 0);
     }
 
     /// Blocks until there are entries, the queue is closed, or somebody calls, and tells if somebody did.
-    pub(super) fn wait(&self) -> bool {
+    pub(crate) fn wait(&self) -> bool {
         let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.is_closed && !lines.is_called {
             self.changed.wait(&mut lines);
@@ -106,7 +106,7 @@ impl Queue {
     }
 
     /// Blocks for some time, or until the queue is closed or somebody calls, and tells if somebody did.
-    pub(super) fn pause(&self, time: Duration) -> bool {
+    pub(crate) fn pause(&self, time: Duration) -> bool {
         let mut lines = self.lines.lock();
         let deadline = std::time::Instant::now() + time;
         while !lines.is_closed && !lines.is_called {
@@ -118,26 +118,26 @@ impl Queue {
     }
 
     /// Waits until there may be more entries, or the queue may be closed.
-    pub(super) async fn changed(&self) {
+    pub(crate) async fn changed(&self) {
         self.notify.notified().await;
     }
 
     /// Notes whether the target takes entries, and tells if that is new.
-    pub(super) fn note_failing(&self, is_failing: bool) -> bool {
+    pub(crate) fn note_failing(&self, is_failing: bool) -> bool {
         self.is_failing.swap(is_failing, Ordering::Relaxed) != is_failing
     }
 
-    pub(super) fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
     }
 
     /// Entries that the target does not have yet.
-    pub(super) fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         let lines = self.lines.lock();
         (lines.waiting.len() + lines.taken) as u64
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }

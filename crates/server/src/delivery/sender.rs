@@ -1,16 +1,17 @@
-//! A webhook of the audit log: entries are posted to it, several at a time when many wait.
+//! [`Sender`]: entries are posted to a target, several at a time when many wait.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Request, Uri};
+use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 
 use super::queue::Queue;
-use crate::config::AuditWebhook;
 use crate::http_client::{HttpClient, in_one_line};
+
+const AGENT: &str = concat!("LiteIO/", env!("CARGO_PKG_VERSION"));
 
 /// Entries of one request, and their bytes.
 const BATCH_ENTRIES_MAX: usize = 100;
@@ -23,44 +24,49 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// An answer is read up to here, so that its connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// A webhook and the entries that wait for it.
-pub(super) struct Sender {
+/// The media type and the body for some entries.
+pub(crate) type Frame = Box<dyn Fn(&[Bytes]) -> (&'static str, Bytes) + Send + Sync>;
+
+/// A target, and how bodies for it are made.
+pub(crate) struct Destination {
+    /// Its name in the log.
+    pub(crate) what: &'static str,
+    pub(crate) url: String,
+    /// Sent along with each request.
+    pub(crate) headers: HeaderMap,
+    /// Makes a body of some entries.
+    pub(crate) body: Frame,
+}
+
+/// A target that takes entries by HTTP, and those that wait for it.
+pub(crate) struct Sender {
+    what: &'static str,
     /// For the log: without a path, which may be a secret.
     host: String,
     uri: Uri,
-    authorization: Option<HeaderValue>,
+    headers: HeaderMap,
+    body: Frame,
     client: HttpClient,
     queue: Queue,
 }
 
 impl Sender {
-    pub(super) fn new(webhook: &AuditWebhook, client: HttpClient) -> Result<Sender, String> {
-        let uri: Uri =
-            webhook.url.parse().map_err(|_| "the URL of the audit webhook is not valid")?;
-        // As MinIO, which sends a token with its scheme as it is.
-        let authorization = webhook.token.as_ref().map(|token| {
-            let text = if token.contains(' ') { token.clone() } else { format!("Bearer {token}") };
-            let mut value = HeaderValue::try_from(text)?;
-            value.set_sensitive(true);
-            Ok::<_, http::header::InvalidHeaderValue>(value)
-        });
-        let authorization = authorization.transpose();
-        Ok(Sender {
-            host: uri.authority().map(ToString::to_string).unwrap_or_default(),
-            uri,
-            authorization: authorization
-                .map_err(|_| "the token of the audit webhook is not valid".to_owned())?,
-            client,
-            queue: Queue::default(),
-        })
+    /// # Errors
+    /// One line that says what to change, without any secret.
+    pub(crate) fn new(destination: Destination, client: HttpClient) -> Result<Sender, String> {
+        let Destination { what, url, mut headers, body } = destination;
+        let uri: Uri = url.parse().map_err(|_| format!("the URL of the {what} is not valid"))?;
+        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        let host = uri.authority().map(ToString::to_string).unwrap_or_default();
+        Ok(Sender { what, host, uri, headers, body, client, queue: Queue::default() })
     }
 
-    pub(super) fn queue(&self) -> &Queue {
+    pub(crate) fn queue(&self) -> &Queue {
         &self.queue
     }
 
     /// Posts entries, until the queue is closed and empty.
-    pub(super) async fn run(self: Arc<Sender>) {
+    pub(crate) async fn run(self: Arc<Sender>) {
         loop {
             let lines = self.queue.take(BATCH_ENTRIES_MAX, BATCH_BYTES_MAX);
             if lines.is_empty() {
@@ -79,18 +85,14 @@ impl Sender {
 
     /// Posts entries, however often that fails; `false` if the queue is closed before they are taken.
     async fn give(&self, lines: &[Bytes]) -> bool {
-        let content_type = match lines.len() {
-            1 => "application/json",
-            _ => "application/x-ndjson",
-        };
-        let body = Bytes::from(lines.concat());
+        let (content_type, body) = (self.body)(lines);
         let mut pause = PAUSE_MIN;
         loop {
             let was_closed = self.queue.is_closed();
             match self.post(content_type, body.clone()).await {
                 Ok(()) => {
                     if self.queue.note_failing(false) {
-                        tracing::info!(host = self.host, "the audit webhook takes entries again");
+                        tracing::info!(host = self.host, "the {} takes entries again", self.what);
                     }
                     return true;
                 }
@@ -99,7 +101,8 @@ impl Sender {
                         tracing::error!(
                             host = self.host,
                             reason,
-                            "the audit webhook takes no entries: they wait"
+                            "the {} takes no entries: they wait",
+                            self.what
                         );
                     }
                     if was_closed {
@@ -123,13 +126,10 @@ impl Sender {
     }
 
     async fn post(&self, content_type: &'static str, body: Bytes) -> Result<(), String> {
-        let mut request = Request::post(self.uri.clone())
-            .header(CONTENT_TYPE, content_type)
-            .header(USER_AGENT, concat!("LiteIO/", env!("CARGO_PKG_VERSION")));
-        if let Some(value) = &self.authorization {
-            request = request.header(AUTHORIZATION, value);
-        }
-        let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
+        let request = Request::post(self.uri.clone()).body(Full::new(body));
+        let mut request = request.map_err(|error| error.to_string())?;
+        *request.headers_mut() = self.headers.clone();
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         let answered = tokio::time::timeout(TIMEOUT, self.client.request(request)).await;
         let answered = answered.map_err(|_| format!("no answer within {} s", TIMEOUT.as_secs()))?;
         let answer = answered.map_err(|error| in_one_line(&error))?;

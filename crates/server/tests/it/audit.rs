@@ -1,0 +1,186 @@
+//! The audit log.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use liteio::{AuditSettings, AuditWebhook};
+use serde_json::Value;
+
+use crate::harness::{ALICE, BOB, TestServer, start_with};
+use crate::receiver::{Post, Receiver};
+
+/// Nothing in these tests takes this long unless it hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+async fn server(audit: AuditSettings) -> TestServer {
+    start_with("memory", "us-east-1", |builder, _| builder.audit(audit)).await
+}
+
+fn to_file(path: &Path) -> AuditSettings {
+    AuditSettings { file: Some(path.to_owned()), webhooks: Vec::new() }
+}
+
+fn to_webhook(url: String) -> AuditSettings {
+    let webhook = AuditWebhook::new(url, Some("a token".to_owned())).expect("valid");
+    AuditSettings { file: None, webhooks: vec![webhook] }
+}
+
+async fn poll<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(begun.elapsed() < LONG, "it takes too long");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn entries(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+}
+
+/// The entries of a file, once there are so many.
+async fn wait_for(path: &Path, count: usize) -> Vec<Value> {
+    poll(async || Some(entries(path)).filter(|entries| entries.len() >= count)).await
+}
+
+async fn health(server: &TestServer) -> Value {
+    let health = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
+    serde_json::from_str(&health.expect_status(200).text()).expect("JSON")
+}
+
+fn file() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("audit.log");
+    (directory, path)
+}
+
+#[tokio::test]
+async fn every_request_but_those_for_the_health_has_an_entry_without_secrets() {
+    let (_directory, path) = file();
+    let server = server(to_file(&path)).await;
+    server.bucket("photos").await;
+    let put = server.request("PUT", "/photos/a%20cat?x-id=PutObject").header("user-agent", "tests");
+    put.body("JPEG").send().await.expect_status(200);
+    health(&server).await;
+    let refused = server.request("GET", "/photos/a%20cat").by(BOB).send().await;
+    refused.expect_error(403, "AccessDenied");
+    let query = server.request("GET", "/photos/a%20cat").presigned("60");
+    server.request("GET", &query).anonymous().send().await.expect_status(200);
+    server.form("iam", "Action=ListUsers").send().await.expect_status(200);
+    server.vectors("ListVectorBuckets", "{}").send().await.expect_status(200);
+
+    let told = wait_for(&path, 6).await;
+    let names: Vec<&str> = told.iter().filter_map(|it| it["api"]["name"].as_str()).collect();
+    let expected = [
+        "CreateBucket",
+        "PutObject",
+        "GetObject",
+        "GetObject",
+        "ListUsers",
+        "s3vectors:ListVectorBuckets",
+    ];
+    assert_eq!(names, expected, "{told:?}");
+    let put = &told[1];
+    assert_eq!((&put["api"]["bucket"], &put["api"]["object"]), (&"photos".into(), &"a cat".into()));
+    assert_eq!((&put["api"]["statusCode"], &put["api"]["status"]), (&200.into(), &"OK".into()));
+    assert_eq!((&put["userAgent"], &put["accessKey"]), (&"tests".into(), &ALICE.access_key.into()));
+    assert_eq!((&put["version"], &put["api"]["rx"]), (&"1".into(), &4.into()));
+    assert_eq!(put["requestHeader"]["authorization"], "***");
+    assert_eq!(put["requestQuery"]["x-id"], "PutObject");
+    let refused = &told[2];
+    assert_eq!(
+        (&refused["api"]["statusCode"], &refused["errorCode"]),
+        (&403.into(), &"AccessDenied".into())
+    );
+    assert!(
+        refused["error"].as_str().is_some_and(|why| why.contains("bob-key") || !why.is_empty())
+    );
+    assert_eq!(told[3]["requestQuery"]["X-Amz-Signature"], "***");
+    let text = fs::read_to_string(&path).expect("the file");
+    assert!(!text.contains("Signature=") && !text.contains(ALICE.secret_key), "{text}");
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).expect("there").permissions());
+    assert_eq!(mode & 0o077, 0, "only its owner reads it");
+}
+
+#[tokio::test]
+async fn a_file_that_was_moved_away_is_followed_by_a_new_one_and_the_end_loses_nothing() {
+    let (directory, path) = file();
+    let server = server(to_file(&path)).await;
+    server.get("/").await.expect_status(200);
+    wait_for(&path, 1).await;
+    let moved = directory.path().join("audit.log.1");
+    fs::rename(&path, &moved).expect("moved");
+    server.reload();
+    poll(async || path.exists().then_some(())).await;
+    for _ in 0..50 {
+        server.get("/").await.expect_status(200);
+    }
+    server.stop().await;
+    assert_eq!((entries(&moved).len(), entries(&path).len()), (1, 50));
+    let ids: HashSet<String> =
+        entries(&path).iter().map(|entry| entry["requestID"].to_string()).collect();
+    assert_eq!(ids.len(), 50);
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_no_request_and_the_health_tells_of_it() {
+    let server = server(to_file(Path::new("/dev/full"))).await;
+    server.bucket("photos").await;
+    let told = poll(async || {
+        server.put("/photos/a", "1").await.expect_status(200);
+        Some(health(&server).await).filter(|told| told["audit"]["failing_targets"] == 1)
+    });
+    let told = told.await;
+    assert!(told["audit"]["waiting"].as_u64().is_some_and(|waiting| waiting > 0), "{told}");
+    assert_eq!(told["audit"]["lost"], 0, "what waits is not lost yet");
+    server.get("/photos/a").await.expect_status(200);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_opened_is_an_error_at_the_start() {
+    let builder =
+        liteio::Server::builder().memory().audit(to_file(Path::new("/nowhere/audit.log")));
+    let error = builder.spawn().await.err().expect("no server").to_string();
+    assert!(error.contains("/nowhere/audit.log") && !error.contains('\n'), "{error}");
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_down_fails_no_request_and_gets_its_entries_later() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let decides = Arc::clone(&is_up);
+    let decide = move |_: &Post| if decides.load(Ordering::Relaxed) { 200 } else { 503 };
+    let mut receiver = Receiver::deciding(decide).await;
+    let server = server(to_webhook(receiver.url())).await;
+    server.bucket("photos").await;
+    for key in ["a", "b", "c"] {
+        server.put(&format!("/photos/{key}"), "1").await.expect_status(200);
+    }
+    let refused = receiver.next().await;
+    assert_eq!(refused.header("authorization"), "a token");
+    poll(async || Some(health(&server).await).filter(|it| it["audit"]["failing_targets"] == 1))
+        .await;
+    is_up.store(true, Ordering::Relaxed);
+    let mut told = HashSet::new();
+    while told.len() < 3 {
+        let post = receiver.next().await;
+        for line in String::from_utf8_lossy(&post.body).lines() {
+            let entry: Value = serde_json::from_str(line).expect("a line is JSON");
+            if entry["api"]["name"] == "PutObject" {
+                told.insert(entry["api"]["object"].to_string());
+            }
+        }
+    }
+    let is_well =
+        |told: &Value| told["audit"]["failing_targets"] == 0 && told["audit"]["waiting"] == 0;
+    let told = poll(async || Some(health(&server).await).filter(is_well)).await;
+    assert_eq!((&told["audit"]["lost"], &told["status"]), (&0.into(), &"ready".into()));
+}

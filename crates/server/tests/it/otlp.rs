@@ -1,0 +1,103 @@
+//! Spans of requests, as a collector of OpenTelemetry gets them.
+
+use std::collections::HashMap;
+
+use liteio::OtlpSettings;
+use serde_json::Value;
+
+use crate::harness::{BOB, TestServer, start_with};
+use crate::receiver::Receiver;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+async fn server(receiver: &Receiver) -> TestServer {
+    let mut otlp = OtlpSettings::new(&format!("http://{}", receiver.address)).expect("valid");
+    otlp.service_name = "photos".to_owned();
+    otlp.headers = vec![("x-tenant".to_owned(), "tests".to_owned())];
+    start_with("memory", "us-east-1", |builder, _| builder.otlp(otlp)).await
+}
+
+/// The spans of the next posts, once there are so many.
+async fn spans(receiver: &mut Receiver, count: usize) -> Vec<Value> {
+    let mut spans = Vec::new();
+    while spans.len() < count {
+        let post = receiver.next().await;
+        assert_eq!(post.header("content-type"), "application/json");
+        assert_eq!(post.header("x-tenant"), "tests");
+        let document = post.json();
+        let resource = &document["resourceSpans"][0];
+        let service = &resource["resource"]["attributes"][0];
+        assert_eq!(
+            (&service["key"], &service["value"]["stringValue"]),
+            (&"service.name".into(), &"photos".into())
+        );
+        let more = resource["scopeSpans"][0]["spans"].as_array().expect("spans");
+        spans.extend(more.iter().cloned());
+    }
+    spans
+}
+
+fn attributes(span: &Value) -> HashMap<&str, &str> {
+    let all = span["attributes"].as_array().expect("attributes").iter();
+    let pairs = all.filter_map(|it| {
+        let value = it["value"].as_object()?.values().next()?.as_str()?;
+        Some((it["key"].as_str()?, value))
+    });
+    pairs.collect()
+}
+
+#[tokio::test]
+async fn every_request_has_a_span_in_the_trace_of_its_caller() {
+    let mut receiver = Receiver::start().await;
+    let server = server(&receiver).await;
+    server.request("GET", "/_liteio/health/live").anonymous().send().await.expect_status(200);
+    server.bucket("photos").await;
+    let parent = |flags| format!("00-{TRACE}-00f067aa0ba902b7-{flags}");
+    let put = server.request("PUT", "/photos/a").header("traceparent", parent("01"));
+    put.body("JPEG").send().await.expect_status(200);
+    let unsampled = server.request("GET", "/photos/a").header("traceparent", parent("00"));
+    unsampled.send().await.expect_status(200);
+    server.request("GET", "/photos/a").by(BOB).send().await.expect_error(403, "AccessDenied");
+
+    let spans = spans(&mut receiver, 3).await;
+    let names: Vec<&Value> = spans.iter().map(|span| &span["name"]).collect();
+    assert_eq!(names, ["CreateBucket", "PutObject", "GetObject"]);
+    let (put, refused) = (&spans[1], &spans[2]);
+    assert_eq!(
+        (&put["traceId"], &put["parentSpanId"]),
+        (&TRACE.into(), &"00f067aa0ba902b7".into())
+    );
+    assert!(refused.get("parentSpanId").is_none());
+    for span in &spans {
+        assert_eq!(span["traceId"].as_str().map(str::len), Some(32));
+        assert_eq!(span["spanId"].as_str().map(str::len), Some(16));
+        let time = |name: &str| span[name].as_str().and_then(|it| it.parse::<u128>().ok());
+        assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"), "{span}");
+    }
+    let of_put = attributes(put);
+    for (key, value) in [
+        ("http.request.method", "PUT"),
+        ("http.route", "/{bucket}/{key}"),
+        ("http.response.status_code", "200"),
+        ("http.request.body.size", "4"),
+        ("rpc.method", "PutObject"),
+        ("aws.s3.bucket", "photos"),
+        ("aws.s3.key", "a"),
+        ("user.id", "alice"),
+    ] {
+        assert_eq!(of_put.get(key), Some(&value), "{key}");
+    }
+    assert_eq!(attributes(refused).get("error.type"), Some(&"AccessDenied"));
+    assert!(refused.get("status").is_none(), "the fault of a client is none of the server");
+}
+
+#[tokio::test]
+async fn a_collector_that_is_down_fails_no_request() {
+    let receiver = Receiver::deciding(|_| 503).await;
+    let server = server(&receiver).await;
+    server.bucket("photos").await;
+    server.put("/photos/a", "1").await.expect_status(200);
+    let health = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
+    let told: Value = serde_json::from_str(&health.expect_status(200).text()).expect("JSON");
+    assert_eq!((&told["status"], &told["otlp"]["waiting"]), (&"ready".into(), &2.into()));
+}
