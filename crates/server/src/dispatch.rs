@@ -111,7 +111,7 @@ impl Dispatch {
         let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
         let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(&tracer));
         let services = Services {
-            operational: Operational::new(health, Arc::clone(&tracer), admin),
+            operational: Operational::new(health, Arc::clone(&tracer)).with_admin(admin),
             tracer: Arc::clone(&tracer),
             authenticator,
             no_auth,

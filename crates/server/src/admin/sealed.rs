@@ -7,7 +7,7 @@
 //! byte, which marks the last fragment, and the tag of an empty text under number 0: fragments cannot be
 //! left out, cut off or moved.
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::aead::{
     AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey,
 };
@@ -74,8 +74,11 @@ impl Cipher {
 /// Derives a key, which takes 64 MiB while it is made.
 fn argon2id(secret: &str, salt: &[u8], key: &mut [u8; KEY_BYTES]) {
     let params = Params::new(ARGON2_MEMORY_KIB, 1, ARGON2_LANES, Some(KEY_BYTES));
-    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.expect("valid"));
-    let derived = argon2.hash_password_into(secret.as_bytes(), salt, key);
+    let params = params.expect("valid");
+    let mut memory = vec![Block::default(); params.block_count()];
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let secret = secret.as_bytes();
+    let derived = argon2.hash_password_into_with_memory(secret, salt, key, &mut memory);
     derived.expect("a secret below 4 GiB and a salt of 32 bytes");
 }
 

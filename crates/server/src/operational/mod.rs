@@ -54,14 +54,19 @@ pub(crate) struct Operational {
 
 impl Operational {
     /// The routes over what they tell of.
-    pub(crate) fn new(health: Health, tracer: Arc<Tracer>, admin: Admin) -> Operational {
+    pub(crate) fn new(health: Health, tracer: Arc<Tracer>) -> Operational {
         let router = health::routes().merge(others::routes()).with_state(Arc::new(health));
         let router = router
             .merge(trace::routes().with_state(tracer))
-            .merge(admin::routes().with_state(Arc::new(admin)))
             .fallback(unknown)
             .method_not_allowed_fallback(method_not_allowed);
         Operational { router }
+    }
+
+    /// These routes with those of MinIO's admin API.
+    pub(crate) fn with_admin(self, admin: Admin) -> Operational {
+        let routes = admin::routes().method_not_allowed_fallback(method_not_allowed);
+        Operational { router: self.router.merge(routes.with_state(Arc::new(admin))) }
     }
 
     /// The claim to a request, if it is operational. In virtual-host addressing everything is a key.
@@ -105,7 +110,11 @@ impl Operational {
         let called = self.router.clone().call(request.map(Body::new)).await;
         let mut response = called.unwrap_or_else(|never| match never {});
         match response.extensions_mut().remove::<ApiError>() {
-            Some(error) => Err(error),
+            Some(error) => {
+                // The methods of the route, which the router knows.
+                let allow = response.headers_mut().remove(ALLOW);
+                Err(error.with_more_headers(allow.map(|it| (ALLOW, it)).into_iter().collect()))
+            }
             None => Ok(response.map(|body| ReplyBody::stream(body.map_err(Into::into)))),
         }
     }

@@ -131,6 +131,16 @@ async fn a_service_account_of_a_root_user_may_no_more_than_its_policy_says() {
     let more = sealed(&server, NARROW, "PUT", "add-service-account", json!({})).await;
     check_error(&more, 403, "AccessDenied");
 
+    // Nor may an administrator who is not the root user have a key of it.
+    let new = json!({ "secretKey": DAVE.secret_key, "policy": "consoleAdmin" });
+    sealed(&server, ALICE, "PUT", "add-user?accessKey=dave", new).await.expect_status(200);
+    let of_root = json!({ "targetUser": ALICE.access_key });
+    let more = sealed(&server, DAVE, "PUT", "add-service-account", of_root).await;
+    check_error(&more, 403, "AccessDenied");
+    let stolen = json!({ "newSecretKey": "stolen secret", "newPolicy": {} });
+    let path = "update-service-account?accessKey=narrow";
+    check_error(&sealed(&server, DAVE, "POST", path, stolen).await, 403, "AccessDenied");
+
     let info = get(&server, "info-service-account?accessKey=narrow").await;
     let info = opened(info, ALICE);
     assert_eq!((&info["parentUser"], &info["impliedPolicy"]), (&"alice-key".into(), &false.into()));
@@ -219,7 +229,9 @@ async fn bad_requests_are_refused_in_the_form_of_minio() {
     for path in ["service", "heal/", "config", "nothing"] {
         check_error(&send(&server, ALICE, "POST", path, "").await, 501, "NotImplemented");
     }
-    check_error(&send(&server, ALICE, "POST", "info", "").await, 405, "MethodNotAllowed");
+    let refused = send(&server, ALICE, "POST", "add-user", "").await;
+    check_error(&refused, 405, "MethodNotAllowed");
+    assert_eq!(refused.header("allow"), Some("PUT"));
     let invalid = "XMinioAdminInvalidArgument";
     for path in ["list-users?bucket=photos", "user-info", "list-access-keys-bulk?listType=some"] {
         check_error(&get(&server, path).await, 400, invalid);

@@ -149,7 +149,8 @@ async fn a_full_disk_fails_no_request_and_the_health_tells_of_it() {
 async fn a_file_that_cannot_be_opened_is_an_error_at_the_start() {
     let builder =
         liteio::Server::builder().memory().audit(to_file(Path::new("/nowhere/audit.log")));
-    let error = builder.spawn().await.err().expect("no server").to_string();
+    let Err(error) = builder.spawn().await else { panic!("there is no server") };
+    let error = error.to_string();
     assert!(error.contains("/nowhere/audit.log") && !error.contains('\n'), "{error}");
 }
 

@@ -153,6 +153,7 @@ impl Desk<'_> {
     pub(crate) fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
         let owner = self.target(&new.target_user)?;
         self.may_for(&owner, "admin:CreateServiceAccount")?;
+        self.refuse_keys_of_root(&owner)?;
         let own = self.draft.state.keys.values().filter(|key| key.owner == owner).count();
         if own >= SERVICE_KEYS_OF_USER_MAX {
             let message =
@@ -191,6 +192,20 @@ impl Desk<'_> {
         Ok(json!({ "credentials": credentials }))
     }
 
+    /// Keys of the root user are the matter of the root user: whoever could make or change one would have all of its
+    /// rights.
+    fn refuse_keys_of_root(&self, owner: &str) -> AdminResult<()> {
+        let user = &self.key.user;
+        let is_root = user.is_root() && user.session_policies.is_none();
+        match owner == self.account() && !is_root {
+            true => Err(error::access_denied(
+                "Only the root user, by a key without a policy, makes and changes service accounts of \
+                 the root user.",
+            )),
+            false => Ok(()),
+        }
+    }
+
     fn checked_expiration(&self, expiration: Option<i64>) -> AdminResult<Option<i64>> {
         match expiration {
             Some(seconds) if seconds <= self.now => {
@@ -226,6 +241,7 @@ impl Desk<'_> {
         change: &ServiceAccountChange,
     ) -> AdminResult<()> {
         let mut key = self.service_account(id)?;
+        self.refuse_keys_of_root(&key.owner)?;
         if !change.new_secret_key.is_empty() {
             check_key(id, &change.new_secret_key)?;
             let sealed = seal_secret(change.new_secret_key.as_bytes(), self.secrets);
