@@ -2,7 +2,7 @@
 //!
 //! A user of MinIO is a user of IAM with an access key of its own name. A canned policy is a managed policy, of
 //! the account or of [those that are there](crate::identity::MANAGED_POLICIES). A service account is a
-//! [`ServiceKeyRecord`]. So what one API makes the other shows.
+//! [`ServiceKeyRecord`](super::records::ServiceKeyRecord). So what one API makes the other shows.
 
 mod error;
 mod groups;
