@@ -106,6 +106,9 @@ impl From<NameError> for Refusal {
     }
 }
 
+/// The resource of a list of buckets: policies name it so, or by `*` alone.
+const ALL_BUCKETS: &str = "arn:aws:s3:::*";
+
 /// Decides about actions on the account, or on the bucket of this name that is to be created.
 pub(crate) fn account(
     principal: &Principal,
@@ -113,7 +116,7 @@ pub(crate) fn account(
     bucket: Option<&str>,
     context: &dyn Context,
 ) -> Result<GrantedAccount, Refusal> {
-    let resource = bucket.map_or(Resource::Any, Resource::Bucket);
+    let resource = bucket.map_or(Resource::Arn(ALL_BUCKETS), Resource::Bucket);
     account_resource(principal, actions, resource, context)
 }
 

@@ -56,27 +56,27 @@ pub(crate) const MANAGED_POLICIES: [ManagedPolicy; 11] = [
     ManagedPolicy {
         name: "consoleAdmin",
         description: "Provides full access to all buckets and to the administration of the server.",
-        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:*"],"Resource":"*"},{"Effect":"Allow","Action":["kms:*"],"Resource":"*"},{"Effect":"Allow","Action":["s3:*"],"Resource":"*"}]}"#,
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:*"]},{"Effect":"Allow","Action":["kms:*"]},{"Effect":"Allow","Action":["s3:*"],"Resource":["arn:aws:s3:::*"]}]}"#,
     },
     ManagedPolicy {
         name: "diagnostics",
         description: "Provides access to what tells of the state of the server.",
-        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:Profiling","admin:ServerTrace","admin:ConsoleLog","admin:ServerInfo","admin:TopLocksInfo","admin:OBDInfo","admin:BandwidthMonitor","admin:Prometheus"],"Resource":"*"}]}"#,
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["admin:Profiling","admin:ServerTrace","admin:ConsoleLog","admin:ServerInfo","admin:TopLocksInfo","admin:OBDInfo","admin:BandwidthMonitor","admin:Prometheus"]}]}"#,
     },
     ManagedPolicy {
         name: "readonly",
         description: "Provides access to objects of known names in all buckets.",
-        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetBucketLocation","s3:GetObject"],"Resource":"*"}]}"#,
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetBucketLocation","s3:GetObject"],"Resource":["arn:aws:s3:::*"]}]}"#,
     },
     ManagedPolicy {
         name: "readwrite",
         description: "Provides full access to all buckets.",
-        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:*"],"Resource":"*"}]}"#,
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:*"],"Resource":["arn:aws:s3:::*"]}]}"#,
     },
     ManagedPolicy {
         name: "writeonly",
         description: "Provides the right to put objects into all buckets.",
-        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:PutObject"],"Resource":"*"}]}"#,
+        document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:PutObject"],"Resource":["arn:aws:s3:::*"]}]}"#,
     },
 ];
 

@@ -213,6 +213,14 @@ async fn rights_are_those_that_policies_give() {
     sealed(&server, DAVE, "PUT", "add-user?accessKey=erin", new).await.expect_status(200);
     let refused = send(&server, DAVE, "DELETE", "remove-user?accessKey=erin", "").await;
     check_error(&refused, 403, "AccessDenied");
+    // Policies of MinIO name all buckets so, for lists of buckets as well.
+    let policy = r#"{"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}]}"#;
+    let path = "add-canned-policy?name=buckets";
+    send(&server, ALICE, "PUT", path, policy).await.expect_status(200);
+    server.request("GET", "/").by(DAVE).send().await.expect_error(403, "AccessDenied");
+    attach(&server, "buckets").await;
+    server.request("GET", "/").by(DAVE).send().await.expect_status(200);
     // Other accounts have other users.
     let of_bob = opened(send(&server, BOB, "GET", "list-users", "").await, BOB);
     assert_eq!(of_bob, json!({}));
