@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use tokio::sync::Notify;
 
 use crate::delivery::Queue;
@@ -75,7 +76,9 @@ impl Drop for FileWriter {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    // A pipe that nobody reads must not hold up the start, nor the thread for ever.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)
 }
 
 /// The file, in the hands of its thread.

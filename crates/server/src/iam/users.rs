@@ -393,8 +393,8 @@ fn read_source(
 mod tests {
     use liteio_store::StoreConfig;
 
-    use super::super::records::ProviderRecord;
-    use super::super::state::Draft;
+    use super::super::records::{Document, ProviderRecord, ServiceKeyRecord};
+    use super::super::state::{Draft, seal_secret};
     use super::*;
 
     fn users_of(credentials: CredentialsSource, store: &Store) -> Arc<Users> {
@@ -447,6 +447,49 @@ mod tests {
         let (entries, _) = store.identities().expect("read");
         assert!(entries.iter().any(|entry| entry.key.starts_with(b"provider/")), "it is durable");
         assert!(users.current().now().issuer("https://login.example.com", account).is_some());
+    }
+
+    #[test]
+    fn a_service_account_is_there_after_a_start_with_another_master_key() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let key = |byte: u8| EncryptionKey::new([byte; 32]);
+        let (former, both) = (
+            KeyRing::new(vec![key(1)], Vec::new()),
+            KeyRing::new(vec![key(2), key(1)], Vec::new()),
+        );
+        let account = "000000000000";
+        let policy = r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:GetObject",
+            "Resource":"*"}}"#;
+        let secret = seal_secret(b"a service secret", &SecretKeys::new(&former, None));
+        let mut draft = Draft::new(account, &Default::default());
+        draft.put(ServiceKeyRecord {
+            id: "Service".to_owned(),
+            secret: secret.expect("random bytes"),
+            active: true,
+            created: 0,
+            owner: account.to_owned(),
+            name: None,
+            description: None,
+            expires: Some(100),
+            policy: Some(Document::of_identity(policy).expect("a policy")),
+        });
+        store.change_identities(draft.finish().0).wait().expect("written");
+        let credentials =
+            CredentialsSource::Pair { access_key: "alice".into(), secret_key: "a secret".into() };
+        let open = |ring: &KeyRing| {
+            let config = Config { credentials: credentials.clone(), ..Config::default() };
+            let configured = ConfiguredUsers::read(&config).expect("valid");
+            Users::open(configured, &store, ring).expect("opens")
+        };
+        for ring in [&former, &both, &KeyRing::new(vec![key(2)], Vec::new())] {
+            let users = open(ring);
+            let found = users.current().key("Service", None, 99).expect("known");
+            assert_eq!(found.secret.expose(), "a service secret");
+            assert!(found.user.is_root() && found.user.session_policies.is_some());
+            assert!(users.current().key("Service", None, 100).is_err(), "it has ended");
+            let root = users.current().now().user_of_id(account).cloned().expect("the root user");
+            assert!(root.session_policies.is_none(), "its own rights are not narrowed");
+        }
     }
 
     const ALICE: &str =
