@@ -1,0 +1,105 @@
+// The console: sign in, the frame around the pages, and the choice of the page.
+
+import { html, render, useEffect, useState } from './vendor/preact.js';
+import { about, current, now, onSession, signOut, start } from './lib/session.js';
+import { cancelAll } from './lib/upload.js';
+import { Icon } from './ui/icons.js';
+import { Button, Dialog, Failure, Spinner, Toasts } from './ui/kit.js';
+import { go, useEvent, useRoute, useShortcuts } from './ui/hooks.js';
+import { nextTheme, theme, useTheme } from './ui/theme.js';
+import { SignIn } from './pages/sign_in.js';
+import { UploadList } from './pages/upload_list.js';
+import { Buckets } from './pages/buckets.js';
+import { Objects } from './pages/objects.js';
+import { BucketSettings } from './pages/bucket_settings.js';
+import { Users } from './pages/users.js';
+import { Vectors } from './pages/vectors.js';
+import { Trace } from './pages/trace.js';
+import { Metrics } from './pages/metrics.js';
+
+const PAGES = [
+  ['buckets', 'Buckets', 'bucket'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'],
+  ['trace', 'Trace', 'trace'], ['metrics', 'Metrics', 'metrics'],
+];
+
+function Page({ route }) {
+  const [page = 'buckets', ...path] = route.path;
+  if (page === 'buckets') {
+    if (!path.length) return html`<${Buckets} />`;
+    if (path[1] === 'settings') return html`<${BucketSettings} key=${path[0]} bucket=${path[0]} part=${path[2]} />`;
+    return html`<${Objects} key=${path[0]} bucket=${path[0]} query=${route.query} />`;
+  }
+  if (page === 'vectors') return html`<${Vectors} path=${path} query=${route.query} />`;
+  if (page === 'users') return html`<${Users} path=${path} />`;
+  if (page === 'trace') return html`<${Trace} />`;
+  if (page === 'metrics') return html`<${Metrics} />`;
+  return html`<${Buckets} />`;
+}
+
+function Help({ onClose }) {
+  const rows = [
+    ['g then b, v, u, t, m', 'Go to buckets, vectors, users, trace, metrics'], ['/', 'Search or filter'],
+    ['n', 'New bucket, user or index'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
+    ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift up to it'], ['Delete', 'Delete the row or the selection'],
+    ['Backspace', 'One folder up'], ['Escape', 'Close'], ['p', 'Pause or go on (trace)'], ['d', 'Light, dark, or as the system'], ['?', 'This help'],
+  ];
+  return html`<${Dialog} title="Keyboard" onClose=${onClose}><table><thead class="sr"><tr><th>Keys</th><th>Effect</th></tr></thead>
+    <tbody>${rows.map(([keys, effect]) => html`<tr><td>
+    <kbd>${keys}</kbd></td><td>${effect}</td></tr>`)}</tbody></table><//>`;
+}
+
+/** The rest of the session, so that nobody is surprised by its end. */
+function Remaining({ expires }) {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (Date.parse(expires) <= now()) signOut('The session has ended. Sign in again.');
+      again((it) => it + 1);
+    }, 15_000);
+    return () => clearInterval(timer);
+  }, [expires]);
+  const minutes = Math.max(0, Math.round((Date.parse(expires) - now()) / 60_000));
+  return html`<small>${minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`} left</small>`;
+}
+
+function Shell({ session }) {
+  const route = useRoute();
+  const [help, setHelp] = useState(false);
+  const [isGoing, setGoing] = useState(false);
+  const kind = useTheme();
+  const letters = Object.fromEntries(PAGES.map(([id]) => [id[0], () => { setGoing(false); go([id]); }]));
+  useShortcuts(isGoing ? { ...letters, Escape: () => setGoing(false) }
+    : { g: () => setGoing(true), d: nextTheme, '?': () => setHelp(true) });
+  useEvent(document, 'keyup', (event) => { if (isGoing && event.key !== 'g') setGoing(false); });
+  const page = PAGES.find(([id]) => id === route.path[0])?.[0] ?? 'buckets';
+  const toTitle = (event) => { event.preventDefault(); document.getElementById('title')?.focus(); };
+  return html`<a class="sr" href="#title" onClick=${toTitle}>Skip to the page</a><div class="shell"><div class="side">
+    <a class="brand" href="#/buckets"><img src="icon.svg" alt="" />LiteIO</a>
+    <nav aria-label="Pages">${PAGES.map(([id, name, icon]) => html`<a href=${`#/${id}`} aria-current=${id === page ? 'page' : undefined}>
+      <${Icon} name=${icon} />${name}</a>`)}</nav>
+    <div class="who"><div class="about"><div class="name cut" title=${session.arn}>${session.user}</div>
+      <${Remaining} expires=${session.expires} /><div><small>LiteIO ${about().version}</small></div></div>
+      <div class="row tools"><${Button} kind="quiet" small icon=${kind === 'dark' ? 'moon' : 'sun'} label=${`Colours: ${theme()}`} onClick=${nextTheme} />
+      <span class="wide-only"><${Button} kind="quiet" small icon="help" label="Keyboard shortcuts" onClick=${() => setHelp(true)} /></span>
+      <${Button} kind="quiet" small icon="exit" label="Sign out" onClick=${() => signOut()} /></div></div></div>
+    <main class="main" aria-labelledby="title"><${Page} route=${route} /></main></div>
+    <${UploadList} />${help && html`<${Help} onClose=${() => setHelp(false)} />`}`;
+}
+
+function App() {
+  const [state, setState] = useState({ isStarting: true });
+  useTheme();
+  const begin = () => start().then(() => setState({ session: current() }), (error) => setState({ error }));
+  useEffect(() => {
+    begin();
+    return onSession((session, reason) => {
+      if (!session) cancelAll();
+      setState({ session, reason });
+    });
+  }, []);
+  if (state.isStarting) return html`<${Spinner} />`;
+  if (state.error) return html`<main class="signin"><div><${Failure} error=${state.error} retry=${begin} /></div></main>`;
+  return html`${state.session ? html`<${Shell} session=${state.session} />` : html`<${SignIn} reason=${state.reason} />`}<${Toasts} />`;
+}
+
+render(html`<${App} />`, document.getElementById('app'));

@@ -1,0 +1,87 @@
+// Requests that the session signs.
+
+import { base64, bytesOf, hex, sha256 } from './hash.js';
+import { UNSIGNED, canonicalQuery, encode, encodeKey, presign, signHeaders } from './sign.js';
+import { keys, now, signOut } from './session.js';
+import { parseXml } from './xml.js';
+
+/** An error of the server, in its words. */
+export class ApiError extends Error {
+  constructor(code, message, status, requestId) {
+    super(message);
+    Object.assign(this, { code, status, requestId });
+  }
+}
+
+const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException'];
+
+/** The error in an answer. */
+export function errorOf(status, text, requestId) {
+  let code = '', message = '';
+  if (text.trimStart().startsWith('{')) {
+    try {
+      const body = JSON.parse(text);
+      code = String(body.__type ?? body.code ?? body.Code ?? '').replace(/^.*#/, '');
+      message = body.message ?? body.Message ?? '';
+    } catch { /* Not JSON after all. */ }
+  } else if (text) {
+    const root = parseXml(text);
+    const error = root.find('Error') ?? root;
+    code = error.get('Code') ?? '';
+    message = error.get('Message') ?? '';
+  }
+  if (SESSION_IS_OVER.includes(code)) signOut('The session has ended. Sign in again.');
+  return new ApiError(code || `HTTP ${status}`, message || `The server answers ${status}.`, status, requestId);
+}
+
+/** The path of a bucket or object. Browsers resolve `.` and `..`, however they are written. */
+export function pathOf(bucket, key) {
+  if (key === undefined) return `/${encode(bucket)}`;
+  if (key.split('/').some((part) => part === '.' || part === '..')) {
+    throw new ApiError('InvalidKey', 'A browser cannot ask for a key with a "." or ".." between slashes. '
+      + 'Use a client, such as the AWS CLI.', 0);
+  }
+  return `/${encode(bucket)}/${encodeKey(key)}`;
+}
+
+/** What `fetch` or `XMLHttpRequest` sends. A body is signed if `hash` is not given. */
+export function prepare({ service = 's3', method = 'GET', path = '/', query = {}, headers = {}, body, unsigned }) {
+  const held = keys();
+  if (!held) throw new ApiError('NotSignedIn', 'Sign in first.', 403);
+  const payload = unsigned ? UNSIGNED : hex(sha256(body ?? ''));
+  const request = { service, method, path, query, headers, host: location.host };
+  const text = canonicalQuery(query);
+  return { url: path + (text && `?${text}`), headers: signHeaders(held, request, payload, now()), method, body };
+}
+
+/** Sends a request, and gives its answer if it is none of an error. */
+export async function send(options) {
+  const { url, headers, method, body } = prepare(options);
+  let response;
+  try {
+    response = await fetch(url, {
+      method, headers, body, signal: options.signal, cache: 'no-store', credentials: 'omit', redirect: 'error',
+    });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError('NetworkError', 'The server cannot be reached.', 0);
+  }
+  if (response.ok) return response;
+  throw errorOf(response.status, await response.text(), response.headers.get('x-amz-request-id'));
+}
+
+export const sendForXml = async (options) => parseXml(await (await send(options)).text());
+
+/** Sends a document, with the checksum that some operations ask for. */
+export function putDocument(options, document) {
+  const checksum = base64(sha256(bytesOf(document)));
+  const headers = { ...options.headers, 'x-amz-checksum-sha256': checksum };
+  return send({ method: 'PUT', ...options, headers, body: document });
+}
+
+/** An address at which a browser finds an object for some seconds. */
+export function objectUrl(bucket, key, { query = {}, seconds = 300, by = keys() } = {}) {
+  const path = pathOf(bucket, key);
+  const request = { service: 's3', method: 'GET', path, query, host: location.host };
+  return `${location.origin}${path}?${presign(by, request, seconds, now())}`;
+}

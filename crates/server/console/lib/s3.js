@@ -1,0 +1,272 @@
+// The operations of S3 that the pages use.
+
+import { ApiError, objectUrl, pathOf, prepare, putDocument, send, sendForXml } from './api.js';
+import { encode, encodeKey } from './sign.js';
+import { parseXml, writeXml } from './xml.js';
+
+const PAGE = 1000;
+const DELETE_MAX = 1000;
+
+/** A text of a listing that was asked for with `encoding-type=url`. */
+const decoded = (text) => (text === undefined ? undefined : decodeURIComponent(text.replace(/\+/g, ' ')));
+const unquoted = (etag) => (etag ?? '').replace(/^"|"$/g, '');
+
+export async function listBuckets() {
+  const buckets = [];
+  let token;
+  do {
+    const page = await sendForXml({ query: { 'max-buckets': PAGE, 'continuation-token': token } });
+    for (const bucket of page.all('Buckets/Bucket')) {
+      buckets.push({ name: bucket.get('Name'), created: bucket.get('CreationDate') });
+    }
+    token = page.get('ContinuationToken');
+  } while (token);
+  return buckets;
+}
+
+export async function createBucket(name, { locked = false, versioned = false } = {}) {
+  const headers = locked ? { 'x-amz-bucket-object-lock-enabled': 'true' } : {};
+  await send({ method: 'PUT', path: pathOf(name), headers });
+  if (versioned && !locked) await putVersioning(name, 'Enabled');
+}
+
+export const deleteBucket = (name) => send({ method: 'DELETE', path: pathOf(name) });
+
+const objectOf = (it) => ({
+  key: decoded(it.get('Key')),
+  size: Number(it.get('Size') ?? 0),
+  modified: it.get('LastModified'),
+  etag: unquoted(it.get('ETag')),
+  storageClass: it.get('StorageClass'),
+});
+
+/** One page of a listing: folders and objects, in the order of their keys. */
+export async function listObjects(bucket, { prefix, delimiter, token, max = PAGE, signal }) {
+  const page = await sendForXml({
+    path: pathOf(bucket), signal,
+    query: {
+      'list-type': 2, 'encoding-type': 'url', 'max-keys': max, prefix: prefix || undefined,
+      delimiter: delimiter || undefined, 'continuation-token': token,
+    },
+  });
+  const folders = page.all('CommonPrefixes').map((it) => ({ key: decoded(it.get('Prefix')), isFolder: true }));
+  const entries = [...page.all('Contents').map(objectOf), ...folders];
+  entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return { entries, next: page.get('IsTruncated') === 'true' ? page.get('NextContinuationToken') : undefined };
+}
+
+/** One page of versions and delete markers. `after` is what a page before gave as `next`. */
+export async function listVersions(bucket, { prefix, delimiter, after = {}, max = PAGE, signal }) {
+  const page = await sendForXml({
+    path: pathOf(bucket), signal,
+    query: {
+      versions: '', 'encoding-type': 'url', 'max-keys': max, prefix: prefix || undefined,
+      delimiter: delimiter || undefined, 'key-marker': after.key, 'version-id-marker': after.version,
+    },
+  });
+  const entries = [];
+  for (const it of page.children) {
+    if (it.name === 'CommonPrefixes') entries.push({ key: decoded(it.get('Prefix')), isFolder: true });
+    if (it.name !== 'Version' && it.name !== 'DeleteMarker') continue;
+    entries.push({
+      ...objectOf(it), version: it.get('VersionId'), isLatest: it.get('IsLatest') === 'true',
+      isMarker: it.name === 'DeleteMarker',
+    });
+  }
+  const next = page.get('IsTruncated') === 'true'
+    ? { key: decoded(page.get('NextKeyMarker')), version: page.get('NextVersionIdMarker') } : undefined;
+  return { entries, next };
+}
+
+/** Deletes up to any number of objects or versions; gives the errors. */
+export async function deleteObjects(bucket, objects, { bypass = false, onProgress = () => {}, signal } = {}) {
+  const errors = [];
+  for (let at = 0; at < objects.length; at += DELETE_MAX) {
+    const batch = objects.slice(at, at + DELETE_MAX);
+    const document = writeXml('Delete', {
+      Object: batch.map(({ key, version }) => ({ Key: key, VersionId: version })), Quiet: true,
+    });
+    const headers = bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {};
+    const answer = await putDocument(
+      { method: 'POST', path: pathOf(bucket), query: { delete: '' }, headers, signal }, document);
+    for (const error of parseXml(await answer.text()).all('Error')) {
+      errors.push({ key: error.get('Key'), version: error.get('VersionId'), message: error.get('Message') });
+    }
+    onProgress(Math.min(at + DELETE_MAX, objects.length));
+  }
+  return errors;
+}
+
+const versioned = (version) => (version ? { versionId: version } : {});
+
+/** The head of an object: its headers. */
+export async function headObject(bucket, key, version) {
+  const query = versioned(version);
+  let response;
+  try {
+    response = await send({ method: 'HEAD', path: pathOf(bucket, key), query });
+  } catch (error) {
+    // The answer to HEAD has no document.
+    if (error.status === 404) throw new ApiError('NoSuchKey', 'The object does not exist.', 404);
+    if (error.status === 403) throw new ApiError('AccessDenied', 'You may not read this object.', 403);
+    if (error.status === 405) throw new ApiError('MethodNotAllowed', 'This version is a delete marker.', 405);
+    if (error.status === 400) {
+      throw new ApiError('BadRequest', 'This object is encrypted with a key that only its owner has.', 400);
+    }
+    throw error;
+  }
+  const headers = Object.fromEntries(response.headers);
+  const meta = Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-'));
+  return {
+    size: Number(headers['content-length'] ?? 0),
+    type: headers['content-type'] ?? '',
+    modified: headers['last-modified'],
+    etag: unquoted(headers.etag),
+    version: headers['x-amz-version-id'],
+    headers,
+    metadata: meta.map(([name, value]) => [name.slice('x-amz-meta-'.length), value]),
+  };
+}
+
+/** Bytes of an object: `from` to `to` inclusive, all of them, or its `last` ones. */
+export async function readObject(bucket, key, { version, from, to, last, signal } = {}) {
+  const headers = {};
+  if (from !== undefined) headers.range = `bytes=${from}-${to}`;
+  if (last !== undefined) headers.range = `bytes=-${last}`;
+  const response = await send({ path: pathOf(bucket, key), query: versioned(version), headers, signal });
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+export const deleteObject = (bucket, key, version, bypass = false) => send({
+  method: 'DELETE', path: pathOf(bucket, key), query: versioned(version),
+  headers: bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {},
+});
+
+const copySource = (bucket, key, version) =>
+  `${encode(bucket)}/${encodeKey(key)}${version ? `?versionId=${encode(version)}` : ''}`;
+
+async function copied(options) {
+  const response = await send(options);
+  const text = await response.text();
+  if (text.includes('<Error>')) throw new ApiError('InternalError', 'The copy failed.', 500);
+}
+
+/** Makes a version the current one, by a copy of it. */
+export const restoreVersion = (bucket, key, version) => copied({
+  method: 'PUT', path: pathOf(bucket, key),
+  headers: { 'x-amz-copy-source': copySource(bucket, key, version) },
+});
+
+/** Replaces the metadata of an object, by a copy onto itself. Other headers stay. */
+export function putMetadata(bucket, key, head, metadata, type) {
+  const headers = {
+    'x-amz-copy-source': copySource(bucket, key), 'x-amz-metadata-directive': 'REPLACE', 'content-type': type,
+    'x-amz-copy-source-if-match': `"${head.etag}"`,
+  };
+  for (const name of ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']) {
+    if (head.headers[name]) headers[name] = head.headers[name];
+  }
+  for (const [name, value] of metadata) headers[`x-amz-meta-${name}`] = value;
+  return copied({ method: 'PUT', path: pathOf(bucket, key), headers });
+}
+
+const tagsOf = (xml) => xml.all('TagSet/Tag').map((tag) => [tag.get('Key'), tag.get('Value')]);
+const tagging = (tags) => writeXml('Tagging', { TagSet: { Tag: tags.map(([Key, Value]) => ({ Key, Value })) } });
+
+export const getObjectTags = async (bucket, key, version) =>
+  tagsOf(await sendForXml({ path: pathOf(bucket, key), query: { tagging: '', ...versioned(version) } }));
+export const putObjectTags = (bucket, key, tags, version) =>
+  putDocument({ path: pathOf(bucket, key), query: { tagging: '', ...versioned(version) } }, tagging(tags));
+
+/** What is set for a bucket, or nothing. */
+async function getSetting(bucket, query, missing) {
+  try {
+    return await send({ path: pathOf(bucket), query });
+  } catch (error) {
+    if (missing.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+const MISSING = [
+  'NoSuchTagSet', 'NoSuchBucketPolicy', 'NoSuchCORSConfiguration', 'NoSuchLifecycleConfiguration',
+  'ServerSideEncryptionConfigurationNotFoundError', 'ObjectLockConfigurationNotFoundError',
+  'NoSuchPublicAccessBlockConfiguration', 'NoSuchWebsiteConfiguration', 'OwnershipControlsNotFoundError',
+];
+
+/** The document of a setting of a bucket as text, or nothing. */
+export async function getDocument(bucket, name) {
+  const response = await getSetting(bucket, { [name]: '' }, MISSING);
+  return response && response.text();
+}
+
+export const putSetting = (bucket, name, document) =>
+  putDocument({ path: pathOf(bucket), query: { [name]: '' } }, document);
+export const deleteSetting = (bucket, name) =>
+  send({ method: 'DELETE', path: pathOf(bucket), query: { [name]: '' } });
+
+export async function getVersioning(bucket) {
+  const xml = await sendForXml({ path: pathOf(bucket), query: { versioning: '' } });
+  return xml.get('Status') ?? '';
+}
+export const putVersioning = (bucket, status) =>
+  putSetting(bucket, 'versioning', writeXml('VersioningConfiguration', { Status: status }));
+
+export async function getBucketTags(bucket) {
+  const text = await getDocument(bucket, 'tagging');
+  return text ? tagsOf(parseXml(text)) : [];
+}
+export const putBucketTags = (bucket, tags) =>
+  (tags.length ? putSetting(bucket, 'tagging', tagging(tags)) : deleteSetting(bucket, 'tagging'));
+
+export async function listUploads(bucket, { prefix, after = {}, signal }) {
+  const page = await sendForXml({
+    path: pathOf(bucket), signal,
+    query: {
+      uploads: '', 'encoding-type': 'url', prefix: prefix || undefined, 'key-marker': after.key,
+      'upload-id-marker': after.upload,
+    },
+  });
+  const entries = page.all('Upload').map((it) => ({
+    key: decoded(it.get('Key')), upload: it.get('UploadId'), initiated: it.get('Initiated'),
+    initiator: it.get('Initiator/DisplayName') ?? it.get('Initiator/ID'),
+  }));
+  const next = page.get('IsTruncated') === 'true'
+    ? { key: decoded(page.get('NextKeyMarker')), upload: page.get('NextUploadIdMarker') } : undefined;
+  return { entries, next };
+}
+
+export const abortUpload = (bucket, key, upload) =>
+  send({ method: 'DELETE', path: pathOf(bucket, key), query: { uploadId: upload } });
+
+export async function createUpload(bucket, key, type) {
+  const xml = await sendForXml({
+    method: 'POST', path: pathOf(bucket, key), query: { uploads: '' }, headers: { 'content-type': type },
+  });
+  return xml.get('UploadId');
+}
+
+export async function completeUpload(bucket, key, upload, parts) {
+  const document = writeXml('CompleteMultipartUpload', {
+    Part: parts.map((etag, i) => ({ PartNumber: i + 1, ETag: etag })),
+  });
+  const xml = await sendForXml(
+    { method: 'POST', path: pathOf(bucket, key), query: { uploadId: upload }, body: document });
+  if (xml.name === 'Error') throw new ApiError(xml.get('Code'), xml.get('Message'), 500);
+}
+
+/** A PUT of a blob, for `XMLHttpRequest`. */
+export const preparePut = (bucket, key, body, query, type) => prepare({
+  method: 'PUT', path: pathOf(bucket, key), query, body, unsigned: true,
+  headers: type === undefined ? {} : { 'content-type': type },
+});
+
+export const downloadUrl = (bucket, key, version) => objectUrl(bucket, key, {
+  query: { ...versioned(version), 'response-content-disposition': disposition(key) },
+});
+
+/** A file name that a header can carry, and the full one for those who read RFC 6266. */
+function disposition(key) {
+  const name = key.replace(/\/+$/, '').split('/').pop() || 'object';
+  return `attachment; filename="${name.replace(/[^\x20-\x7e]|["\\%]/g, '_')}"; filename*=UTF-8''${encode(name)}`;
+}

@@ -1,0 +1,232 @@
+// The objects of a bucket, as folders.
+
+import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact.js';
+import { deleteObjects, downloadUrl, getVersioning, listObjects, listVersions } from '../lib/s3.js';
+import { deleteBelow } from '../lib/empty.js';
+import { add, filesOfDrop } from '../lib/upload.js';
+import { Icon } from '../ui/icons.js';
+import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
+import { go, link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
+import { Grid } from '../ui/grid.js';
+import { baseName, bytes, number, plural, time } from '../lib/format.js';
+import { ObjectDrawer } from './object.js';
+import { OpenUploads } from './open_uploads.js';
+
+/** A listing that grows as one scrolls. */
+function useListing(bucket, prefix, delimiter, versions) {
+  const [state, setState] = useState({ entries: [] });
+  const [round, setRound] = useState(0);
+  const run = useRef(null);
+  const load = async (mine) => {
+    if (mine.isBusy || mine.isDone || mine.stop.signal.aborted) return;
+    mine.isBusy = true;
+    const { signal } = mine.stop;
+    try {
+      const page = versions ? await listVersions(bucket, { prefix, delimiter, after: mine.next, signal })
+        : await listObjects(bucket, { prefix, delimiter, token: mine.next, signal });
+      if (signal.aborted) return;
+      mine.next = page.next;
+      mine.isDone = !page.next;
+      // Appended in place: a million entries are not copied for each page.
+      for (const entry of page.entries) if (entry.key !== prefix || !entry.isFolder) mine.entries.push(entry);
+      mine.isBusy = false;
+      setState({ entries: mine.entries, count: mine.entries.length, isDone: mine.isDone });
+    } catch (error) {
+      mine.isBusy = false;
+      if (!signal.aborted) setState({ entries: mine.entries, count: mine.entries.length, error });
+    }
+  };
+  useEffect(() => {
+    const mine = { entries: [], stop: new AbortController() };
+    run.current = mine;
+    setState((former) => ({ ...former, isLoading: true, error: undefined }));
+    load(mine);
+    return () => mine.stop.abort();
+  }, [bucket, prefix, delimiter, versions, round]);
+  return {
+    ...state, more: () => run.current && !state.error && load(run.current),
+    again: () => { setState((it) => ({ ...it, error: undefined })); load(run.current); },
+    reload: () => setRound((it) => it + 1),
+  };
+}
+
+const idOf = (entry) => (entry.version ? `${entry.version} ${entry.key}` : entry.key);
+
+function DeleteSelected({ bucket, chosen, versions, onClose }) {
+  const [deleted, setDeleted] = useState(0);
+  const folders = chosen.filter((it) => it.isFolder);
+  const objects = chosen.filter((it) => !it.isFolder);
+  const run = async () => {
+    const errors = [];
+    if (objects.length) errors.push(...await deleteObjects(bucket, objects, { onProgress: setDeleted }));
+    for (const { key } of folders) {
+      const done = await deleteBelow(bucket, key, { list: versions ? listPages : listObjects, onProgress: setDeleted });
+      errors.push(...done.errors);
+    }
+    if (errors.length) {
+      throw new Error(`${errors.length} could not be deleted: ${errors.slice(0, 3).map((it) => `${it.key}: ${it.message}`).join(' ')}`);
+    }
+    toast('Deleted.');
+  };
+  const listPages = (name, { prefix, token, signal }) => listVersions(name, { prefix, after: token, signal });
+  const what = [folders.length && plural(folders.length, 'folder'), objects.length && plural(objects.length, versions ? 'version' : 'object')];
+  const one = chosen.length === 1;
+  return html`<${Confirm} title=${versions ? 'Delete versions' : 'Delete objects'} run=${run} onClose=${onClose}
+    word=${folders.length ? 'delete' : undefined} busy=${html`<p role="status">${number(deleted)} deleted</p>`}>
+    <p>${one ? html`<strong>${chosen[0].key}</strong>` : what.filter(Boolean).join(' and ')}${folders.length ? ', with everything below,' : ''} ${one ? 'is' : 'are'} deleted.
+    ${versions ? ' Versions cannot be brought back.' : ' In a bucket with versioning, former versions stay.'}</p><//>`;
+}
+
+function NewFolder({ prefix, onClose }) {
+  const [name, setName] = useState('');
+  return html`<${Dialog} title="Upload into a new folder" onClose=${() => onClose()} onSubmit=${() => name && onClose(`${prefix}${name.replace(/^\/+|\/+$/g, '')}/`)}>
+    <${TextField} label="Folder" value=${name} onInput=${setName} hint="A folder is the beginning of keys: it is there once it has an object." />
+    <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name}>Open<//></footer><//>`;
+}
+
+export function Objects({ bucket, query }) {
+  const { prefix: folder = '', key, versions: asked } = query;
+  const isVersions = asked === '1';
+  const [filter, setFilter] = useState('');
+  const [typed, setTyped] = useState('');
+  const [isFlat, setFlat] = useState(false);
+  const [chosen, setChosen] = useState(new Map());
+  const [dialog, setDialog] = useState();
+  const [isOver, setOver] = useState(false);
+  const last = useRef(0);
+  const files = useRef();
+  const directory = useRef();
+  const versioning = useLoad(() => getVersioning(bucket), [bucket]);
+  const list = useListing(bucket, folder + filter, isFlat ? '' : '/', isVersions);
+  const { entries, error } = list;
+  const count = list.count ?? 0;
+  useEffect(() => { setTyped(''); setFilter(''); }, [folder]);
+  useEffect(() => { setChosen(new Map()); }, [folder, filter, isVersions, isFlat]);
+  // Asked once one pauses, not for each letter.
+  useEffect(() => {
+    const timer = setTimeout(() => setFilter(typed), 250);
+    return () => clearTimeout(timer);
+  }, [typed]);
+
+  const at = (more) => link(['buckets', bucket], { prefix: folder, versions: asked, ...more });
+  const open = (index) => {
+    const entry = entries[index];
+    if (!entry) return;
+    location.hash = entry.isFolder ? at({ prefix: entry.key }) : at({ key: entry.key, version: entry.version });
+  };
+  const toggle = (index, upTo) => {
+    const next = new Map(chosen);
+    const [from, to] = upTo ? [Math.min(last.current, index), Math.max(last.current, index)] : [index, index];
+    const take = upTo || !chosen.has(idOf(entries[index]));
+    for (let i = from; i <= to; i++) {
+      if (take) next.set(idOf(entries[i]), entries[i]);
+      else next.delete(idOf(entries[i]));
+    }
+    last.current = index;
+    setChosen(next);
+  };
+  const up = () => {
+    const cut = folder.lastIndexOf('/', folder.length - 2) + 1;
+    if (folder) location.hash = at({ prefix: folder.slice(0, cut) });
+  };
+  const upload = (found) => {
+    if (!found.length) return;
+    let waiting = found.length;
+    let timer;
+    add(bucket, found.map(({ file, name }) => ({ file, key: folder + name })), () => {
+      waiting--;
+      clearTimeout(timer);
+      timer = setTimeout(list.reload, waiting ? 1500 : 50);
+    });
+  };
+  const remove = (index) => setDialog({ remove: chosen.size ? [...chosen.values()] : [entries[index]].filter(Boolean) });
+  const pick = (event) => {
+    upload([...event.target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+    event.target.value = '';
+  };
+  useShortcuts({
+    '/': () => document.getElementById('filter')?.focus(), u: () => files.current.click(), Backspace: up,
+    Delete: () => chosen.size && remove(0), Escape: () => setChosen(new Map()),
+  });
+  const isFile = (event) => event.dataTransfer?.types.includes('Files');
+  useEvent(window, 'dragover', (event) => { if (isFile(event)) { event.preventDefault(); setOver(true); } });
+  useEvent(window, 'dragleave', (event) => { if (!event.relatedTarget) setOver(false); });
+  useEvent(window, 'drop', async (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    setOver(false);
+    upload(await filesOfDrop(event.dataTransfer));
+  });
+
+  const crumbs = useMemo(() => {
+    const parts = folder.split('/').slice(0, folder.endsWith('/') ? -1 : undefined);
+    const list = [['Buckets', '#/buckets'], [bucket, link(['buckets', bucket], { versions: asked })]];
+    let above = '';
+    for (const part of folder ? parts : []) {
+      above += `${part}/`;
+      list.push([part || '∅', link(['buckets', bucket], { prefix: above, versions: asked })]);
+    }
+    return list;
+  }, [bucket, folder, asked]);
+
+  const download = (entry) => {
+    const anchor = document.createElement('a');
+    anchor.href = downloadUrl(bucket, entry.key, entry.version);
+    anchor.download = '';
+    anchor.rel = 'noreferrer';
+    anchor.click();
+  };
+  const row = (index) => {
+    const entry = entries[index];
+    if (!entry) return null;
+    const name = isFlat ? entry.key.slice(folder.length) : baseName(entry.key.slice(folder.length)) || entry.key;
+    const icon = entry.isFolder ? 'folder' : entry.isMarker ? 'trash' : 'file';
+    return [
+      html`<div role="gridcell"><input type="checkbox" tabindex="-1" aria-label=${`Select ${name}`} checked=${chosen.has(idOf(entry))}
+        onClick=${(event) => { event.preventDefault(); toggle(index, event.shiftKey); }} /></div>`,
+      html`<div role="gridcell" class="name"><${Icon} name=${icon} className=${entry.isFolder ? 'folder' : ''} />
+        <button type="button" class="link" tabindex="-1" title=${entry.key} onClick=${() => open(index)}>${name}</button>
+        ${entry.isMarker && html`<span class="tag">delete marker</span>`}${isVersions && entry.isLatest && html`<span class="tag accent">current</span>`}</div>`,
+      html`<div role="gridcell" class="num">${entry.isFolder || entry.isMarker ? '' : bytes(entry.size)}</div>`,
+      html`<div role="gridcell" class="num wide-only">${entry.isFolder ? '' : time(entry.modified)}</div>`,
+      html`<div role="gridcell">${!entry.isFolder && !entry.isMarker && html`<${Button} small kind="quiet" icon="download" tabindex="-1" label=${`Download ${name}`} onClick=${() => download(entry)} />`}</div>`,
+    ];
+  };
+  const allChosen = count > 0 && chosen.size === count;
+  const all = html`<input type="checkbox" aria-label="Select all that are loaded" checked=${allChosen} indeterminate=${chosen.size > 0 && !allChosen}
+    onClick=${() => setChosen(allChosen ? new Map() : new Map(entries.map((it) => [idOf(it), it])))} />`;
+  const isEmpty = list.isDone && !count;
+  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : ' loaded, more follow'}</span>`;
+  return html`<${Head} crumbs=${crumbs}>
+      <${Search} id="filter" label="Filter by prefix" value=${typed} onInput=${setTyped} />
+      <${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}><span>Upload</span><//>
+      <${Menu} label="More actions" kind="" items=${[
+    ['folder', 'Upload a folder', () => directory.current.click()],
+    ['plus', 'New folder', () => setDialog('folder')],
+    ['history', isVersions ? 'Hide versions' : 'Show versions', () => { location.hash = at({ versions: isVersions ? undefined : '1' }); }],
+    ['file', isFlat ? 'Show folders' : 'Show all keys', () => setFlat(!isFlat)],
+    ['upload', 'Unfinished uploads', () => setDialog('uploads')],
+    ['refresh', 'Reload', list.reload],
+    ['gear', 'Bucket settings', () => go(['buckets', bucket, 'settings'])]]} /><//>
+    <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />
+    <div class="content fixed">
+    ${chosen.size > 0 && html`<div class="actionbar" role="region" aria-label="Selection"><span class="grow" role="status">${number(chosen.size)} selected</span>
+      ${chosen.size === 1 && ![...chosen.values()][0].isFolder && html`<${Button} small icon="download" onClick=${() => download([...chosen.values()][0])}>Download<//>`}
+      <${Button} small kind="danger" icon="trash" onClick=${() => remove(0)}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Map())} /></div>`}
+    <${Failure} error=${error} retry=${list.again} />
+    ${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
+    ${isEmpty ? html`<div class="card grow"><${Empty} icon="upload" title=${filter ? 'Nothing begins so' : 'Nothing here yet'}>
+      <p>${filter ? `No key here begins with “${folder}${filter}”.` : 'Drop files or folders here, or press u to choose some.'}</p>
+      ${!filter && html`<${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}>Upload files<//>`}<//></div>`
+    : count > 0 ? html`<${Grid} label=${`Objects in ${bucket}`} columns="cols-objects" count=${count} total=${list.isDone ? count + 1 : -1}
+      heads=${[[all], ['Name'], ['Size', 'num'], ['Modified', 'num wide-only'], [html`<span class="sr">Download</span>`]]} row=${row}
+      onNearEnd=${list.more} onOpen=${open} onToggle=${toggle} isSelected=${(index) => entries[index] && chosen.has(idOf(entries[index]))}
+      rowClass=${(index) => (entries[index]?.isMarker ? 'struck' : '')} keys=${{ Delete: remove, Backspace: up }} foot=${foot} />` : ''}
+    ${isOver && html`<div class="drop">Drop to upload to ${bucket}/${folder}</div>`}</div>
+    ${key !== undefined && html`<${ObjectDrawer} key=${`${key} ${query.version}`} bucket=${bucket} objectKey=${key} version=${query.version} tab=${query.tab}
+      isVersioned=${versioning.data !== undefined && versioning.data !== ''} at=${at} onClose=${() => { location.hash = at({}); }} onChange=${list.reload} download=${download} />`}
+    ${dialog === 'folder' && html`<${NewFolder} prefix=${folder} onClose=${(to) => { setDialog(); if (to) location.hash = at({ prefix: to }); }} />`}
+    ${dialog === 'uploads' && html`<${OpenUploads} bucket=${bucket} prefix=${folder} onClose=${() => setDialog()} />`}
+    ${dialog?.remove?.length > 0 && html`<${DeleteSelected} bucket=${bucket} chosen=${dialog.remove} versions=${isVersions}
+      onClose=${(done) => { setDialog(); if (done) { setChosen(new Map()); list.reload(); } }} />`}`;
+}

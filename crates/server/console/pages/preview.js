@@ -1,0 +1,94 @@
+// The contents of an object, as text or as a picture: nothing of it runs.
+
+import { html, useEffect, useState } from '../vendor/preact.js';
+import { readObject } from '../lib/s3.js';
+import { parseCsv } from '../lib/csv.js';
+import { parquetSchema } from '../lib/parquet.js';
+import { Failure, Spinner } from '../ui/kit.js';
+import { useLoad } from '../ui/hooks.js';
+import { baseName, bytes, number, plural } from '../lib/format.js';
+
+const TEXT_BYTES_MAX = 512 << 10;
+const IMAGE_BYTES_MAX = 24 << 20;
+const ROWS_MAX = 200;
+const IMAGES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', ico: 'image/x-icon' };
+const TEXTS = /^(text\/|application\/(json|xml|javascript|x-ndjson|yaml|toml|sql|x-sh|xhtml\+xml)|image\/svg\+xml)|\+(json|xml)\b/;
+const ENDINGS = /\.(txt|md|log|json|jsonl|ndjson|xml|html?|xhtml|svg|css|m?js|ts|py|rs|go|java|c|h|cpp|sh|toml|ya?ml|ini|conf|cfg|env|sql|csv|tsv|lock|gitignore)$/i;
+
+/** The way to show an object. */
+export function kindOf(key, type, size) {
+  const ending = baseName(key).match(/\.([^.]+)$/)?.[1].toLowerCase() ?? '';
+  const essence = type.split(';')[0].trim().toLowerCase();
+  // Only pictures of dots: those of vectors hold script, and are text here.
+  if (IMAGES[ending] || Object.values(IMAGES).includes(essence)) {
+    return size <= IMAGE_BYTES_MAX ? ['image', IMAGES[ending] ?? essence] : ['large'];
+  }
+  if (ending === 'parquet' || essence === 'application/vnd.apache.parquet') return ['parquet'];
+  if (ending === 'csv' || ending === 'tsv' || essence === 'text/csv') return ['csv', ending === 'tsv' ? '\t' : ','];
+  if (ending === 'json' || essence === 'application/json') return ['json'];
+  if (TEXTS.test(essence) || ENDINGS.test(key)) return ['text'];
+  return ['unknown'];
+}
+
+const isText = (data) => !data.subarray(0, 4096).includes(0);
+
+function Text({ data, head, isJson }) {
+  const isCut = data.length < head.size;
+  let text = new TextDecoder().decode(data);
+  if (isJson && !isCut) {
+    try {
+      text = JSON.stringify(JSON.parse(text), null, 2);
+    } catch { /* Shown as it is. */ }
+  }
+  return html`${isCut && html`<p class="muted">The first ${bytes(data.length)} of ${bytes(head.size)}.</p>`}<pre class="preview wrapped" tabindex="0">${text}</pre>`;
+}
+
+function Csv({ data, head, separator }) {
+  const rows = parseCsv(new TextDecoder().decode(data), separator, ROWS_MAX + 1, data.length < head.size);
+  const [first = [], ...rest] = rows;
+  return html`<p class="muted">${plural(first.length, 'column')}, the first ${plural(rest.length, 'row')}</p><div class="card scroll-x" tabindex="0"><table><thead><tr>${first.map((cell) => html`<th>${cell}</th>`)}</tr></thead>
+    <tbody>${rest.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
+function Picture({ data, type, name }) {
+  const [url, setUrl] = useState();
+  const [size, setSize] = useState('');
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([data], { type }));
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [data]);
+  if (failed) return html`<div class="note warn">This is not a picture that the browser knows.</div>`;
+  return url && html`<img class="preview-image" src=${url} alt=${name} onError=${() => setFailed(true)}
+    onLoad=${(event) => setSize(`${event.target.naturalWidth} × ${event.target.naturalHeight}`)} /><p class="muted">${size}</p>`;
+}
+
+const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} rows in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}</p>
+  <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.map((it) => html`<tr>
+  <td style=${{ paddingLeft: `${12 + 16 * it.depth}px` }} class="main">${it.name}</td><td><code>${it.type}</code></td><td class="muted">${it.repetition}</td></tr>`)}</tbody></table></div>`;
+
+export function Preview({ bucket, objectKey, version, head }) {
+  const [kind, detail] = kindOf(objectKey, head.type, head.size);
+  const [asText, setAsText] = useState(false);
+  const shown = asText ? 'text' : kind;
+  const { data, error } = useLoad(async () => {
+    const read = (range) => (head.size ? readObject(bucket, objectKey, { version, ...range }) : new Uint8Array());
+    if (shown === 'parquet') return { schema: await parquetSchema(head.size, (from, to) => read({ from, to })) };
+    if (shown === 'image') return { data: await read({}) };
+    if (shown === 'unknown' || shown === 'large') return {};
+    return { data: await read({ from: 0, to: TEXT_BYTES_MAX - 1 }) };
+  }, [objectKey, version, shown]);
+  if (error) return html`<${Failure} error=${error} />`;
+  if (!data) return html`<${Spinner} />`;
+  if (shown === 'large') return html`<div class="note">The picture has ${bytes(head.size)}: download it.</div>`;
+  if (shown === 'unknown') {
+    return html`<div class="note">There is no preview of ${head.type || 'this type'}.${' '}<button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></div>`;
+  }
+  if (data.schema) return html`<${Parquet} schema=${data.schema} />`;
+  if (!data.data) return html`<${Spinner} />`;
+  if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
+  if (!isText(data.data)) return html`<div class="note">These bytes are no text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
+  if (shown === 'csv') return html`<${Csv} data=${data.data} head=${head} separator=${detail} />`;
+  return html`<${Text} data=${data.data} head=${head} isJson=${shown === 'json'} />`;
+}

@@ -1,0 +1,1 @@
+export const Trace = () => null;

@@ -1,0 +1,77 @@
+// A table of any length, of which only the rows in view are in the document.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../vendor/preact.js';
+
+const ROW = 34;
+const AHEAD = 8;
+/** Browsers cut off elements that are higher. Above it, a step of the scroll bar is more than one row. */
+const HEIGHT_MAX = 12_000_000;
+
+/**
+ * `count` rows of `row(index)` (cells), under `heads` (`[text, class]`).
+ * `onNearEnd` is called when the last rows come into view. `keys` handles a key on a row.
+ */
+export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onToggle, isSelected, keys = {}, foot, total, rowClass, stick }) {
+  const view = useRef();
+  const [{ top, height }, setView] = useState({ top: 0, height: 600 });
+  const [active, setActive] = useState(0);
+  const moved = useRef(false);
+  const whole = count * ROW;
+  const scale = Math.max(1, whole / HEIGHT_MAX);
+  const measure = () => {
+    const { scrollTop, clientHeight } = view.current;
+    setView((it) => (it.top === scrollTop && it.height === clientHeight ? it : { top: scrollTop, height: clientHeight }));
+  };
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(view.current);
+    return () => observer.disconnect();
+  }, []);
+  const first = Math.floor((top * scale) / ROW);
+  const shown = Math.ceil(height / ROW);
+  const from = Math.max(0, first - AHEAD);
+  const to = Math.min(count, first + shown + AHEAD);
+  useEffect(() => { if (to >= count - 3 * shown) onNearEnd?.(); }, [to, count]);
+  useEffect(() => { if (active >= count) setActive(Math.max(0, count - 1)); }, [count]);
+  useLayoutEffect(() => { if (stick && view.current.scrollTop) { view.current.scrollTop = 0; measure(); } }, [stick]);
+  useLayoutEffect(() => {
+    if (!moved.current) return;
+    moved.current = false;
+    view.current.querySelector(`[data-row="${active}"]`)?.focus({ preventScroll: true });
+  });
+  const moveTo = (index) => {
+    const next = Math.max(0, Math.min(count - 1, index));
+    moved.current = true;
+    setActive(next);
+    const at = (next * ROW) / scale;
+    const { scrollTop, clientHeight } = view.current;
+    if (at < scrollTop) view.current.scrollTop = at;
+    else if (at + ROW > scrollTop + clientHeight) view.current.scrollTop = at + ROW - clientHeight;
+    measure();
+  };
+  const onKeyDown = (event) => {
+    if (event.target !== event.currentTarget && !event.target.matches('[role=row]')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: shown - 1, PageUp: 1 - shown, Home: -count, End: count }[event.key];
+    if (step !== undefined) moveTo(active + step);
+    else if (event.key === 'Enter' && onOpen) onOpen(active);
+    else if (event.key === ' ' && onToggle) onToggle(active, event.shiftKey);
+    else if (keys[event.key]) keys[event.key](active);
+    else return;
+    event.preventDefault();
+  };
+  const offset = (index) => (scale === 1 ? index * ROW : top + (index - (top * scale) / ROW) * ROW);
+  const lines = [];
+  for (let index = from; index < to; index++) {
+    lines.push(html`<div class="line ${columns} ${rowClass?.(index) ?? ''}" role="row" key=${index} data-row=${index}
+      aria-rowindex=${index + 2} aria-selected=${isSelected ? isSelected(index) : undefined} tabindex=${index === active ? 0 : -1}
+      style=${{ top: `${offset(index)}px` }} onFocus=${() => setActive(index)} onDblClick=${() => onOpen?.(index)}>
+      ${row(index)}</div>`);
+  }
+  return html`<div class="grid card" role="grid" aria-label=${label} aria-rowcount=${total ?? count + 1} aria-multiselectable=${isSelected ? 'true' : undefined}>
+    <div class="head ${columns}" role="row" aria-rowindex="1">${heads.map(([text, kind = '', more = {}]) => html`<div role="columnheader" class=${kind} ...${more}>${text}</div>`)}</div>
+    <div class="view" role="rowgroup" ref=${view} onScroll=${measure} onKeyDown=${onKeyDown}>
+      <div class="space" role="presentation" style=${{ height: `${Math.min(whole, HEIGHT_MAX)}px` }}>${lines}</div></div>
+    ${foot && html`<div class="foot" role="presentation">${foot}</div>`}</div>`;
+}

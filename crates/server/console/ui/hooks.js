@@ -1,0 +1,87 @@
+// Hooks that several pages use, and the route.
+
+import { useCallback, useEffect, useRef, useState } from '../vendor/preact.js';
+
+/** What `load` resolves to, whenever `deps` change. */
+export function useLoad(load, deps) {
+  const [state, setState] = useState({ loading: true });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isCurrent = true;
+    setState((former) => ({ ...former, loading: true, error: undefined }));
+    Promise.resolve().then(load).then(
+      (data) => isCurrent && setState({ data, loading: false }),
+      (error) => isCurrent && error.name !== 'AbortError' && setState({ error, loading: false }),
+    );
+    return () => { isCurrent = false; };
+  }, [...deps, round]);
+  return { ...state, reload: useCallback(() => setRound((it) => it + 1), []) };
+}
+
+/** An action with its progress and its error: `[run, isBusy, error]`. */
+export function useAction(action) {
+  const [state, setState] = useState({});
+  const run = async (...args) => {
+    setState({ isBusy: true });
+    try {
+      const result = await action(...args);
+      setState({});
+      return result;
+    } catch (error) {
+      setState(error.name === 'AbortError' ? {} : { error });
+      return undefined;
+    }
+  };
+  return [run, state.isBusy ?? false, state.error];
+}
+
+export function useEvent(target, name, listener) {
+  const kept = useRef(listener);
+  kept.current = listener;
+  useEffect(() => {
+    const handle = (event) => kept.current(event);
+    target.addEventListener(name, handle);
+    return () => target.removeEventListener(name, handle);
+  }, [target, name]);
+}
+
+const isTyping = (target) => target.closest?.('input, select, textarea, [contenteditable]');
+
+/** Shortcuts of one key: nothing while one types, or in a dialog, or with other keys held. */
+export function useShortcuts(shortcuts) {
+  useEvent(document, 'keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector('dialog[open]')) return;
+    const act = shortcuts[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act(event);
+  });
+}
+
+/** The route in the fragment: segments, and what follows a `?`. */
+export function parseRoute(hash = location.hash) {
+  const [path, query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  const decode = (text) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+  return { path: path.split('/').filter(Boolean).map(decode), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function link(path, query = {}) {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const text = pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  return `#/${path.map(encodeURIComponent).join('/')}${text && `?${text}`}`;
+}
+
+export const go = (path, query) => { location.hash = link(path, query); };
+
+export function useRoute() {
+  const [route, setRoute] = useState(parseRoute);
+  useEvent(window, 'hashchange', () => setRoute(parseRoute()));
+  return route;
+}

@@ -1,0 +1,39 @@
+// Light or dark: as the system, or as one has chosen.
+
+import { useEffect, useState } from '../vendor/preact.js';
+import { useEvent } from './hooks.js';
+
+const NAME = 'liteio-theme';
+const CHOICES = ['system', 'light', 'dark'];
+const system = matchMedia('(prefers-color-scheme: dark)');
+const changed = new EventTarget();
+
+/** The choice. */
+export function theme() {
+  try {
+    const saved = localStorage.getItem(NAME);
+    return CHOICES.includes(saved) ? saved : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+const shown = () => (theme() === 'system' ? (system.matches ? 'dark' : 'light') : theme());
+
+export function nextTheme() {
+  const next = CHOICES[(CHOICES.indexOf(theme()) + 1) % CHOICES.length];
+  try { localStorage.setItem(NAME, next); } catch { /* Then it is as the system. */ }
+  changed.dispatchEvent(new Event('change'));
+}
+
+/** `light` or `dark`, and the document is made so. */
+export function useTheme() {
+  const [kind, setKind] = useState(shown);
+  const update = () => setKind(shown());
+  useEvent(changed, 'change', update);
+  useEvent(system, 'change', update);
+  useEffect(() => { document.documentElement.dataset.theme = kind; }, [kind]);
+  return kind;
+}
+
+document.documentElement.dataset.theme = shown();
