@@ -11,37 +11,24 @@ import { SignIn } from './pages/sign_in.js';
 import { UploadList } from './pages/upload_list.js';
 import { Buckets } from './pages/buckets.js';
 import { Objects } from './pages/objects.js';
-import { BucketSettings } from './pages/bucket_settings.js';
-import { Users } from './pages/users.js';
-import { Vectors } from './pages/vectors.js';
-import { Trace } from './pages/trace.js';
-import { Metrics } from './pages/metrics.js';
 
-const PAGES = [
-  ['buckets', 'Buckets', 'bucket'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'],
-  ['trace', 'Trace', 'trace'], ['metrics', 'Metrics', 'metrics'],
-];
+const PAGES = [['buckets', 'Buckets', 'bucket']];
 
 function Page({ route }) {
   const [page = 'buckets', ...path] = route.path;
   if (page === 'buckets') {
     if (!path.length) return html`<${Buckets} />`;
-    if (path[1] === 'settings') return html`<${BucketSettings} key=${path[0]} bucket=${path[0]} part=${path[2]} />`;
     return html`<${Objects} key=${path[0]} bucket=${path[0]} query=${route.query} />`;
   }
-  if (page === 'vectors') return html`<${Vectors} path=${path} query=${route.query} />`;
-  if (page === 'users') return html`<${Users} path=${path} />`;
-  if (page === 'trace') return html`<${Trace} />`;
-  if (page === 'metrics') return html`<${Metrics} />`;
   return html`<${Buckets} />`;
 }
 
 function Help({ onClose }) {
   const rows = [
-    ['g then b, v, u, t, m', 'Go to buckets, vectors, users, trace, metrics'], ['/', 'Search or filter'],
-    ['n', 'New bucket, user or index'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
+    ['g then b', 'Go to the buckets'], ['/', 'Search or filter'],
+    ['n', 'New bucket'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
     ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift up to it'], ['Delete', 'Delete the row or the selection'],
-    ['Backspace', 'One folder up'], ['Escape', 'Close'], ['p', 'Pause or go on (trace)'], ['d', 'Light, dark, or as the system'], ['?', 'This help'],
+    ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Light, dark, or as the system'], ['?', 'This help'],
   ];
   return html`<${Dialog} title="Keyboard" onClose=${onClose}><table><thead class="sr"><tr><th>Keys</th><th>Effect</th></tr></thead>
     <tbody>${rows.map(([keys, effect]) => html`<tr><td>

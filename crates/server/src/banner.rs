@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use crate::config::{Config, CredentialsSource, Durability, Storage};
+use crate::console;
 use crate::made_credentials::MadeCredentials;
 
 /// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
@@ -76,6 +77,7 @@ pub(crate) fn banner(
     credentials: &Credentials,
     encryption: Option<&Encryption>,
     websites: Option<SocketAddr>,
+    console: Option<SocketAddr>,
 ) -> String {
     let line = |address: SocketAddr, is_encrypted| {
         let interfaces = if address.ip().is_unspecified() { " (all interfaces)" } else { "" };
@@ -99,9 +101,16 @@ pub(crate) fn banner(
     let Credentials { access_key, secret_key, .. } = credentials;
     let mut block = format!("LiteIO {}\n", env!("CARGO_PKG_VERSION"));
     let plain = encryption.and_then(|it| it.plain_address).map(|it| line(it, false));
+    let console_url = match console {
+        Some(own) => Some(line(own, encryption.is_some())),
+        None => config
+            .console
+            .then(|| format!("{}{}", endpoint(address, encryption.is_some()), console::PATH)),
+    };
     let rows = [
         ("Endpoint", Some(line(address, encryption.is_some()))),
         ("Plain HTTP", plain),
+        ("Console", console_url),
         ("Websites", websites.map(|it| line(it, encryption.is_some()))),
         ("Certificate", encryption.map(|it| it.certificate.clone())),
         ("Region", Some(region)),
@@ -137,7 +146,7 @@ mod tests {
         encryption: Option<&Encryption>,
         websites: Option<SocketAddr>,
     ) -> String {
-        banner(config, address(at), &credentials(config, None), encryption, websites)
+        banner(config, address(at), &credentials(config, None), encryption, websites, None)
     }
 
     #[test]
@@ -145,7 +154,8 @@ mod tests {
         assert_eq!(
             block_of(&Config::default(), "127.0.0.1:9000", None, None),
             format!(
-                "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  Region       us-east-1, and any other\n  \
+                "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  \
+                 Console      http://127.0.0.1:9000/_liteio/console/\n  Region       us-east-1, and any other\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
                  Durability   fsync: what was acknowledged survives a power cut\n\n  \
                  AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_REGION=us-east-1 \

@@ -142,6 +142,14 @@ pub(crate) struct ServerArgs {
     /// bucket, or begins with one.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_WEBSITE_ADDRESS")]
     pub(crate) website_address: Option<String>,
+    /// Serve the console at /_liteio/console/ [default: on].
+    #[arg(long, value_name = "on|off", env = "LITEIO_CONSOLE", action = ArgAction::Set,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) console: Option<bool>,
+    /// Address to serve on as well, for browsers that look for the console there [default: none; port 9001 in
+    /// the profile "minio" if it is free].
+    #[arg(long, value_name = "HOST:PORT", env = "LITEIO_CONSOLE_ADDRESS")]
+    pub(crate) console_address: Option<String>,
     /// Address or network of a proxy whose Forwarded and X-Forwarded headers count, repeatable.
     #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,
@@ -326,9 +334,6 @@ pub(crate) struct MinioArgs {
     /// Print no block at the start.
     #[arg(long, hide = true)]
     pub(crate) quiet: bool,
-    /// There is no console yet.
-    #[arg(long, value_name = "HOST:PORT", hide = true)]
-    console_address: Option<String>,
     /// Nothing secret is in the log anyway.
     #[arg(long, hide = true)]
     anonymous: bool,

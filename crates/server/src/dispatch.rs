@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::access;
 use crate::admin::Admin;
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use crate::console::{Console, browser};
 use crate::delivery::Follower;
 use crate::events::{Senders, Target};
 use crate::front::body::RequestBody;
@@ -48,6 +49,8 @@ pub(crate) struct Dispatch {
 
 struct Services {
     operational: Operational,
+    /// Objects have the origin of the console's pages.
+    has_console: bool,
     tracer: Arc<Tracer>,
     authenticator: Authenticator,
     no_auth: Option<NoAuth>,
@@ -64,6 +67,7 @@ impl Dispatch {
         targets: Vec<Arc<dyn Target>>,
         followers: Vec<Arc<dyn Follower>>,
         no_auth: Option<NoAuth>,
+        console: bool,
     ) -> Dispatch {
         let app = Arc::new(app);
         let followers: Arc<[_]> = followers.into();
@@ -110,8 +114,12 @@ impl Dispatch {
         let observers = observers.into();
         let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
         let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(&tracer));
+        let has_console = console;
+        let console =
+            has_console.then(|| Arc::new(Console::new(Arc::clone(&app), no_auth.is_some())));
         let services = Services {
-            operational: Operational::new(health, Arc::clone(&tracer)).with_admin(admin),
+            operational: Operational::new(health, Arc::clone(&tracer), console).with_admin(admin),
+            has_console,
             tracer: Arc::clone(&tracer),
             authenticator,
             no_auth,
@@ -193,6 +201,13 @@ impl Handler for Dispatch {
         if head.method == Method::OPTIONS {
             return Box::pin(async move { services.s3.preflight(&head, &origin) });
         }
+        if services.has_console
+            && origin.target.host_bucket().is_none()
+            && browser::looks_for_console(&head)
+        {
+            return Box::pin(async { browser::to_console() });
+        }
+        let is_document = services.has_console && browser::opens_document(&head);
         let page = head.headers.get(ORIGIN).cloned();
         let method = head.method.clone();
         let request = Request::from_parts(head, body);
@@ -202,6 +217,7 @@ impl Handler for Dispatch {
                 Ok(()) => services.signed(request, &origin, &allowance).await,
                 Err(error) => Err(error),
             };
+            let reply = if is_document { browser::sandboxed(reply) } else { reply };
             let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
             reply::with_headers(reply, headers)
         })

@@ -40,6 +40,7 @@ mod cli;
 mod command;
 mod config;
 mod connection;
+mod console;
 mod cors;
 mod delivery;
 mod dispatch;
@@ -85,10 +86,10 @@ mod website;
 
 pub use applets::run;
 pub use config::{
-    AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, CredentialsSource,
-    DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources,
-    ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation,
-    Profile, PublicAccess, Scrub, Storage, TlsSettings, Webhook,
+    AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, ConsoleAddress,
+    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
+    InitialBucket, KeySources, ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer,
+    OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

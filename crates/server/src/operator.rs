@@ -31,14 +31,15 @@ impl Operator {
     /// # Errors
     /// `AccessDenied`.
     pub(crate) fn may(&self, action: &str) -> Result<(), ApiError> {
-        iam::check(&self.key.user, action, SERVER, &self.context()).map_err(|refusal| {
+        iam::check(&self.key.user, action, SERVER, &self.circumstances()).map_err(|refusal| {
             let message = refusal.message().to_owned();
             self.origin.found.note_denial(|| message.clone());
             ApiError::new(ErrorCode::AccessDenied, message)
         })
     }
 
-    fn context(&self) -> Circumstances<'_> {
+    /// The facts of the request, as conditions of policies ask for them.
+    pub(crate) fn circumstances(&self) -> Circumstances<'_> {
         Circumstances {
             sender: Some(&self.key.user),
             peer: self.origin.peer,
@@ -70,7 +71,7 @@ impl Operator {
 
     /// The sender, for changes of users.
     pub(crate) fn sender(&self) -> Sender<'_> {
-        Sender { key: &self.key, context: self.context() }
+        Sender { key: &self.key, context: self.circumstances() }
     }
 }
 

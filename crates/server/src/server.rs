@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 
 use crate::banner::{self, Encryption};
 use crate::config::{
-    AuditSettings, CertificateFiles, Config, ConfigError, CredentialsSource, Durability,
-    EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership, OidcIssuer,
-    OtlpSettings, Storage, TlsSettings,
+    AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
+    Durability, EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership,
+    OidcIssuer, OtlpSettings, Storage, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::front::limits::Limits;
@@ -76,6 +76,7 @@ impl Server {
             address: None,
             plain_address: None,
             website_address: None,
+            console_address: None,
             limits: Limits::default(),
             store: None,
             handler: None,
@@ -99,6 +100,7 @@ pub struct ServerBuilder {
     address: Option<String>,
     plain_address: Option<String>,
     website_address: Option<String>,
+    console_address: Option<String>,
     limits: Limits,
     store: Option<Store>,
     handler: Option<Arc<dyn Handler>>,
@@ -166,6 +168,18 @@ impl ServerBuilder {
     /// one; port 0 takes a free one.
     pub fn website_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.website_address = Some(address.into());
+        self
+    }
+
+    /// Serves the console, or does not, at `/_liteio/console/`.
+    pub fn console(mut self, is_served: bool) -> ServerBuilder {
+        self.config.console = is_served;
+        self
+    }
+
+    /// An address of its own that browsers find the console at, `HOST:PORT`; port 0 takes a free one.
+    pub fn console_address(mut self, address: impl Into<String>) -> ServerBuilder {
+        self.console_address = Some(address.into());
         self
     }
 
@@ -316,6 +330,10 @@ impl ServerBuilder {
         if let Some(address) = self.plain_address.take() {
             self.config.plain_address = Some(ListenAddress::parse(&address)?);
         }
+        if let Some(address) = self.console_address.take() {
+            let address = ListenAddress::parse(&address)?;
+            self.config.console_address = Some(ConsoleAddress { address, is_given: true });
+        }
         if let Some(address) = self.website_address.take() {
             self.config.website_address = Some(ListenAddress::parse(&address)?);
         }
@@ -336,6 +354,10 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         Some(address) => Some(listen(address, "--website-address").await?),
         None => None,
     };
+    let console = match &config.console_address {
+        Some(console) if config.console => listen_for_console(console).await?,
+        _ => None,
+    };
     // Certificates that cannot be used must not leave a new data directory behind, either.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
@@ -347,7 +369,8 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         None => {
             let Opened { app, users, targets, followers, made } = open(&config, store).await?;
             made_credentials = made;
-            Arc::new(Dispatch::new(app, users, targets, followers, NoAuth::of(&config)))
+            let no_auth = NoAuth::of(&config);
+            Arc::new(Dispatch::new(app, users, targets, followers, no_auth, config.console))
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.
@@ -368,17 +391,20 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     }
     let plain_address = plain.as_ref().map(|(_, address)| *address);
     let website_address = sites.as_ref().map(|(_, address)| *address);
+    let console_address = console.as_ref().map(|(_, address)| *address);
     let (tls, entrance) = (tls.map(Arc::new), Entrance::All);
     let sites =
         sites.map(|(socket, _)| Listener { socket, tls: tls.clone(), entrance: Entrance::Sites });
+    let console = console.map(|(socket, _)| Listener { socket, tls: tls.clone(), entrance });
     let plain = plain.map(|(socket, _)| Listener { socket, tls: None, entrance });
     let mut listeners = vec![Listener { socket, tls, entrance }];
-    listeners.extend(plain.into_iter().chain(sites));
+    listeners.extend(plain.into_iter().chain(sites).chain(console));
     let task = tokio::spawn(serve::run(listeners, front, stopping));
     Ok(ServerHandle {
         address,
         plain_address,
         website_address,
+        console_address,
         certificates,
         made_credentials,
         handler,
@@ -397,6 +423,20 @@ async fn listen(
     Ok((socket, bound))
 }
 
+/// The socket of the console; none if its port is taken and nobody has asked for it.
+async fn listen_for_console(
+    console: &ConsoleAddress,
+) -> Result<Option<(TcpListener, SocketAddr)>, ServerError> {
+    match listen(&console.address, "--console-address").await {
+        Ok(listening) => Ok(Some(listening)),
+        Err(error) if console.is_given => Err(error),
+        Err(error) => {
+            tracing::warn!(%error, "the console is served at the main address alone");
+            Ok(None)
+        }
+    }
+}
+
 fn self_signed(config: &Config) -> Result<ServerTls, ServerError> {
     let directory = match &config.storage {
         Storage::Directory { path, .. } => Some(&**path),
@@ -411,6 +451,7 @@ pub struct ServerHandle {
     address: SocketAddr,
     plain_address: Option<SocketAddr>,
     website_address: Option<SocketAddr>,
+    console_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     made_credentials: Option<MadeCredentials>,
     handler: Arc<dyn Handler>,
@@ -437,6 +478,11 @@ impl ServerHandle {
     /// The address of websites alone, if there is one.
     pub fn website_address(&self) -> Option<SocketAddr> {
         self.website_address
+    }
+
+    /// The address of its own that browsers find the console at, if there is one.
+    pub fn console_address(&self) -> Option<SocketAddr> {
+        self.console_address
     }
 
     /// The first certificate in DER, as it is now, with those that signed it behind it; none without TLS. A
@@ -466,6 +512,7 @@ impl ServerHandle {
             &credentials,
             encryption.as_ref(),
             self.website_address,
+            self.console_address,
         )
     }
 

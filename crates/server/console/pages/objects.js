@@ -6,7 +6,7 @@ import { deleteBelow } from '../lib/empty.js';
 import { add, filesOfDrop } from '../lib/upload.js';
 import { Icon } from '../ui/icons.js';
 import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
-import { go, link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
+import { link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
 import { Grid } from '../ui/grid.js';
 import { baseName, bytes, number, plural, time } from '../lib/format.js';
 import { ObjectDrawer } from './object.js';
@@ -206,8 +206,7 @@ export function Objects({ bucket, query }) {
     ['history', isVersions ? 'Hide versions' : 'Show versions', () => { location.hash = at({ versions: isVersions ? undefined : '1' }); }],
     ['file', isFlat ? 'Show folders' : 'Show all keys', () => setFlat(!isFlat)],
     ['upload', 'Unfinished uploads', () => setDialog('uploads')],
-    ['refresh', 'Reload', list.reload],
-    ['gear', 'Bucket settings', () => go(['buckets', bucket, 'settings'])]]} /><//>
+    ['refresh', 'Reload', list.reload]]} /><//>
     <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />
     <div class="content fixed">
     ${chosen.size > 0 && html`<div class="actionbar" role="region" aria-label="Selection"><span class="grow" role="status">${number(chosen.size)} selected</span>

@@ -19,7 +19,7 @@ pub use liteio_store::Durability;
 pub use self::audit::{AuditSettings, AuditWebhook};
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
-pub use self::network::{CertificateFiles, TlsSettings};
+pub use self::network::{CertificateFiles, ConsoleAddress, TlsSettings};
 pub use self::otlp::OtlpSettings;
 pub use self::profile::Profile;
 pub use self::webhooks::{EventSettings, Webhook};
@@ -171,6 +171,10 @@ pub struct Config {
     pub plain_address: Option<ListenAddress>,
     /// The address for websites alone.
     pub website_address: Option<ListenAddress>,
+    /// The console is served.
+    pub console: bool,
+    /// The address that browsers look for the console at, beside the others.
+    pub console_address: Option<ConsoleAddress>,
     /// The proxies whose `Forwarded` and `X-Forwarded-…` headers count.
     pub trusted_proxies: Vec<Network>,
     /// The place of the data.
@@ -277,6 +281,8 @@ impl Default for Config {
             tls: None,
             plain_address: None,
             website_address: None,
+            console: true,
+            console_address: None,
             trusted_proxies: Vec::new(),
             storage: Storage::Directory {
                 path: DEFAULT_DATA_DIR.into(),
@@ -335,8 +341,11 @@ impl Config {
         let told = arguments.told_region.as_deref().map(|region| (region, "told_region"));
         let (region, setting) = region.or(told).unwrap_or((DEFAULT_REGION, "region"));
         let plain_address = network::resolve_plain_address(arguments, tls.is_some());
+        let console_address = network::resolve_console_address(arguments, profile, &address);
         let config = Config {
             address,
+            console: arguments.console.unwrap_or(true),
+            console_address: console_address.map_err(named("console_address"))?,
             plain_address: plain_address.map_err(named("plain_address"))?,
             tls,
             website_address: network::resolve_website_address(arguments)
@@ -417,7 +426,8 @@ impl Config {
 
     /// The first address that other machines can connect to.
     pub(crate) fn exposed(&self) -> Option<&ListenAddress> {
-        let addresses = [Some(&self.address), self.plain_address.as_ref()];
+        let console = self.console_address.as_ref().map(|console| &console.address);
+        let addresses = [Some(&self.address), self.plain_address.as_ref(), console];
         addresses.into_iter().flatten().find(|address| !address.is_loopback())
     }
 

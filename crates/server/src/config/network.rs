@@ -9,6 +9,18 @@ use super::{ConfigError, ListenAddress, Profile, error};
 use crate::cli::{ServerArgs, Source};
 use crate::proxy::Network;
 
+/// The port that MinIO's images serve the console on.
+const MINIO_CONSOLE_PORT: u16 = 9001;
+
+/// An address that browsers look for the console at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleAddress {
+    /// The address to listen on.
+    pub address: ListenAddress,
+    /// Somebody has asked for it: without, the server starts also if the port is taken.
+    pub is_given: bool,
+}
+
 /// The certificates of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
@@ -63,6 +75,25 @@ pub(super) fn resolve_website_address(
 ) -> Result<Option<ListenAddress>, ConfigError> {
     let address = arguments.website_address.as_deref();
     address.map(|address| ListenAddress::parse_for("--website-address", address)).transpose()
+}
+
+/// The address of the console, if it has one of its own.
+pub(super) fn resolve_console_address(
+    arguments: &ServerArgs,
+    profile: Option<Profile>,
+    main: &ListenAddress,
+) -> Result<Option<ConsoleAddress>, ConfigError> {
+    if arguments.console == Some(false) {
+        return Ok(None);
+    }
+    if let Some(address) = &arguments.console_address {
+        let address = ListenAddress::parse_for("--console-address", address)?;
+        return Ok(Some(ConsoleAddress { address, is_given: true }));
+    }
+    // As MinIO's images have it. Beside another port there may be a second server, with a console of its own.
+    let is_default = profile == Some(Profile::Minio) && main.port == Profile::Minio.port();
+    let address = ListenAddress { host: main.host.clone(), port: MINIO_CONSOLE_PORT };
+    Ok(is_default.then_some(ConsoleAddress { address, is_given: false }))
 }
 
 pub(super) fn resolve_proxies(texts: &[String]) -> Result<Vec<Network>, ConfigError> {

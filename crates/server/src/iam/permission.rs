@@ -87,6 +87,17 @@ fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
     (own, session.map_or(Word::Allowed, |policies| word_of(policies, request)))
 }
 
+/// True if the policies of the sender's session, if it has any, let it do `action`.
+pub(crate) fn is_within_session(
+    user: &User,
+    action: &str,
+    resource: &str,
+    context: &Circumstances<'_>,
+) -> bool {
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    words(user, &request).1 == Word::Allowed
+}
+
 /// Decides about an operation on users, or on the server.
 ///
 /// # Errors

@@ -172,7 +172,8 @@ impl Iam {
         let sender = &*key.user;
         let context = Circumstances { sender: Some(sender), ..context };
         // As AWS, whose keys of GetSessionToken reach IAM with a second factor only.
-        if sender.session.is_some() && sender.caller.kind != CallerKind::AssumedRole {
+        let is_plain = sender.session.as_ref().is_some_and(|session| !session.is_of_console);
+        if is_plain && sender.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";
             return Err(error::access_denied(message));
         }

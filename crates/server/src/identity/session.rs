@@ -48,6 +48,9 @@ pub(crate) struct Session {
     pub(crate) provider: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) source_identity: Option<String>,
+    /// It is one of the console, and may call IAM.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_of_console: bool,
 }
 
 /// The keys of a session, for its user.
@@ -80,6 +83,7 @@ impl Session {
             policy_arns: Vec::new(),
             provider: None,
             source_identity: None,
+            is_of_console: false,
         }
     }
 }
@@ -174,6 +178,7 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
         issued: session.issued,
         provider: session.provider.clone(),
         source_identity: session.source_identity.clone(),
+        is_of_console: session.is_of_console,
     };
     if let Some(user) = directory.user_of_id(&session.of) {
         let mut user = User::clone(user);

@@ -53,7 +53,7 @@ pub(crate) struct User {
     pub(crate) session: Option<SessionFacts>,
 }
 
-/// The condition keys of a session.
+/// The condition keys of a session, and its kind.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionFacts {
     /// Its begin, in seconds since 1970: `aws:TokenIssueTime`.
@@ -62,6 +62,8 @@ pub(crate) struct SessionFacts {
     pub(crate) provider: Option<String>,
     /// `aws:SourceIdentity`.
     pub(crate) source_identity: Option<String>,
+    /// It is one of the console.
+    pub(crate) is_of_console: bool,
 }
 
 impl User {

@@ -19,6 +19,7 @@ use tower_service::Service as _;
 
 pub(crate) use self::health::{Health, READY_PATH, Readiness};
 use crate::admin::{self, Admin};
+use crate::console::{self, Console};
 use crate::origin::Target;
 use crate::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::trace::{self, Tracer};
@@ -54,10 +55,16 @@ pub(crate) struct Operational {
 
 impl Operational {
     /// The routes over what they tell of.
-    pub(crate) fn new(health: Health, tracer: Arc<Tracer>) -> Operational {
+    pub(crate) fn new(
+        health: Health,
+        tracer: Arc<Tracer>,
+        console: Option<Arc<Console>>,
+    ) -> Operational {
         let router = health::routes().merge(others::routes()).with_state(Arc::new(health));
+        let console = console.map(|console| console::routes().with_state(console));
         let router = router
             .merge(trace::routes().with_state(tracer))
+            .merge(console.unwrap_or_default())
             .fallback(unknown)
             .method_not_allowed_fallback(method_not_allowed);
         Operational { router }

@@ -83,7 +83,11 @@ const RULES: [Rule; 36] = [
     in_all("server", Paths(&["redb", "liteio_disk", "liteio_vector", "liteio_store::kv"])),
     // The typed layer is an inside of `s3`.
     except("server", &["s3"], Paths(&["s3s"])),
-    except("server", &["admin", "operational", "operator", "trace::routes"], Paths(&["axum"])),
+    except(
+        "server",
+        &["admin", "console::routes", "operational", "operator", "trace::routes"],
+        Paths(&["axum"]),
+    ),
     // The bottom: what everything shares knows nothing of those who use it.
     within(
         "server",

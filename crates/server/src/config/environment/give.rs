@@ -41,6 +41,22 @@ pub(super) fn address(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
     Ok(true)
 }
 
+pub(super) fn console(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.console = Some(truth(value)?);
+    Ok(true)
+}
+
+pub(super) fn console_address(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.console_address = Some(value.to_owned());
+    Ok(true)
+}
+
+pub(super) fn console_port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    arguments.console_address = Some(format!(":{port}"));
+    Ok(true)
+}
+
 pub(super) fn gateway(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let first = value.split(',').next().unwrap_or_default().trim();
     let has_port = first.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());

@@ -1,1 +1,0 @@
-export const BucketSettings = () => null;

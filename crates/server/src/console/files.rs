@@ -1,0 +1,130 @@
+//! The files of the pages, in the binary.
+
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+
+/// A file, and what was made of it when it was first asked for.
+pub(super) struct File {
+    path: &'static str,
+    bytes: &'static [u8],
+    made: OnceLock<Made>,
+}
+
+struct Made {
+    compressed: Bytes,
+    etag: String,
+}
+
+const fn file(path: &'static str, bytes: &'static [u8]) -> File {
+    File { path, bytes, made: OnceLock::new() }
+}
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        [$(file($path, include_bytes!(concat!("../../console/", $path)))),*]
+    };
+}
+
+static FILES: [File; FILES_COUNT] = files!(
+    "app.js" "icon.svg" "index.html" "lib/api.js" "lib/csv.js" "lib/empty.js" "lib/format.js"
+    "lib/hash.js" "lib/parquet.js" "lib/prometheus.js" "lib/s3.js" "lib/session.js"
+    "lib/share.js" "lib/sign.js" "lib/upload.js" "lib/xml.js" "pages/buckets.js"
+    "pages/object.js" "pages/objects.js" "pages/open_uploads.js" "pages/preview.js"
+    "pages/sign_in.js" "pages/upload_list.js" "style/base.css" "style/pages.css" "ui/grid.js"
+    "ui/hooks.js" "ui/icons.js" "ui/kit.js" "ui/theme.js" "vendor/LICENSE-htm"
+    "vendor/LICENSE-preact" "vendor/preact.js"
+);
+const FILES_COUNT: usize = 33;
+
+impl File {
+    /// The file at a path below that of the console; the first page at none.
+    pub(super) fn at(path: &str) -> Option<&'static File> {
+        let path = if path.is_empty() { "index.html" } else { path };
+        FILES.iter().find(|file| file.path == path)
+    }
+
+    pub(super) fn content_type(&self) -> &'static str {
+        match self.path.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "text/plain; charset=utf-8",
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::from_static(self.bytes)
+    }
+
+    /// As gzip.
+    pub(super) fn compressed(&self) -> Bytes {
+        self.made().compressed.clone()
+    }
+
+    pub(super) fn etag(&self) -> &str {
+        &self.made().etag
+    }
+
+    fn made(&self) -> &Made {
+        self.made.get_or_init(|| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            let written = encoder.write_all(self.bytes).and_then(|()| encoder.finish());
+            let sum = Sha256::digest(self.bytes);
+            let etag = format!(
+                "\"{}\"",
+                hex_simd::encode_to_string(&sum[..12], hex_simd::AsciiCase::Lower)
+            );
+            Made { compressed: written.expect("a vector takes every write").into(), etag }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// On the wire, all pages together.
+    const BYTES_MAX: usize = 100_000;
+
+    #[test]
+    fn all_files_are_in_the_binary_and_small() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("console");
+        let mut found = Vec::new();
+        let mut directories = vec![root.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).expect("a directory") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    directories.push(path);
+                } else {
+                    let path = path.strip_prefix(&root).expect("below it");
+                    found.push(path.to_str().expect("UTF-8").to_owned());
+                }
+            }
+        }
+        found.sort();
+        let mut embedded: Vec<_> = FILES.iter().map(|file| file.path).collect();
+        embedded.sort_unstable();
+        assert_eq!(embedded, found);
+        let bytes: usize = FILES.iter().map(|file| file.compressed().len()).sum();
+        assert!(bytes < BYTES_MAX, "{bytes} bytes");
+    }
+
+    #[test]
+    fn no_file_names_another_host() {
+        for file in FILES.iter().filter(|file| !file.path.starts_with("vendor/LICENSE")) {
+            let text = std::str::from_utf8(file.bytes).expect("UTF-8");
+            let namespaces = ["http://www.w3.org/", "http://s3.amazonaws.com/doc/"];
+            let text = namespaces.iter().fold(text.to_owned(), |text, it| text.replace(it, ""));
+            assert!(!text.contains("http://") && !text.contains("https://"), "{}", file.path);
+        }
+    }
+}
