@@ -129,7 +129,7 @@ async fn sign_in(
         ));
     }
     let (user, now) = (operator.user(), console.app.now_unix_seconds());
-    let session = session::of_console(user, origin.peer.address.ip(), now);
+    let session = session::of_console(&user.caller.user_id, origin.peer.address.ip(), now);
     let mut told = issue(&console, session)?;
     told["user"] = json!(user.name);
     told["arn"] = json!(user.caller.arn);
@@ -175,7 +175,8 @@ async fn share(
             "This session may not make links to objects.",
         ));
     }
-    let session = session::of_object(user, &arn, console.app.now_unix_seconds(), seconds);
+    let session =
+        session::of_object(&user.caller.user_id, &arn, console.app.now_unix_seconds(), seconds);
     Ok(json_answer(&issue(&console, session)?))
 }
 

@@ -16,6 +16,7 @@ mod client_losses;
 mod command;
 mod compatibility;
 mod conditional;
+mod console;
 mod copy_source;
 mod cors;
 mod damaged_files;

@@ -411,6 +411,7 @@ fn conditions_see_the_tags_and_the_session_of_the_sender() {
                 issued: 1_800_000_000,
                 provider: None,
                 source_identity: Some("carol".to_owned()),
+                is_of_console: false,
             }),
             ..Who::User(ALICE, "").user().expect("a user")
         };

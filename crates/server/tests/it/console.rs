@@ -1,0 +1,169 @@
+//! The console: its files, its sessions, and what keeps objects and pages of others from them.
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    ACCOUNTS, ALICE, CAROL, TestServer, User, in_memory_with_users, memory, start_with,
+};
+
+const SESSION: &str = "/_liteio/console/session";
+const SHARE: &str = "/_liteio/console/share";
+
+/// Keys of a session, and its token.
+struct Keys {
+    user: User,
+    token: String,
+}
+
+fn keys(told: &Value) -> Keys {
+    let text = |name: &str| told[name].as_str().expect("a text").to_owned();
+    let (access_key, secret_key) = (text("access_key").leak(), text("secret_key").leak());
+    Keys { user: User { access_key, secret_key, id: "alice-id" }, token: text("token") }
+}
+
+async fn sign_in(server: &TestServer, user: User) -> Keys {
+    let reply = server.request("POST", SESSION).by(user).send().await.expect_status(200);
+    keys(&serde_json::from_slice(&reply.body).expect("JSON"))
+}
+
+async fn share(server: &TestServer, by: &Keys, key: &str) -> crate::reply::Reply {
+    let body = json!({ "bucket": "photos", "key": key, "seconds": 600 }).to_string();
+    let request = server.request("POST", SHARE).by(by.user).body(body);
+    request.header("x-amz-security-token", &by.token).send().await
+}
+
+#[tokio::test]
+async fn pages_keep_others_out_and_are_asked_for_again() {
+    let server = memory().await;
+    for path in ["/_liteio/console/", "/_liteio/console/app.js", "/_liteio/console/style/base.css"]
+    {
+        let ask =
+            || server.request("GET", path).anonymous().header("origin", "https://evil.example");
+        let reply = ask().send().await.expect_status(200);
+        let policy = reply.header("content-security-policy").expect("a policy");
+        for part in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(reply.header("x-frame-options"), Some("DENY"), "{path}");
+        assert_eq!(reply.header("access-control-allow-origin"), None, "{path}");
+        let etag = reply.header("etag").expect("an ETag").to_owned();
+        ask().header("if-none-match", etag).send().await.expect_status(304);
+        let zipped = ask().header("accept-encoding", "gzip").send().await.expect_status(200);
+        assert_eq!(zipped.header("content-encoding"), Some("gzip"), "{path}");
+        assert!(zipped.body.starts_with(&[0x1f, 0x8b]), "{path}");
+    }
+    let missing = server.request("GET", "/_liteio/console/nothing.js").anonymous();
+    missing.send().await.expect_error(404, "NoSuchKey");
+}
+
+#[tokio::test]
+async fn a_session_may_what_its_user_may_and_call_iam() {
+    let server = in_memory_with_users(ACCOUNTS).await;
+    server.bucket("photos").await;
+    let of_alice = sign_in(&server, ALICE).await;
+    let of_carol = sign_in(&server, CAROL).await;
+    let list = |keys: &Keys| {
+        let request = server.request("GET", "/photos").by(keys.user);
+        request.header("x-amz-security-token", &keys.token)
+    };
+    list(&of_alice).send().await.expect_status(200);
+    list(&of_carol).send().await.expect_error(403, "AccessDenied");
+    let users = server.form("iam", "Action=ListUsers").by(of_alice.user);
+    users.header("x-amz-security-token", &of_alice.token).send().await.expect_status(200);
+    // No session begins another one.
+    let again = server.request("POST", SESSION).by(of_alice.user);
+    let again = again.header("x-amz-security-token", &of_alice.token).send().await;
+    again.expect_error(403, "AccessDenied");
+    let wrong = User { secret_key: "wrong", ..ALICE };
+    let wrong = server.request("POST", SESSION).by(wrong).send().await;
+    wrong.expect_error(403, "SignatureDoesNotMatch");
+    server.request("POST", SESSION).anonymous().send().await.expect_error(403, "AccessDenied");
+}
+
+#[tokio::test]
+async fn a_stolen_session_works_from_its_own_address_only() {
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.trusted_proxy(liteio::Network::parse("127.0.0.1").expect("an address"))
+    })
+    .await;
+    server.bucket("photos").await;
+    let reply = server
+        .request("POST", SESSION)
+        .header("x-forwarded-for", "192.0.2.7")
+        .send()
+        .await
+        .expect_status(200);
+    let keys = keys(&serde_json::from_slice(&reply.body).expect("JSON"));
+    for (address, status) in [("192.0.2.7", 200), ("192.0.2.8", 403), ("2001:db8::1", 403)] {
+        let request = server.request("GET", "/photos").by(keys.user);
+        let request = request.header("x-amz-security-token", &keys.token);
+        let reply = request.header("x-forwarded-for", address).send().await;
+        assert_eq!(reply.status, status, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn keys_of_a_link_read_one_object_and_make_no_other_link() {
+    let server = memory().await;
+    server.bucket("photos").await;
+    for key in ["a*", "ab", "$%7Bb%7D"] {
+        server.put(&format!("/photos/{key}"), "text").await.expect_status(200);
+    }
+    let session = sign_in(&server, ALICE).await;
+    let reply = share(&server, &session, "a*").await.expect_status(200);
+    let link = keys(&serde_json::from_slice(&reply.body).expect("JSON"));
+    let ask = |method, path: &str| {
+        let request = server.request(method, path).by(link.user);
+        request.header("x-amz-security-token", &link.token)
+    };
+    ask("GET", "/photos/a*").send().await.expect_status(200);
+    ask("GET", "/photos/ab").send().await.expect_error(403, "AccessDenied");
+    ask("DELETE", "/photos/a*").send().await.expect_error(403, "AccessDenied");
+    ask("GET", "/photos").send().await.expect_error(403, "AccessDenied");
+    share(&server, &link, "a*").await.expect_error(403, "AccessDenied");
+    let reply = share(&server, &session, "${b}").await.expect_status(200);
+    let link = keys(&serde_json::from_slice(&reply.body).expect("JSON"));
+    let read = server.request("GET", "/photos/$%7Bb%7D").by(link.user);
+    read.header("x-amz-security-token", &link.token).send().await.expect_status(200);
+    let body = r#"{"bucket":"photos","key":"a","seconds":604801}"#;
+    let long = server.request("POST", SHARE).body(body).send().await;
+    long.expect_error(400, "InvalidArgument");
+}
+
+#[tokio::test]
+async fn an_object_that_a_browser_opens_has_an_origin_of_its_own() {
+    let server = memory().await;
+    server.bucket("photos").await;
+    let put = server.request("PUT", "/photos/page.html").header("content-type", "text/html");
+    put.body("<script>alert(1)</script>").send().await.expect_status(200);
+    let rows = [
+        (("sec-fetch-dest", "document"), true),
+        (("sec-fetch-dest", "iframe"), true),
+        (("sec-fetch-dest", "image"), false),
+        (("user-agent", "Mozilla/5.0"), true),
+        (("user-agent", "aws-cli/2"), false),
+    ];
+    for ((name, value), expected) in rows {
+        let reply = server.request("GET", "/photos/page.html").header(name, value).send().await;
+        let policy = reply.expect_status(200);
+        let policy = policy.header("content-security-policy").unwrap_or_default();
+        assert_eq!(policy.starts_with("sandbox "), expected, "{name}: {value}");
+        assert!(!policy.contains("allow-same-origin"));
+    }
+}
+
+#[tokio::test]
+async fn a_browser_is_led_to_the_console_unless_there_is_none() {
+    let server = memory().await;
+    let ask = |server: &TestServer| {
+        let request = server.request("GET", "/").anonymous().header("user-agent", "Mozilla/5.0");
+        request.send_owned()
+    };
+    let reply = ask(&server).await.expect_status(303);
+    assert_eq!(reply.header("location"), Some("/_liteio/console/"));
+    let server = start_with("memory", "us-east-1", |builder, _| builder.console(false)).await;
+    ask(&server).await.expect_error(403, "AccessDenied");
+    let page = server.request("GET", "/_liteio/console/").anonymous().send().await;
+    page.expect_error(404, "NoSuchKey");
+}

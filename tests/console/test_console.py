@@ -1,0 +1,198 @@
+"""What a person does in the console, and what must not happen meanwhile."""
+
+import io
+import json
+import urllib.request
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from botocore.exceptions import ClientError
+
+MIB = 1 << 20
+
+
+def open_object(page, server, bucket, key, tab="overview"):
+    page.run(f"location.hash = {json.dumps('#/buckets/' + bucket)} + '?tab={tab}&key=' + encodeURIComponent({json.dumps(key)})")
+    page.until("!!document.querySelector('dialog.drawer[open]')")
+
+
+def test_wrong_keys_are_refused_in_words(browser, server):
+    page = browser.page(f"{server}/_liteio/console/")
+    page.fill("Access key", "liteio")
+    page.fill("Secret key", "something else")
+    page.click("Sign in")
+    page.sees("The access key or the secret key is wrong.")
+    page.close()
+
+
+def test_a_bucket_is_created_filled_browsed_and_deleted_with_its_contents(page, s3, tmp_path):
+    page.click("New bucket")
+    page.fill("Name", "holiday")
+    page.click("Versioning", role="field")
+    page.click("Create")
+    page.sees("Nothing here yet")
+    assert s3.get_bucket_versioning(Bucket="holiday")["Status"] == "Enabled"
+    small, large = tmp_path / "note.txt", tmp_path / "film.bin"
+    small.write_text("A note.")
+    large.write_bytes(bytes(range(256)) * (80 * MIB // 1024))
+    page.give_files("Files to upload", [small, large])
+    page.sees("2 uploads finished", 60)
+    page.sees("film.bin")
+    head = s3.head_object(Bucket="holiday", Key="film.bin")
+    assert head["ContentLength"] == 20 * MIB and head["ETag"].endswith('-3"')
+    assert s3.get_object(Bucket="holiday", Key="film.bin")["Body"].read() == large.read_bytes()
+    s3.put_object(Bucket="holiday", Key="2026/may/a.txt", Body=b"x")
+    page.click("More actions")
+    page.click("Reload")
+    page.click("2026/")
+    page.click("may/")
+    page.sees("a.txt")
+    page.click("Buckets")
+    page.click("Actions on holiday")
+    page.click("Delete")
+    page.fill("Type holiday to confirm", "holida")
+    page.until("document.querySelector('dialog[open] .primary').disabled")
+    page.fill("Type holiday to confirm", "holiday")
+    page.click("Delete bucket and contents")
+    page.sees("Bucket holiday was deleted.")
+    with pytest.raises(ClientError, match="404"):
+        s3.head_bucket(Bucket="holiday")
+
+
+def test_versions_are_restored_and_objects_undeleted(page, server, s3):
+    s3.create_bucket(Bucket="kept")
+    s3.put_bucket_versioning(Bucket="kept", VersioningConfiguration={"Status": "Enabled"})
+    first = s3.put_object(Bucket="kept", Key="k.txt", Body=b"first")["VersionId"]
+    s3.put_object(Bucket="kept", Key="k.txt", Body=b"second")
+    open_object(page, server, "kept", "k.txt")
+    page.click("Versions")
+    page.click(f"Actions on version {first}")
+    page.click("Restore")
+    page.sees("The version is the current one again.")
+    assert s3.get_object(Bucket="kept", Key="k.txt")["Body"].read() == b"first"
+    marker = s3.delete_object(Bucket="kept", Key="k.txt")["VersionId"]
+    page.run("location.hash = '#/buckets/kept'")
+    open_object(page, server, "kept", "k.txt")
+    page.click(f"Actions on version {marker}")
+    page.click("Undelete")
+    page.sees("The object is back.")
+    assert s3.get_object(Bucket="kept", Key="k.txt")["Body"].read() == b"first"
+
+
+def test_contents_are_shown(page, server, s3):
+    s3.create_bucket(Bucket="shown")
+    table = io.BytesIO()
+    columns = {"name": ["a", "b"], "year": pyarrow.array([1, 2], pyarrow.int32()), "tags": [["x"], []]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), table)
+    rows = [
+        ("a.json", b'{"a":[1,2]}', "application/json", '"a": ['), ("t.csv", b'name,year\n"al,ien",1979\n', "text/csv", "al,ien"),
+        ("t.parquet", table.getvalue(), "application/octet-stream", "INT32"), ("p.html", b"<b>bold</b>", "text/html", "<b>bold</b>"),
+        ("i.svg", b"<svg onload=alert(1)/>", "image/svg+xml", "<svg onload"),
+    ]
+    for key, body, kind, words in rows:
+        s3.put_object(Bucket="shown", Key=key, Body=body, ContentType=kind)
+        open_object(page, server, "shown", key, "preview")
+        page.sees(words)
+        page.press("Escape")
+        page.until("!document.querySelector('dialog[open]')")
+
+
+def test_a_link_works_for_others_and_for_one_object_only(page, server, s3):
+    s3.create_bucket(Bucket="shared")
+    s3.put_object(Bucket="shared", Key="a b+c.txt", Body=b"for everybody")
+    open_object(page, server, "shared", "a b+c.txt", "share")
+    page.click("Make a link")
+    page.sees("Good until")
+    link = page.run("document.querySelector('.secret code').innerText")
+    assert urllib.request.urlopen(link).read() == b"for everybody"
+
+
+def test_nothing_of_names_and_metadata_runs(page, server, s3):
+    script = "<img src=x onerror=\"window.ran=1;alert('ran')\">"
+    s3.create_bucket(Bucket="hostile")
+    key = script.replace("/", "") + ".html"
+    s3.put_object(Bucket="hostile", Key=key, Body=f"<script>{script}</script>".encode(), ContentType="text/html",
+                  Metadata={"m": script})
+    for tab in ("overview", "preview", "metadata"):
+        page.run("location.hash = '#/buckets/hostile'")
+        open_object(page, server, "hostile", key, tab)
+        page.until("!!document.querySelector('[role=tabpanel]') && !document.querySelector('[role=tabpanel] .spinner')")
+        assert page.run("window.ran") is None and not page.run("document.querySelectorAll('[role=tabpanel] img').length")
+    assert page.dialogs == []
+
+
+def test_an_object_that_is_opened_reaches_nothing_of_the_console(page, server, s3):
+    s3.create_bucket(Bucket="opened")
+    body = b"<p id=told>waits</p><script>try { told.innerText = 'read ' + sessionStorage.length + localStorage.length } catch (e) { told.innerText = e.name }</script>"
+    s3.put_object(Bucket="opened", Key="evil.html", Body=body, ContentType="text/html")
+    address = s3.generate_presigned_url("get_object", Params={"Bucket": "opened", "Key": "evil.html"})
+    # In the tab of the console, whose storage has the keys.
+    page.open(address)
+    page.until("document.getElementById('told')?.innerText === 'SecurityError'")
+    assert page.run("window.origin") == "null"
+    page.open(f"{server}/_liteio/console/")
+    page.events.clear()
+
+
+def test_signing_out_leaves_nothing(page):
+    assert page.run("sessionStorage.length") == 1
+    assert "liteio123" not in page.run("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
+    page.click("Sign out")
+    page.sees("Access key")
+    assert page.run("sessionStorage.length") == 0 and page.run("document.cookie") == ""
+
+
+def test_an_ended_session_asks_to_sign_in_again(page):
+    page.run("sessionStorage.setItem('liteio-session', sessionStorage.getItem('liteio-session').replace(/\"expires\":\"\\d+/, '\"expires\":\"2001'))")
+    page.run("location.reload()")
+    page.sees("Access key")
+    assert page.run("sessionStorage.length") == 0
+
+
+def test_no_other_host_is_asked(page, server):
+    assert [url for url in page.requests() if not url.startswith((server, "blob:", "data:"))] == []
+
+
+def test_many_keys_are_loaded_as_one_scrolls_and_few_rows_are_in_the_document(page, s3):
+    s3.create_bucket(Bucket="many")
+    for number in range(2300):
+        s3.put_object(Bucket="many", Key=f"{number:05}", Body=b"")
+    page.run("location.hash = '#/buckets/many'")
+    page.sees("00000")
+    page.run("document.querySelector('.grid .line').focus()")
+    for _ in range(4):
+        page.press("End")
+        page.run("new Promise((done) => setTimeout(done, 300))", wait=True)
+    page.until("(document.activeElement.innerText ?? '').includes('02299')")
+    assert page.run("document.querySelectorAll('.grid .line').length") < 80
+
+
+def test_the_keyboard_alone_is_enough(page, s3):
+    s3.create_bucket(Bucket="keys")
+    for key in ("a.txt", "b.txt"):
+        s3.put_object(Bucket="keys", Key=key, Body=b"x")
+    page.run("location.hash = '#/buckets/keys'")
+    page.sees("b.txt")
+    page.run("document.querySelector('.grid .line').focus()")
+    page.press("ArrowDown")
+    page.press(" ")
+    page.sees("1 selected")
+    page.press("Delete")
+    page.sees("Delete objects")
+    page.press("Enter")
+    page.sees_not("b.txt")
+    assert [it["Key"] for it in s3.list_objects_v2(Bucket="keys")["Contents"]] == ["a.txt"]
+    page.press("?")
+    page.sees("This help")
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
+
+
+def test_narrow_and_dark_pages_fit(page, s3):
+    page.size(360, 700)
+    page.colours("dark")
+    page.until("document.documentElement.dataset.theme === 'dark'")
+    page.run("location.hash = '#/buckets'")
+    page.sees("Buckets")
+    assert page.run("document.documentElement.scrollWidth <= 360")
