@@ -64,6 +64,8 @@ pub struct StoreConfig {
     pub lifecycle_day: Duration,
     /// Events that wait for one target. Beyond them events are lost.
     pub events_waiting_max: u64,
+    /// A target that every event of an object is told to, also in buckets without notifications.
+    pub all_events_target: Option<String>,
     /// A new data directory may hold empty directories that have names of buckets; the caller makes buckets of
     /// [`Store::empty_directories`](crate::Store::empty_directories).
     pub takes_empty_directories: bool,
@@ -108,6 +110,7 @@ impl StoreConfig {
             scrub_bytes_per_second: 8 << 20,
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             events_waiting_max: EVENTS_WAITING_MAX,
+            all_events_target: None,
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,

@@ -259,6 +259,7 @@ mod process;
 mod store;
 
 mod identities;
+mod image;
 mod lifecycle;
 mod outbox;
 
@@ -283,6 +284,7 @@ pub use encryption::{
 };
 pub use error::{DeleteMarker, StoreError};
 pub use identities::IdentityEntry;
+pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
 pub use meta::{

@@ -28,15 +28,20 @@ impl Store {
     /// [`StoreError::NoSpace`], or the reason why the disk or its content cannot be used.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(open(config)?);
-        store.start_reclaimer()?;
-        store.start_columns();
-        if store.inner.disk.is_some() {
-            store.start_scrubber()?;
-        }
-        store.start_lifecycle()?;
-        store.start_usage()?;
-        store.start_watch()?;
+        store.start()?;
         Ok(store)
+    }
+
+    /// Starts the threads of an open store.
+    pub(crate) fn start(&self) -> Result<(), StoreError> {
+        self.start_reclaimer()?;
+        self.start_columns();
+        if self.inner.disk.is_some() {
+            self.start_scrubber()?;
+        }
+        self.start_lifecycle()?;
+        self.start_usage()?;
+        self.start_watch()
     }
 
     /// Opens the store on `disk`, without threads of its own: the caller runs [`Store::reclaim`] and
@@ -136,9 +141,19 @@ fn refusal_of_lock(error: io::Error) -> StoreError {
 }
 
 fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
+    open_memory_with(config, MemoryBlobStore::new(), |_| Ok(()))
+}
+
+/// A store in memory with these blobs, and the records that `fill` writes.
+pub(crate) fn open_memory_with(
+    config: StoreConfig,
+    blobs: MemoryBlobStore,
+    fill: impl FnOnce(&Kv) -> Result<(), StoreError>,
+) -> Result<Opened, StoreError> {
     let kv = Kv::memory(kv_config(&config))?;
+    fill(&kv)?;
     prepare(&kv, &config)?;
-    let blobs = Arc::new(MemoryBlobStore::new());
+    let blobs = Arc::new(blobs);
     Ok(Opened {
         config,
         kv,

@@ -12,7 +12,7 @@ use super::file_path;
 use super::file_reader::FileReader;
 use super::file_writer::FileWriter;
 use super::unsynced::Unsynced;
-use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter};
+use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStore};
 use crate::Durability;
 
 /// The directory of files without a final name, for disks that cannot do without one.
@@ -220,5 +220,9 @@ impl BlobStore for FileBlobStore {
             }
         }
         Ok(())
+    }
+
+    fn clone_in_memory(&self) -> Option<MemoryBlobStore> {
+        None
     }
 }

@@ -34,6 +34,14 @@ impl MemoryBlobStore {
     }
 }
 
+impl Clone for MemoryBlobStore {
+    /// Another store with the same blobs.
+    fn clone(&self) -> Self {
+        let sealed = self.sealed.read().clone();
+        Self { sealed: Arc::new(RwLock::new(sealed)) }
+    }
+}
+
 impl BlobStore for MemoryBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
         BlobId(random)
@@ -78,6 +86,10 @@ impl BlobStore for MemoryBlobStore {
 
     fn clean_temporary(&self) -> Result<(), BlobError> {
         Ok(())
+    }
+
+    fn clone_in_memory(&self) -> Option<MemoryBlobStore> {
+        Some(self.clone())
     }
 }
 

@@ -123,6 +123,9 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn clean_temporary(&self) -> Result<(), BlobError>;
+
+    /// A store in memory with the same blobs, which shares their bytes; `None` of blobs in files.
+    fn clone_in_memory(&self) -> Option<MemoryBlobStore>;
 }
 
 /// A blob being written. Dropped without [`BlobWriter::seal`], it vanishes.

@@ -118,7 +118,12 @@ impl Store {
             let mut wakes = Vec::new();
             for rule in &rules {
                 if told.insert(&rule.target) {
-                    wakes.push(outbox::note(write, shared, rule, &test(shared, &bucket, &cause))?);
+                    wakes.push(outbox::note(
+                        write,
+                        shared,
+                        &rule.target,
+                        &test(shared, &bucket, &cause),
+                    )?);
                 }
             }
             Ok(Committed::with_guard((), (forget, wakes)))

@@ -232,7 +232,7 @@ fn end(
             let record = UploadRecord::require(write, id, state.id, key.as_str());
             let Ok(record) = record else { return Ok(false) };
             upload::end(write, id, &record)?;
-            wakes.push((WakeReclaimer::new(shared), None));
+            wakes.push((WakeReclaimer::new(shared), Default::default()));
             return Ok(true);
         }
         Due::Current { key, version }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ObjectVersion;
 use super::current::{self, Found};
 use super::publish::missing_lock_configuration;
-use super::tell::tell;
+use super::tell::{Told, tell};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, EventKind};
@@ -101,7 +101,7 @@ impl Store {
             };
             record.write(write, &place)?;
             let wake = match change.event() {
-                None => None,
+                None => Told::default(),
                 Some(kind) => {
                     tell(write, shared, (&bucket, &state), (&key, &record), (kind, &cause))?
                 }

@@ -28,7 +28,7 @@ use bytes::Bytes;
 use super::current::Found;
 use super::release::release;
 use super::seal::unlock;
-use super::tell::tell;
+use super::tell::{Told, tell};
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
 use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
@@ -43,7 +43,7 @@ use crate::meta::usage::UsageChange;
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
-use crate::process::{Bucket, WakeReclaimer, WakeSender};
+use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Shared;
 
 /// A new version of an object, without the fields that publishing sets.
@@ -69,7 +69,7 @@ pub(crate) struct NewVersion {
 }
 
 /// Wake-up calls for what a transaction has queued.
-pub(crate) type Wakes = (WakeReclaimer, Option<WakeSender>);
+pub(crate) type Wakes = (WakeReclaimer, Told);
 
 /// A key that a transaction writes to, with its current object.
 #[derive(Debug)]
@@ -284,7 +284,7 @@ impl<'a> Slot<'a> {
         write: &mut Transaction<'_>,
         customer: Option<&EncryptionKey>,
         cause: &Cause,
-    ) -> Result<Option<(NewVersion, Option<WakeSender>)>, StoreError> {
+    ) -> Result<Option<(NewVersion, Told)>, StoreError> {
         let Some(record) = self.current.take() else { return Ok(None) };
         self.check_removal(&record)?;
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;

@@ -13,7 +13,10 @@ use crate::outbox;
 use crate::process::{Bucket, WakeSender};
 use crate::store::Shared;
 
-/// Queues the event that tells of a change of `record`, if the bucket wants it told. The guard must live until
+/// Wake-up calls for the target that a rule of the bucket names, and the one of all events.
+pub(crate) type Told = (Option<WakeSender>, Option<WakeSender>);
+
+/// Queues the event that tells of a change of `record`, if the bucket, or the store, wants it told. The guard must live until
 /// the commit.
 pub(super) fn tell(
     write: &mut Transaction<'_>,
@@ -21,9 +24,9 @@ pub(super) fn tell(
     (bucket, state): (&Bucket, &BucketState),
     (key, record): (&ObjectKey, &ObjectRecord),
     (kind, cause): (EventKind, &Cause),
-) -> Result<Option<WakeSender>, StoreError> {
+) -> Result<Told, StoreError> {
     let kept: Option<Notifications>;
-    let notifications = match state.settings_stamp == bucket.settings_stamp {
+    let notified = match state.settings_stamp == bucket.settings_stamp {
         true => bucket.settings.notifications.as_deref(),
         // They were changed since the request began.
         false => {
@@ -32,8 +35,11 @@ pub(super) fn tell(
             kept.as_ref()
         }
     };
-    let Some(notifications) = notifications else { return Ok(None) };
-    let Some(rule) = notifications.rule_for(kind, key.as_str()) else { return Ok(None) };
+    let rule = notified.and_then(|notified| notified.rule_for(kind, key.as_str()));
+    let everything = shared.config.all_events_target.as_deref();
+    if rule.is_none() && everything.is_none() {
+        return Ok(Told::default());
+    }
     let is_object = !record.is_delete_marker;
     let is_there = !matches!(kind, EventKind::RemovedDelete | EventKind::ExpiredDelete);
     let has_versions = state.versioning != Versioning::Never;
@@ -42,12 +48,15 @@ pub(super) fn tell(
         time_ms: shared.config.clock.now_ms(),
         bucket: bucket.name.as_str().to_owned(),
         bucket_owner_id: bucket.owner.id.clone(),
-        rule: rule.id.clone(),
+        rule: rule.map(|rule| rule.id.clone()).unwrap_or_default(),
         cause: cause.clone(),
         key: key.as_str().to_owned(),
         version: has_versions.then(|| record.version_id().to_string()),
         bytes: (is_object && is_there).then_some(record.bytes),
         etag: is_there.then_some(record.etag),
     };
-    outbox::note(write, shared, rule, &event).map(Some)
+    let mut note = |target: Option<&str>| {
+        target.map(|target| outbox::note(write, shared, target, &event)).transpose()
+    };
+    Ok((note(rule.map(|rule| &*rule.target))?, note(everything)?))
 }

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::kv::{Cursor, Read, Transaction, Write as _};
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::key::successor;
-use crate::meta::{NotificationRule, space};
+use crate::meta::space;
 use crate::pending::{Committed, Pending};
 use crate::process::WakeSender;
 use crate::store::{Shared, Store};
@@ -34,18 +34,17 @@ const DROPPED_AT_ONCE: usize = 1000;
 /// growing when the record of the outbox is lost.
 const NUMBER_BITS: u32 = 16;
 
-/// Puts what `event` makes into the queue of the target that a rule of the bucket names for it, if one does.
-/// The guard must live until the commit.
+/// Puts `event` into the queue of `target`. The guard must live until the commit.
 pub(crate) fn note(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
-    rule: &NotificationRule,
+    target: &str,
     event: &Event,
 ) -> Result<WakeSender, StoreError> {
     let mut state = read_or_count(write)?;
-    let queue = state.queues.entry(rule.target.clone()).or_default();
+    let queue = state.queues.entry(target.to_owned()).or_default();
     let waiting_max = shared.config.events_waiting_max;
-    if queue.waiting >= waiting_max && is_empty(write, &rule.target)? {
+    if queue.waiting >= waiting_max && is_empty(write, target)? {
         // Damaged records that were removed were not counted off.
         queue.waiting = 0;
     }
@@ -55,11 +54,11 @@ pub(crate) fn note(
         queue.waiting += 1;
         let number = state.next.max(shared.config.clock.now_ms() << NUMBER_BITS);
         state.next = number + 1;
-        let place = space::event(&rule.target, number);
+        let place = space::event(target, number);
         write.put(&place, &event.encode(&place))?;
     }
     state.write(write)?;
-    Ok(WakeSender::new(shared, &rule.target))
+    Ok(WakeSender::new(shared, target))
 }
 
 /// The state of the outbox; if its record is damaged or gone, as the events themselves tell it.
@@ -226,9 +225,8 @@ mod tests {
     }
 
     fn queue(store: &Store, key: &'static str) {
-        let rule = NotificationRule { target: "target".to_owned(), ..NotificationRule::default() };
         let queued = store.update(move |write, shared| {
-            Ok(Committed::with_guard((), note(write, shared, &rule, &event(key))?))
+            Ok(Committed::with_guard((), note(write, shared, "target", &event(key))?))
         });
         queued.wait().expect("queued");
     }

@@ -7,7 +7,7 @@ use super::bucket::VectorBucket;
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
-use crate::kv::{Read, Write};
+use crate::kv::{Read, Snapshot, Write};
 use crate::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::key::successor;
@@ -109,16 +109,23 @@ fn check_keys<'a>(
 impl Index {
     /// Every index, by its number.
     pub(crate) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
-        let snapshot = store.snapshot()?;
+        Self::all_in(store, &store.snapshot()?)
+    }
+
+    /// Every index in `snapshot`, by its number.
+    pub(crate) fn all_in(
+        store: &Store,
+        snapshot: &Snapshot,
+    ) -> Result<HashMap<IndexId, Self>, StoreError> {
         let mut buckets = HashMap::new();
-        store.walk(&snapshot, space::ALL_VECTOR_BUCKETS, &mut |key, value| {
+        store.walk(snapshot, space::ALL_VECTOR_BUCKETS, &mut |key, value| {
             let name = space::vector_bucket_name(key).map(VectorName::bucket);
             let name = name.ok_or_else(|| StoreError::corrupt("a vector bucket's name"))??;
             buckets.insert(VectorBucketRecord::decode(value)?.id, name);
             Ok(())
         })?;
         let mut indexes = HashMap::new();
-        store.walk(&snapshot, space::ALL_INDEXES, &mut |key, value| {
+        store.walk(snapshot, space::ALL_INDEXES, &mut |key, value| {
             let split = space::split_index(key);
             let (id, name) = split.ok_or_else(|| StoreError::corrupt("an index's name"))?;
             let bucket = buckets.get(&id).cloned();

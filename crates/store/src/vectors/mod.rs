@@ -55,6 +55,8 @@ pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
 pub use figures::VectorFigures;
 pub use get::{GetVectors, StoredVector};
 pub use index::{CreateIndex, IndexPage, ListIndexes};
+pub(crate) use open::{shape_of, used_slots};
+
 pub use list::{ListVectors, Segment, VectorPage};
 pub use position::QueryPosition;
 pub use put::NewVectors;

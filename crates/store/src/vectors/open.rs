@@ -64,11 +64,7 @@ fn open_files(
     snapshot: &Snapshot,
     opening: u64,
 ) -> Result<OpenIndex, StoreError> {
-    let metric = match index.metric {
-        DistanceMetric::Cosine => Metric::Cosine,
-        DistanceMetric::Euclidean => Metric::Euclidean,
-    };
-    let shape = Shape::new(index.dimension as usize, metric)?;
+    let shape = shape_of(index)?;
     let used = used_slots(snapshot, index.id)?;
     let Some(disk) = &store.inner.disk else {
         let vectors = VectorIndex::in_memory(shape)?;
@@ -105,8 +101,17 @@ fn open_files(
     Ok(OpenIndex { unused, ..OpenIndex::with(vectors, used, opening) })
 }
 
+/// The shape of the vectors of an index.
+pub(crate) fn shape_of(index: &Index) -> Result<Shape, StoreError> {
+    let metric = match index.metric {
+        DistanceMetric::Cosine => Metric::Cosine,
+        DistanceMetric::Euclidean => Metric::Euclidean,
+    };
+    Ok(Shape::new(index.dimension as usize, metric)?)
+}
+
 /// The slots that records reference.
-pub(super) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, StoreError> {
+pub(crate) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, StoreError> {
     let prefix = space::vector_slots_of(id);
     let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
     let mut used = SlotSet::new();

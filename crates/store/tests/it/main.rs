@@ -13,6 +13,7 @@ mod events;
 mod fixtures;
 mod harness;
 mod identities;
+mod image;
 mod import;
 mod lifecycle;
 mod list;
