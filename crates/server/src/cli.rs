@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Make and replace the keys that objects are encrypted with.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Run a command beside a server in memory of its own, on a free port and with the test API; its environment
+    /// (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and others) leads to it. Ends with the exit code of the command.
+    Exec(Box<ExecCommand>),
     /// Use any S3, as MinIO's mc does: `liteio client --help` lists its verbs.
     #[command(disable_help_flag = true)]
     Client(ClientArgs),
@@ -59,6 +62,16 @@ pub(crate) struct ServerCommand {
     directories: Vec<String>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+/// The arguments of `liteio exec`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ExecCommand {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// The source of a setting that was given.
@@ -261,6 +274,17 @@ pub(crate) struct ServerArgs {
     /// audiences that count (*: all); repeatable.
     #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
     pub(crate) oidc_issuer: Vec<String>,
+    /// Answer the test API at /_liteio/test: resets, snapshots, faults, time. "local" for programs on this machine,
+    /// "any" for everybody; nobody signs for it [default: off; alone: local].
+    #[arg(
+        long,
+        value_name = "ACCESS",
+        env = "LITEIO_TEST_API",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "local"
+    )]
+    pub(crate) test_api: Option<String>,
     /// Events that wait for one target; beyond them events are lost [default: 100000].
     #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]
     pub(crate) event_queue: Option<u32>,
@@ -568,6 +592,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             command.server.sources = Sources::of(matches);
             command.server.directories = std::mem::take(&mut command.directories);
             Ok(Command::Server(command))
+        }
+        Some(Command::Exec(mut command)) => {
+            let matches = matches.subcommand_matches("exec").unwrap_or(&matches);
+            command.server.sources = Sources::of(matches);
+            Ok(Command::Exec(command))
         }
         Some(command) => Ok(command),
         None => {

@@ -5,14 +5,14 @@ use std::io::{self, Write as _};
 use std::iter;
 use std::process::ExitCode;
 
-use crate::cli::{self, Command, HealthArgs, ServerArgs, Stop};
+use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
 use crate::platform::{
     disable_huge_pages, raise_file_limit, reload_signal, scrub_signal, stop_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{health, import, keys, repair, telemetry, verify};
+use crate::{exec, health, import, keys, repair, telemetry, verify};
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -23,6 +23,7 @@ const USAGE: u8 = 2;
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments.server),
+        Ok(Command::Exec(arguments)) => execute(&arguments),
         Ok(Command::Environment) => {
             print(&environment::table());
             ExitCode::SUCCESS
@@ -130,6 +131,44 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(ServerError::Config(error)) => fail(USAGE, &error),
         Err(error) => fail(FAILED, &error),
+    }
+}
+
+/// Runs a command beside a server.
+fn execute(arguments: &ExecCommand) -> ExitCode {
+    let variables = match Variables::read() {
+        Ok(variables) => variables,
+        Err(error) => return fail(USAGE, &error),
+    };
+    let mut server = arguments.server.clone();
+    // What it prints is the command's own.
+    server.log.get_or_insert_with(|| "warn".to_owned());
+    if server.sources.get("data_dir") == Some(&Source::Flag) {
+        return fail(USAGE, &"the server of a command is in memory: leave --data-dir out");
+    }
+    server.data_dir = None;
+    server.memory = true;
+    server.durability = None;
+    server.address = Some("127.0.0.1:0".to_owned());
+    let config = match Config::of_command(&server, &variables) {
+        Ok((config, _)) => exec::settings(config),
+        Err(error) => return fail(USAGE, &error),
+    };
+    let log = match telemetry::init(&config.log, config.log_format) {
+        Ok(log) => log,
+        Err(reason) => return fail(FAILED, &reason),
+    };
+    raise_file_limit();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(FAILED, &format!("cannot start threads: {error}")),
+    };
+    let result = runtime.block_on(exec::run(config, &arguments.command));
+    runtime.shutdown_background();
+    drop(log);
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(error.code(), &error),
     }
 }
 

@@ -1,15 +1,13 @@
-//! Dispatch between health, S3, S3 Vectors and STS. No other module knows that there are several services.
+//! Dispatch between the operational routes and the spaces. Nothing else knows that there are several services.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, UNIX_EPOCH};
 
-use http::header::{AUTHORIZATION, ORIGIN};
+use http::Request;
+use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{Method, Request};
-use http_body::Body as _;
 use http_body_util::Empty;
 use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
@@ -17,129 +15,128 @@ use serde_json::{Map, Value, json};
 
 use crate::access;
 use crate::admin::Admin;
-use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use crate::auth::Identity;
 use crate::console::{Console, browser};
 use crate::delivery::Follower;
-use crate::events::{Senders, Target};
+use crate::events::Senders;
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
 use crate::iam::minio::Manager;
-use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
-use crate::no_auth::NoAuth;
 use crate::operational::{Health, Operational, Readiness, Way, is_signed};
-use crate::origin::{Locale, Origin};
-use crate::reply::{self, ApiError, Reply};
-use crate::s3::{self, S3Service};
+use crate::origin::Origin;
+use crate::reply::Reply;
+use crate::s3;
+use crate::space::Space;
 use crate::state::App;
+use crate::test_api::{TestApi, TestControl};
 use crate::trace::Tracer;
-use crate::vectors::{self, VectorsService};
+
+/// The spaces of a server.
+#[derive(Clone)]
+pub(crate) enum Spaces {
+    /// One for everybody.
+    One(Arc<Space>),
+    /// Those of the test API.
+    Many(Arc<TestApi>),
+}
+
+impl Spaces {
+    /// The space of requests that name no other.
+    fn main(&self) -> Arc<Space> {
+        match self {
+            Spaces::One(space) => Arc::clone(space),
+            Spaces::Many(tests) => tests.main(),
+        }
+    }
+}
 
 /// The handler behind the front.
 pub(crate) struct Dispatch {
-    services: Arc<Services>,
-    app: Arc<App>,
-    locale: Arc<Locale>,
-    senders: Arc<Senders>,
-    users: Arc<Users>,
+    spaces: Spaces,
+    operational: Arc<Operational>,
+    tracer: Arc<Tracer>,
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
-    _watch: Watch,
+    health: Arc<Health>,
+    /// Objects have the origin of the console's pages.
+    has_console: bool,
     stopping: Arc<AtomicBool>,
 }
 
-struct Services {
-    operational: Operational,
-    /// Objects have the origin of the console's pages.
-    has_console: bool,
-    tracer: Arc<Tracer>,
-    authenticator: Authenticator,
-    no_auth: Option<NoAuth>,
-    s3: S3Service,
-    vectors: VectorsService,
-    iam: Iam,
-}
-
 impl Dispatch {
-    /// The services over `app`, for these users, with events for these targets.
+    /// The handler of requests for these spaces, with followers of every request.
     pub(crate) fn new(
-        app: App,
-        users: Users,
-        targets: Vec<Arc<dyn Target>>,
+        spaces: Spaces,
         followers: Vec<Arc<dyn Follower>>,
-        no_auth: Option<NoAuth>,
-        console: bool,
+        has_console: bool,
     ) -> Dispatch {
-        let app = Arc::new(app);
         let followers: Arc<[_]> = followers.into();
-        let users = Arc::new(users);
-        let watch = users.watch(&app);
-        let senders = Arc::new(Senders::start(&app, targets));
         let stopping = Arc::new(AtomicBool::new(false));
         let readiness = {
-            let (app, stopping) = (Arc::clone(&app), Arc::clone(&stopping));
+            let (spaces, stopping) = (spaces.clone(), Arc::clone(&stopping));
             let logged = Mutex::default();
-            let lost_at_start = app.look(Store::outbox_state).map_or(0, |outbox| outbox.lost());
+            let outbox = spaces.main().app.look(Store::outbox_state);
+            let lost_at_start = outbox.map_or(0, |outbox| outbox.lost());
             let followers = Arc::clone(&followers);
-            move || readiness(&app, &stopping, &logged, lost_at_start, &followers)
+            move || readiness(&spaces.main().app, &stopping, &logged, lost_at_start, &followers)
         };
         let details = {
-            let (app, senders) = (Arc::clone(&app), Arc::clone(&senders));
+            let spaces = spaces.clone();
             let followers = Arc::clone(&followers);
             move || {
-                let mut told = details(&app, &senders);
+                let space = spaces.main();
+                let mut told = details(&space.app, &space.senders);
                 told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
                 told
             }
         };
         let has_buckets = {
-            let app = Arc::clone(&app);
-            move || app.look(has_buckets)
+            let spaces = spaces.clone();
+            move || spaces.main().app.look(has_buckets)
         };
         let health = Health::new(readiness, details, has_buckets);
         let tracer = Arc::new(Tracer::new());
-        let clock = Arc::clone(app.store.clock());
-        let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
-        let directory = Arc::clone(users.current());
-        let rules = Rules {
-            region: app.region.clone(),
-            takes_any_region: app.takes_any_region,
-            everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
-        };
-        let authenticator = Authenticator::new(directory, rules, Arc::new(time));
         let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&tracer) as _];
         for follower in &*followers {
             follower.start();
             observers.push(Arc::clone(follower) as _);
         }
-        let observers = observers.into();
-        let manager = Manager::new(Arc::clone(&app), Arc::clone(&users));
-        let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(&tracer));
-        let has_console = console;
-        let console =
-            has_console.then(|| Arc::new(Console::new(Arc::clone(&app), no_auth.is_some())));
-        let services = Services {
-            operational: Operational::new(health, Arc::clone(&tracer), console).with_admin(admin),
-            has_console,
-            tracer: Arc::clone(&tracer),
-            authenticator,
-            no_auth,
-            s3: S3Service::new(Arc::clone(&app)),
-            vectors: VectorsService::new(Arc::clone(&app)),
-            iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
-        };
-        let clock = Arc::clone(app.store.clock());
-        let locale = Arc::new(Locale { region: app.region.clone(), clock });
+        if let Spaces::Many(tests) = &spaces {
+            observers.push(tests.observer());
+        }
+        let health = Arc::new(health);
+        let operational = operational(&health, &tracer, &spaces.main(), has_console);
         Dispatch {
-            services: Arc::new(services),
-            app,
-            locale,
-            senders,
-            users,
-            observers,
+            operational: Arc::new(operational),
+            spaces,
+            tracer,
+            observers: observers.into(),
             followers,
-            _watch: watch,
+            health,
+            has_console,
             stopping,
         }
+    }
+
+    /// The test API, for programs that embed the server.
+    pub(crate) fn test_control(&self) -> Option<TestControl> {
+        match &self.spaces {
+            Spaces::One(_) => None,
+            Spaces::Many(tests) => Some(TestControl(Arc::clone(tests))),
+        }
+    }
+
+    /// True for a browser that looks for pages where services are.
+    fn is_for_console(&self, head: &Parts, origin: &Origin) -> bool {
+        self.has_console
+            && !origin.target.is_site()
+            && origin.target.host_bucket().is_none()
+            && browser::looks_for_console(head)
+    }
+
+    /// True for an object that a browser opens as a page of the console's origin.
+    fn opens_document(&self, head: &Parts, origin: &Origin) -> bool {
+        self.has_console && !origin.target.is_site() && browser::opens_document(head)
     }
 
     /// The way of what the operational routes answer. A bucket has its name to itself.
@@ -147,10 +144,50 @@ impl Dispatch {
         let claim = Operational::claim(head, &origin.target)?;
         let has_bucket = || {
             let bucket = origin.target.bucket();
-            self.app.look(|store| access::bucket_for_rules(store, bucket)).is_ok()
+            self.spaces.main().app.look(|store| access::bucket_for_rules(store, bucket)).is_ok()
         };
         (!claim.is_borrowed || !has_bucket()).then_some(claim.way)
     }
+}
+
+/// The operational routes over a space.
+fn operational(
+    health: &Arc<Health>,
+    tracer: &Arc<Tracer>,
+    space: &Space,
+    has_console: bool,
+) -> Operational {
+    let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
+    let manager = Manager::new(Arc::clone(&app), users);
+    let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(tracer));
+    let is_open = space.no_auth().is_some();
+    let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
+    Operational::new(Arc::clone(health), Arc::clone(tracer), console).with_admin(admin)
+}
+
+/// Gives a request to the operational routes, with the identity of its sender if it is signed.
+async fn operate(
+    operational: &Operational,
+    space: &Space,
+    request: Request<RequestBody>,
+    origin: &Origin,
+    allowance: &Allowance,
+) -> Reply {
+    let (mut head, body) = request.into_parts();
+    // A bearer's token is the matter of the route that knows it.
+    let is_bearer = head.headers.get(AUTHORIZATION).is_some_and(|value| {
+        value.as_bytes().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"bearer "))
+    });
+    if is_bearer || space.no_auth().is_none() && !is_signed(&head) {
+        head.extensions.insert(Identity::Anonymous);
+        return operational.call(Request::from_parts(head, body)).await;
+    }
+    let request = Request::from_parts(head, body);
+    if let Some(no_auth) = space.no_auth() {
+        no_auth.check(&request)?;
+    }
+    let request = space.authenticated(request, origin, allowance).await?;
+    operational.call(request).await
 }
 
 impl Handler for Dispatch {
@@ -165,7 +202,7 @@ impl Handler for Dispatch {
         if target.is_site() {
             return Plan::default();
         }
-        let form = self.services.authenticator.is_form_upload(head, target.host_bucket());
+        let form = self.spaces.main().is_form_upload(head, origin);
         let held = !form && s3::holds_body(head, target.names_key());
         Plan { exempt: false, held, form }
     }
@@ -176,51 +213,48 @@ impl Handler for Dispatch {
         origin: &Arc<Origin>,
         allowance: Allowance,
     ) -> HandlerFuture {
-        let services = Arc::clone(&self.services);
         let (head, body) = request.into_parts();
         let way = self.operational_way(&head, origin);
         let origin = Arc::clone(origin);
-        match way {
-            Some(Way::Health) => {
-                let request = Request::from_parts(head, Empty::new());
-                return Box::pin(async move { services.operational.call(request).await });
-            }
-            Some(Way::Operator) => {
-                let request = Request::from_parts(head, body);
-                return Box::pin(async move {
-                    let reply = services.operator(request, &origin, &allowance).await;
-                    reply.map_err(|error| Operational::refusal(origin.target.path(), error))
-                });
-            }
-            None => {}
-        }
-        origin.found.note_locale(&self.locale);
-        if origin.target.is_site() {
-            return Box::pin(async move { services.s3.website(&head, &origin, &allowance).await });
-        }
-        if head.method == Method::OPTIONS {
-            return Box::pin(async move { services.s3.preflight(&head, &origin) });
-        }
-        if services.has_console
-            && origin.target.host_bucket().is_none()
-            && browser::looks_for_console(&head)
-        {
-            return Box::pin(async { browser::to_console() });
-        }
-        let is_document = services.has_console && browser::opens_document(&head);
-        let page = head.headers.get(ORIGIN).cloned();
-        let method = head.method.clone();
+        let is_for_console = way.is_none() && self.is_for_console(&head, &origin);
+        let is_document = self.opens_document(&head, &origin);
         let request = Request::from_parts(head, body);
-        Box::pin(async move {
-            let checked = services.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
-            let reply = match checked {
-                Ok(()) => services.signed(request, &origin, &allowance).await,
-                Err(error) => Err(error),
-            };
-            let reply = if is_document { browser::sandboxed(reply) } else { reply };
-            let headers = page.and_then(|it| services.s3.cors_headers(&it, &method, &origin));
-            reply::with_headers(reply, headers)
-        })
+        let shown = Arc::clone(&self.operational);
+        match (way, &self.spaces) {
+            (Some(Way::Health), _) => {
+                let request = request.map(|_| Empty::new());
+                Box::pin(async move { shown.call(request).await })
+            }
+            (Some(Way::Operator), Spaces::Many(tests)) if TestApi::claims(&origin) => {
+                let tests = Arc::clone(tests);
+                Box::pin(async move { tests.operate(request, &origin).await })
+            }
+            (Some(Way::Operator), spaces) => {
+                let space = spaces.main();
+                // A reset puts another space in the place of the one that the routes were made for.
+                let shown = match spaces {
+                    Spaces::One(_) => shown,
+                    Spaces::Many(_) => {
+                        Arc::new(operational(&self.health, &self.tracer, &space, self.has_console))
+                    }
+                };
+                Box::pin(async move {
+                    let reply = operate(&shown, &space, request, &origin, &allowance).await;
+                    reply.map_err(|error| Operational::refusal(origin.target.path(), error))
+                })
+            }
+            (None, _) if is_for_console => Box::pin(async { browser::to_console() }),
+            (None, spaces) => {
+                let spaces = spaces.clone();
+                Box::pin(async move {
+                    let reply = match spaces {
+                        Spaces::One(space) => space.call(request, &origin, &allowance).await,
+                        Spaces::Many(tests) => tests.call(request, &origin, &allowance).await,
+                    };
+                    if is_document { browser::sandboxed(reply) } else { reply }
+                })
+            }
+        }
     }
 
     fn observers(&self) -> Observers {
@@ -228,26 +262,30 @@ impl Handler for Dispatch {
     }
 
     fn scrub(&self) {
-        self.app.store.scrub_now();
+        self.spaces.main().app.store.scrub_now();
     }
 
     fn reload(&self) {
-        self.users.read_again();
+        self.spaces.main().users.read_again();
         self.followers.iter().for_each(|follower| follower.reopen());
     }
 
     fn stop(&self) {
-        self.services.tracer.stop();
+        self.tracer.stop();
+        if let Spaces::Many(tests) = &self.spaces {
+            tests.stop();
+        }
         self.stopping.store(true, Ordering::Relaxed);
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            self.senders.stop();
+            let space = self.spaces.main();
+            space.senders.stop();
             for follower in &*self.followers {
                 follower.close().await;
             }
-            let closed = self.app.blocking(|store| -> Result<(), StoreError> {
+            let closed = space.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
                 Ok(())
             });
@@ -348,91 +386,4 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
         told.insert("events".to_owned(), events);
     }
     told
-}
-
-impl Services {
-    /// Gives a request to the operational routes, with the identity of its sender if it is signed.
-    async fn operator(
-        &self,
-        request: Request<RequestBody>,
-        origin: &Origin,
-        allowance: &Allowance,
-    ) -> Reply {
-        let (mut head, body) = request.into_parts();
-        // A bearer's token is the matter of the route that knows it.
-        let is_bearer = head.headers.get(AUTHORIZATION).is_some_and(|value| {
-            value.as_bytes().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"bearer "))
-        });
-        if is_bearer || self.no_auth.is_none() && !is_signed(&head) {
-            head.extensions.insert(Identity::Anonymous);
-            return self.operational.call(Request::from_parts(head, body)).await;
-        }
-        let request = Request::from_parts(head, body);
-        if let Some(no_auth) = &self.no_auth {
-            no_auth.check(&request)?;
-        }
-        let request = self.authenticated(request, origin, allowance).await?;
-        self.operational.call(request).await
-    }
-
-    /// Authenticates a request, and looks for room for its body.
-    async fn authenticated(
-        &self,
-        request: Request<RequestBody>,
-        origin: &Origin,
-        allowance: &Allowance,
-    ) -> Result<Request<AuthBody>, ApiError> {
-        let host_bucket = origin.target.host_bucket();
-        let request = self.authenticator.authenticate(request, host_bucket).await?;
-        let Some(key) = request.extensions().get().and_then(Identity::key) else {
-            return Ok(request);
-        };
-        origin.found.note_user(&key.user.name);
-        origin.found.note_key(&key.id, key.user.session.is_some());
-        // Before its body is read.
-        if !request.body().is_end_stream() {
-            allowance.admit_body()?;
-        }
-        Ok(request)
-    }
-
-    /// Authenticates a request and gives it to the service that it is signed for.
-    async fn signed(
-        &self,
-        request: Request<RequestBody>,
-        origin: &Origin,
-        allowance: &Allowance,
-    ) -> Reply {
-        let authorization = request.headers().get(AUTHORIZATION).cloned();
-        let (head, body) = request.into_parts();
-        let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
-        let request = Request::from_parts(head, body);
-        let request = match self.authenticated(request, origin, allowance).await {
-            Ok(request) => request,
-            Err(error) => {
-                let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
-                return Err(match claimed.and_then(Service::claimed) {
-                    Some(Service::S3Vectors) => vectors::refusal(&error),
-                    Some(Service::Iam) => iam::refusal(&error),
-                    Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
-                    _ => error,
-                });
-            }
-        };
-        match request.extensions().get() {
-            Some(Service::S3Vectors) => return self.vectors.call(request).await,
-            Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
-            Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
-            None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
-            Some(Service::S3) | None => {}
-        }
-        let fault = request.extensions().get::<BodyFault>().cloned();
-        let reply = self.s3.call(request, allowance).await;
-        match (reply, fault.as_ref().and_then(BodyFault::get)) {
-            // A failed body is the client's fault, even if a layer in between turned its error into an
-            // internal one.
-            (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
-            (reply, _) => reply,
-        }
-    }
 }

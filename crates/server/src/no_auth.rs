@@ -74,7 +74,7 @@ fn asked_host<B>(request: &Request<B>) -> Option<&str> {
 }
 
 /// True for an address, and for a name or one below it.
-fn is_own(host: &str, names: &[String]) -> bool {
+pub(crate) fn is_own(host: &str, names: &[String]) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let is_below = |name: &String| {

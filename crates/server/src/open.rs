@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use liteio_store::{Owner, Store, StoreConfig, StoreError};
+use liteio_store::{Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage};
 
 use crate::acl::Ownership;
 use crate::audit::Audit;
@@ -19,6 +19,7 @@ use crate::offload::Offload;
 use crate::platform::{Grant, refusal_to_write};
 use crate::prepare::{Plan, Site};
 use crate::state::{App, EventTarget, Settings};
+use crate::test_api::EVENTS_TARGET;
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -36,11 +37,17 @@ pub(crate) struct Opened {
     pub(crate) made: Option<MadeCredentials>,
 }
 
-/// Opens the users, the keys, the targets of events and the data, unless the store is open.
+/// Opens the users, the keys, the targets of events and the data, unless the store is open. With a clock of the test
+/// API, the store tells it all events; with an image, it is opened with these contents.
 ///
 /// # Errors
 /// [`OpenError`].
-pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened, OpenError> {
+pub(crate) async fn open(
+    config: &Config,
+    clock: Option<&Arc<ShiftedClock>>,
+    image: Option<Arc<StoreImage>>,
+    store: Option<Store>,
+) -> Result<Opened, OpenError> {
     // Users first: a wrong file of users must not leave a new data directory behind.
     let configured = match config.credentials {
         CredentialsSource::Made => None,
@@ -55,8 +62,16 @@ pub(crate) async fn open(config: &Config, store: Option<Store>) -> Result<Opened
     let store = match store {
         Some(store) => store,
         None => {
-            let store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
-            let opened = offload.run(move || Store::open(store_config)).await;
+            let mut store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
+            if let Some(clock) = clock {
+                store_config.clock = Arc::clone(clock) as _;
+                store_config.all_events_target = Some(EVENTS_TARGET.to_owned());
+            }
+            let opened = offload.run(move || match image {
+                Some(image) => Store::open_image(store_config, &image),
+                None => Store::open(store_config),
+            });
+            let opened = opened.await;
             let opened = opened.map_err(|error| OpenError(error.to_string()))?;
             opened.map_err(|error| refused(config, &error))?
         }
@@ -166,7 +181,8 @@ fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
 fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
     let queues = store.outbox_state().map(|state| state.queues).unwrap_or_default();
     for (name, queue) in queues {
-        if queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
+        let is_stranded = name != EVENTS_TARGET;
+        if is_stranded && queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
             let waiting = queue.waiting;
             tracing::warn!(
                 webhook = name,

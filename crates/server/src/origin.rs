@@ -83,7 +83,7 @@ impl Domains {
     }
 }
 
-fn without_port(host: &str) -> &str {
+pub(crate) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -228,9 +228,11 @@ pub(crate) struct Origin {
     pub(crate) found: Found,
 }
 
-/// The region and the time of the services that answer a request.
+/// The name, the region and the time of the services that answer a request.
 #[derive(Debug)]
 pub(crate) struct Locale {
+    /// The name of the space.
+    pub(crate) space: String,
     /// The region.
     pub(crate) region: String,
     /// The clock.
@@ -288,6 +290,11 @@ impl Found {
     /// Notes region and time of the services that answer.
     pub(crate) fn note_locale(&self, locale: &Arc<Locale>) {
         self.locale.get_or_init(|| Arc::clone(locale));
+    }
+
+    /// The space of the services that answer, once the request has reached them.
+    pub(crate) fn space(&self) -> Option<&str> {
+        self.locale.get().map(|locale| &*locale.space)
     }
 
     /// The region of the services that answer, once the request has reached them.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use liteio_store::Store;
+use liteio_store::{ShiftedClock, Store, SystemClock};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,9 +15,10 @@ use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
     Durability, EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership,
-    OidcIssuer, OtlpSettings, Storage, TlsSettings,
+    OidcIssuer, OtlpSettings, Preparation, Storage, TlsSettings,
 };
-use crate::dispatch::Dispatch;
+use crate::delivery::Follower;
+use crate::dispatch::{Dispatch, Spaces};
 use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::made_credentials::MadeCredentials;
@@ -27,6 +28,8 @@ use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
 use crate::proxy::{Network, Proxies};
 use crate::serve::{self, Listener};
+use crate::space::{MAIN, Space, SpaceParts};
+use crate::test_api::{Making, Setup, TestAccess, TestApi, TestControl};
 use crate::tls::{Certificates, ServerTls, fingerprint};
 
 /// The reason for which a server did not start. No request was served.
@@ -279,6 +282,12 @@ impl ServerBuilder {
         self
     }
 
+    /// The test API, for these.
+    pub fn test_api(mut self, access: TestAccess) -> ServerBuilder {
+        self.config.test_api = Some(access);
+        self
+    }
+
     /// One more issuer of web identities.
     pub fn oidc_issuer(mut self, issuer: OidcIssuer) -> ServerBuilder {
         self.config.oidc_issuers.push(issuer);
@@ -363,14 +372,16 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
-    let mut made_credentials = None;
+    let (mut made_credentials, mut test_control) = (None, None);
     let handler = match handler {
         Some(handler) => handler,
         None => {
-            let Opened { app, users, targets, followers, made } = open(&config, store).await?;
+            let endpoint = banner::endpoint(address, config.tls.is_some());
+            let (spaces, followers, made) = spaces(&config, store, endpoint).await?;
             made_credentials = made;
-            let no_auth = NoAuth::of(&config);
-            Arc::new(Dispatch::new(app, users, targets, followers, no_auth, config.console))
+            let dispatch = Dispatch::new(spaces, followers, config.console);
+            test_control = dispatch.test_control();
+            Arc::new(dispatch)
         }
     };
     // What is made is kept in the data directory, which is there now, and belongs to this process.
@@ -407,10 +418,63 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         console_address,
         certificates,
         made_credentials,
+        test_control,
         handler,
         stop,
         task: Some(task),
     })
+}
+
+/// The main space, and the test API around it if there is one.
+async fn spaces(
+    config: &Config,
+    store: Option<Store>,
+    endpoint: String,
+) -> Result<(Spaces, Vec<Arc<dyn Follower>>, Option<MadeCredentials>), ServerError> {
+    let clock = ShiftedClock::new(Arc::new(SystemClock));
+    let clock = config.test_api.map(|_| Arc::new(clock));
+    let opened = open(config, clock.as_ref(), None, store).await?;
+    let Opened { app, users, targets, followers, made } = opened;
+    // A space that takes the place of this one has the same users.
+    let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
+    let config = Config { credentials: credentials.clone(), ..config.clone() };
+    let no_auth = NoAuth::of(&config);
+    let name = MAIN.to_owned();
+    let is_clock_shifted = clock.is_some();
+    let main = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
+    let (Some(access), Some(clock)) = (config.test_api, clock) else {
+        return Ok((Spaces::One(Arc::new(main)), followers, made));
+    };
+    let setup = Setup {
+        access,
+        domains: config.domains.clone(),
+        region: config.region.clone(),
+        endpoint,
+        main,
+        clock,
+        is_in_memory: config.storage == Storage::Memory,
+        make: Box::new(move |making| Box::pin(make_space(config.clone(), making))),
+    };
+    Ok((Spaces::Many(Arc::new(TestApi::new(setup))), followers, made))
+}
+
+/// Makes a space in memory.
+async fn make_space(config: Config, making: Making) -> Result<Space, String> {
+    let Making { name, credentials, clock, image } = making;
+    // Requests are followed once, for all spaces.
+    let (audit, otlp) = (AuditSettings::default(), None);
+    let mut config = Config { storage: Storage::Memory, audit, otlp, ..config };
+    if let Some((access_key, secret_key)) = credentials {
+        config.credentials = CredentialsSource::Pair { access_key, secret_key };
+    }
+    if image.is_some() {
+        config.preparation = Preparation::default();
+    }
+    let opened = open(&config, Some(&clock), image, None).await;
+    let Opened { app, users, targets, .. } = opened.map_err(|error| error.to_string())?;
+    let no_auth = NoAuth::of(&config);
+    let is_clock_shifted = true;
+    Ok(Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted }))
 }
 
 async fn listen(
@@ -454,6 +518,7 @@ pub struct ServerHandle {
     console_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     made_credentials: Option<MadeCredentials>,
+    test_control: Option<TestControl>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
@@ -489,6 +554,16 @@ impl ServerHandle {
     /// client that trusts it as an authority trusts a server with a certificate of its own making.
     pub fn certificate(&self) -> Option<Vec<Vec<u8>>> {
         self.certificates.as_ref().map(|certificates| certificates.first_chain())
+    }
+
+    /// The test API, if the server has it.
+    pub fn test_control(&self) -> Option<TestControl> {
+        self.test_control.clone()
+    }
+
+    /// The credentials that were made at this start.
+    pub(crate) fn made_pair(&self) -> Option<(String, String)> {
+        self.made_credentials.as_ref().and_then(|made| made.pair.clone())
     }
 
     /// True if credentials were made at this start, which the block tells.

@@ -28,6 +28,7 @@ use self::environment::Variables;
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
 use crate::proxy::Network;
 use crate::telemetry::{self, LogFormat};
+use crate::test_api::TestAccess;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
@@ -217,6 +218,8 @@ pub struct Config {
     pub audit: AuditSettings,
     /// The collector of OpenTelemetry.
     pub otlp: Option<OtlpSettings>,
+    /// Those who may use the test API, if there is one.
+    pub test_api: Option<TestAccess>,
     /// The issuers of web identities, beside those of the credentials file.
     pub oidc_issuers: Vec<OidcIssuer>,
 }
@@ -307,6 +310,7 @@ impl Default for Config {
             events: EventSettings::default(),
             audit: AuditSettings::default(),
             otlp: None,
+            test_api: None,
             oidc_issuers: Vec::new(),
         }
     }
@@ -377,6 +381,7 @@ impl Config {
             events: resolve_events(arguments)?,
             audit: audit::resolve(arguments)?,
             otlp: None,
+            test_api: resolve_test_api(arguments.test_api.as_deref()).map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
         config.check_exposure(arguments)?;
@@ -420,6 +425,12 @@ impl Config {
             ));
         } else if self.credentials.is_well_known() && self.exposed().is_some() {
             warnings.push(format!("the credentials are known to everybody{open}: set others"));
+        }
+        if self.test_api == Some(TestAccess::Any) {
+            warnings.push(
+                "the test API is on: whoever reaches this server may delete everything in it, without a signature"
+                    .to_owned(),
+            );
         }
         warnings
     }
@@ -468,6 +479,17 @@ fn take_directory(arguments: &mut ServerArgs) -> Result<(), ConfigError> {
     arguments.data_dir = Some(directory.map_err(ConfigError)?);
     arguments.sources.note("data_dir", Source::Flag);
     Ok(())
+}
+
+fn resolve_test_api(access: Option<&str>) -> Result<Option<TestAccess>, ConfigError> {
+    match access {
+        None | Some("off" | "false" | "0") => Ok(None),
+        Some("local" | "true" | "1") => Ok(Some(TestAccess::Local)),
+        Some("any") => Ok(Some(TestAccess::Any)),
+        Some(other) => {
+            error(format!("the value {other:?} of --test-api is unknown: give local or any"))
+        }
+    }
 }
 
 fn resolve_ownership(ownership: Option<&str>) -> Result<ObjectOwnership, ConfigError> {

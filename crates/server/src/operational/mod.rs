@@ -56,11 +56,11 @@ pub(crate) struct Operational {
 impl Operational {
     /// The routes over what they tell of.
     pub(crate) fn new(
-        health: Health,
+        health: Arc<Health>,
         tracer: Arc<Tracer>,
         console: Option<Arc<Console>>,
     ) -> Operational {
-        let router = health::routes().merge(others::routes()).with_state(Arc::new(health));
+        let router = health::routes().merge(others::routes()).with_state(health);
         let console = console.map(|console| console::routes().with_state(console));
         let router = router
             .merge(trace::routes().with_state(tracer))

@@ -93,6 +93,21 @@ pub(super) fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.as_bytes())
 }
 
+/// The name of the operation that a request looks like, whatever else may be wrong with it.
+pub(crate) fn operation_of(head: &Parts, target: &crate::origin::Target) -> Option<&'static str> {
+    let (bucket, key) = (target.bucket().to_owned(), target.key().into_owned());
+    let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
+    let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+    let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
+    let level = Target { bucket, key }.level();
+    Route::find(&head.method, level, &names, is_copy).map(|route| route.operation)
+}
+
+/// The operation of this name.
+pub(crate) fn known_operation(name: &str) -> Option<&'static str> {
+    S3Api::ROUTES.iter().map(|route| route.operation).find(|known| *known == name)
+}
+
 impl Route {
     /// The route of a request; `None` when S3 has no operation of this method at this level.
     ///

@@ -43,6 +43,7 @@ struct WithHealth<H> {
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
         let health = Health::new(|| Readiness::Ready, serde_json::Map::new, || false);
+        let health = Arc::new(health);
         let operational = Arc::new(Operational::new(health, Arc::new(Tracer::new()), None));
         WithHealth { operational, handler }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::front::{Finished, Heads};
 
 /// Stands for a value that is not told.
-const HIDDEN: &str = "***";
+pub(crate) const HIDDEN: &str = "***";
 
 /// Headers with secrets, in lower case: whoever reads a trace must not be able to act for the sender, nor to read what
 /// it has encrypted.
@@ -96,7 +96,7 @@ impl Entry {
     }
 }
 
-fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
+pub(crate) fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
     let told = headers.iter().map(|(name, value)| {
         let value = match SECRET_HEADERS.contains(&name.as_str()) {
             true => HIDDEN.into(),
@@ -107,7 +107,7 @@ fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
     told.collect()
 }
 
-fn query_without_secrets(uri: &Uri) -> String {
+pub(crate) fn query_without_secrets(uri: &Uri) -> String {
     let pairs = uri.query().unwrap_or_default().split('&').map(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
         // A name may be written with escapes.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::entry::{Entry, HIDDEN, headers_without_secrets, query_without_secrets};
 pub(crate) use self::routes::routes;
 use crate::front::{Finished, Observer};
 

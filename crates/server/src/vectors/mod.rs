@@ -116,6 +116,17 @@ impl Route {
     }
 }
 
+/// The name of the operation of a request, if it is one.
+pub(crate) fn operation_of(method: &Method, path: &str) -> Option<&'static str> {
+    Route::of(method, path).ok().map(|(_, action)| action.name())
+}
+
+/// The operation of this name.
+pub(crate) fn known_operation(name: &str) -> Option<&'static str> {
+    let known = OPERATIONS.iter().map(|(_, action, _)| action.name());
+    known.into_iter().find(|known| *known == name)
+}
+
 /// S3 Vectors of a server, behind authentication.
 pub(crate) struct VectorsService {
     app: Arc<App>,

@@ -1,0 +1,207 @@
+//! [`Space`]: the services over one store, with its users. A server has one, and with the test API any number.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, ORIGIN};
+use http::request::Parts;
+use http::{Method, Request};
+use http_body::Body;
+
+use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use crate::events::{Senders, Target};
+use crate::front::Allowance;
+use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
+use crate::no_auth::NoAuth;
+use crate::origin::{Locale, Origin};
+use crate::reply::{self, ApiError, BoxError, Reply};
+use crate::s3::{self, S3Service};
+use crate::state::App;
+use crate::vectors::{self, VectorsService};
+
+/// The name of the space of requests that name no other.
+pub(crate) const MAIN: &str = "main";
+
+/// The services over one store.
+pub(crate) struct Space {
+    pub(crate) app: Arc<App>,
+    pub(crate) users: Arc<Users>,
+    pub(crate) senders: Senders,
+    no_auth: Option<NoAuth>,
+    locale: Arc<Locale>,
+    authenticator: Authenticator,
+    s3: S3Service,
+    vectors: VectorsService,
+    iam: Iam,
+    _watch: Watch,
+}
+
+/// The parts of a space.
+pub(crate) struct SpaceParts {
+    pub(crate) name: String,
+    pub(crate) app: App,
+    pub(crate) users: Users,
+    /// The targets of its events.
+    pub(crate) targets: Vec<Arc<dyn Target>>,
+    pub(crate) no_auth: Option<NoAuth>,
+    /// The clock of the store may be another one than that of those who sign.
+    pub(crate) is_clock_shifted: bool,
+}
+
+impl Space {
+    pub(crate) fn new(parts: SpaceParts) -> Space {
+        let SpaceParts { name, app, users, targets, no_auth, is_clock_shifted } = parts;
+        let (app, users) = (Arc::new(app), Arc::new(users));
+        let clock = Arc::clone(app.store.clock());
+        let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
+        let rules = Rules {
+            region: app.region.clone(),
+            takes_any_region: app.takes_any_region,
+            everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
+        };
+        let authenticator = Authenticator::new(Arc::clone(users.current()), rules, Arc::new(time));
+        let authenticator = match is_clock_shifted {
+            true => authenticator.with_signers_by(Arc::new(SystemTime::now)),
+            false => authenticator,
+        };
+        let clock = Arc::clone(app.store.clock());
+        Space {
+            senders: Senders::start(&app, targets),
+            no_auth,
+            locale: Arc::new(Locale { space: name, region: app.region.clone(), clock }),
+            authenticator,
+            s3: S3Service::new(Arc::clone(&app)),
+            vectors: VectorsService::new(Arc::clone(&app)),
+            iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
+            _watch: users.watch(&app),
+            app,
+            users,
+        }
+    }
+
+    /// The rules for requests that are taken without a look at their signature.
+    pub(crate) fn no_auth(&self) -> Option<&NoAuth> {
+        self.no_auth.as_ref()
+    }
+
+    /// True for an upload by a browser form.
+    pub(crate) fn is_form_upload(&self, head: &Parts, origin: &Origin) -> bool {
+        self.authenticator.is_form_upload(head, origin.target.host_bucket())
+    }
+
+    /// True if it knows the access key, which may be one of a session.
+    pub(crate) fn knows(&self, access_key: &str, token: Option<&str>) -> bool {
+        let now = self.app.now_unix_seconds();
+        self.users.current().key(access_key, token, now).is_ok()
+    }
+
+    /// Authenticates a request, and looks for room for its body.
+    ///
+    /// # Errors
+    /// As [`Authenticator::authenticate`].
+    pub(crate) async fn authenticated<B>(
+        &self,
+        request: Request<B>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Result<Request<AuthBody>, ApiError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let host_bucket = origin.target.host_bucket();
+        let request = self.authenticator.authenticate(request, host_bucket).await?;
+        let Some(key) = request.extensions().get().and_then(Identity::key) else {
+            return Ok(request);
+        };
+        origin.found.note_user(&key.user.name);
+        origin.found.note_key(&key.id, key.user.session.is_some());
+        // Before its body is read.
+        if !request.body().is_end_stream() {
+            allowance.admit_body()?;
+        }
+        Ok(request)
+    }
+
+    /// Notes that a request was for this space, and its operation if that is one of S3 or S3 Vectors.
+    pub(crate) fn note(&self, origin: &Origin, operation: Option<&str>) {
+        origin.found.note_locale(&self.locale);
+        let known = operation
+            .and_then(s3::known_operation)
+            .or_else(|| operation.and_then(vectors::known_operation));
+        if let Some(name) = known {
+            origin.found.note_operation(name);
+        }
+    }
+
+    /// Answers a request for one of the services.
+    pub(crate) async fn call<B>(
+        &self,
+        request: Request<B>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        origin.found.note_locale(&self.locale);
+        if origin.target.is_site() {
+            let (head, _) = request.into_parts();
+            return self.s3.website(&head, origin, allowance).await;
+        }
+        if request.method() == Method::OPTIONS {
+            let (head, _) = request.into_parts();
+            return self.s3.preflight(&head, origin);
+        }
+        let page = request.headers().get(ORIGIN).cloned();
+        let method = request.method().clone();
+        let checked = self.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
+        let reply = match checked {
+            Ok(()) => self.signed(request, origin, allowance).await,
+            Err(error) => Err(error),
+        };
+        let headers = page.and_then(|it| self.s3.cors_headers(&it, &method, origin));
+        reply::with_headers(reply, headers)
+    }
+
+    /// Authenticates a request and gives it to the service that it is signed for.
+    async fn signed<B>(&self, request: Request<B>, origin: &Origin, allowance: &Allowance) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let authorization = request.headers().get(AUTHORIZATION).cloned();
+        let (head, body) = request.into_parts();
+        let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
+        let request = Request::from_parts(head, body);
+        let request = match self.authenticated(request, origin, allowance).await {
+            Ok(request) => request,
+            Err(error) => {
+                let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
+                return Err(match claimed.and_then(Service::claimed) {
+                    Some(Service::S3Vectors) => vectors::refusal(&error),
+                    Some(Service::Iam) => iam::refusal(&error),
+                    Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
+                    _ => error,
+                });
+            }
+        };
+        match request.extensions().get() {
+            Some(Service::S3Vectors) => return self.vectors.call(request).await,
+            Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
+            Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
+            None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
+            Some(Service::S3) | None => {}
+        }
+        let fault = request.extensions().get::<BodyFault>().cloned();
+        let reply = self.s3.call(request, allowance).await;
+        match (reply, fault.as_ref().and_then(BodyFault::get)) {
+            // A failed body is the client's fault, even if a layer in between turned its error into an
+            // internal one.
+            (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
+            (reply, _) => reply,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! [`History`]: the last of what has happened, with numbers, and waiting for more.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// Entries that are kept.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Something that has happened in a space.
+pub(super) trait Happened {
+    fn space(&self) -> &str;
+}
+
+/// The last of what has happened.
+#[derive(Debug)]
+pub(super) struct History<T> {
+    kept: Mutex<Kept<T>>,
+    /// The number of the next entry, for those who wait.
+    next: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Kept<T> {
+    next: u64,
+    entries: VecDeque<(u64, T)>,
+}
+
+impl<T> Default for History<T> {
+    fn default() -> History<T> {
+        let kept = Mutex::new(Kept { next: 1, entries: VecDeque::new() });
+        History { kept, next: watch::Sender::new(1) }
+    }
+}
+
+impl<T: Happened + Clone> History<T> {
+    pub(super) fn add(&self, entry: T) {
+        let next = {
+            let mut kept = self.kept.lock();
+            if kept.entries.len() == ENTRIES_MAX {
+                kept.entries.pop_front();
+            }
+            let number = kept.next;
+            kept.entries.push_back((number, entry));
+            kept.next += 1;
+            kept.next
+        };
+        self.next.send_replace(next);
+    }
+
+    /// Forgets what has happened in a space.
+    pub(super) fn forget(&self, space: &str) {
+        self.kept.lock().entries.retain(|(_, entry)| entry.space() != space);
+    }
+
+    /// The entries from the number `since` on that `wants` accepts, the oldest first, at most `max`; and the number
+    /// behind the last one that was looked at.
+    pub(super) fn since(
+        &self,
+        since: u64,
+        max: usize,
+        mut wants: impl FnMut(&T) -> bool,
+    ) -> (Vec<(u64, T)>, u64) {
+        let kept = self.kept.lock();
+        let mut found = Vec::new();
+        for (number, entry) in kept.entries.iter().skip_while(|(number, _)| *number < since) {
+            if found.len() == max {
+                return (found, *number);
+            }
+            if wants(entry) {
+                found.push((*number, entry.clone()));
+            }
+        }
+        (found, kept.next)
+    }
+
+    /// Tells of new entries.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.next.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Happened for u64 {
+        fn space(&self) -> &str {
+            if self.is_multiple_of(2) { "even" } else { "odd" }
+        }
+    }
+
+    #[test]
+    fn the_last_are_kept_and_pages_go_on_where_they_ended() {
+        let history = History::default();
+        (0..10_005).for_each(|entry: u64| history.add(entry));
+        let (first, next) = history.since(0, 2, |_| true);
+        assert_eq!((first, next), (vec![(6, 5), (7, 6)], 8));
+        history.forget("odd");
+        let (rest, next) = history.since(next, 2, |_| true);
+        assert_eq!((rest, next), (vec![(9, 8), (11, 10)], 13));
+        let (none, next) = history.since(next, 5, |entry| *entry > 20_000);
+        assert_eq!((none, next), (vec![], 10_006));
+    }
+}

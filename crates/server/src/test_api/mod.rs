@@ -1,0 +1,197 @@
+//! The test API: `/_liteio/test`, with which tests make spaces of their own, take snapshots and go back to them, let
+//! requests fail, move the time, and ask which requests and events there were.
+//!
+//! ```text
+//! guard ──► routes ──► slot (a space that can be replaced) ──► space
+//!              │         ├──► faults ──► bodies
+//!              │         └──► snapshots
+//!              └────► requests, events (what has happened, kept in a ring)
+//! ```
+//!
+//! Requests for the services pass [`TestApi::call`]: it chooses the space by the access key, and applies the faults of
+//! that space. Without the option nothing of this exists.
+
+mod bodies;
+mod control;
+mod events;
+mod faults;
+mod glob;
+mod guard;
+mod history;
+mod operation;
+mod requests;
+mod routes;
+mod slot;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::Request;
+use liteio_store::{ShiftedClock, StoreImage};
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+pub use self::control::{TestControl, TestError, TestSpace};
+use self::events::Events;
+pub use self::faults::FaultRule;
+use self::guard::Guard;
+use self::requests::Requests;
+use self::slot::Slot;
+use crate::front::body::RequestBody;
+use crate::front::{Allowance, Observer};
+use crate::origin::Origin;
+use crate::reply::{ApiError, ErrorCode, Reply};
+use crate::space::{MAIN, Space};
+
+/// The first segments of the paths of the test API.
+const PREFIX: &str = "/_liteio/test";
+/// The name of the space that a request is for, where no access key tells it.
+const SPACE_HEADER: &str = "x-liteio-space";
+/// The target that the store tells all events to.
+pub(crate) const EVENTS_TARGET: &str = "liteio-test-api";
+
+/// Spaces beside the main one. Each has threads and a store of its own.
+const SPACES_MAX: usize = 1000;
+/// Bytes of a name.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Those who may use the test API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestAccess {
+    /// Programs on this machine.
+    Local,
+    /// Everybody who reaches the server.
+    Any,
+}
+
+/// A space that is to be made.
+pub(crate) struct Making {
+    pub(crate) name: String,
+    /// Access key and secret key of its root user; those of the configuration for the main space.
+    pub(crate) credentials: Option<(String, String)>,
+    pub(crate) clock: Arc<ShiftedClock>,
+    /// The contents that it begins with; what the configuration prepares without.
+    pub(crate) image: Option<Arc<StoreImage>>,
+}
+
+/// Makes spaces in memory.
+pub(crate) type MakeSpace =
+    Box<dyn Fn(Making) -> BoxFuture<'static, Result<Space, String>> + Send + Sync>;
+
+/// The settings of the test API.
+pub(crate) struct Setup {
+    pub(crate) access: TestAccess,
+    /// Domains of the server.
+    pub(crate) domains: Vec<String>,
+    pub(crate) region: String,
+    /// The URL of the server, for those who make spaces.
+    pub(crate) endpoint: String,
+    /// The main space, and its clock.
+    pub(crate) main: Space,
+    pub(crate) clock: Arc<ShiftedClock>,
+    /// The main space is in memory.
+    pub(crate) is_in_memory: bool,
+    pub(crate) make: MakeSpace,
+}
+
+/// The test API of one server.
+pub(crate) struct TestApi {
+    guard: Guard,
+    region: String,
+    endpoint: String,
+    main: Arc<Slot>,
+    named: RwLock<BTreeMap<String, Arc<Slot>>>,
+    make: MakeSpace,
+    requests: Arc<Requests>,
+    events: Arc<Events>,
+    stopping: watch::Sender<bool>,
+}
+
+impl TestApi {
+    pub(crate) fn new(setup: Setup) -> TestApi {
+        let Setup { access, domains, region, endpoint, main, clock, is_in_memory, make } = setup;
+        let events = Arc::new(Events::default());
+        let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, &events);
+        TestApi {
+            guard: Guard::new(access, domains),
+            region,
+            endpoint,
+            main: Arc::new(main),
+            named: RwLock::default(),
+            make,
+            requests: Arc::default(),
+            events,
+            stopping: watch::Sender::new(false),
+        }
+    }
+
+    /// True for a request to the test API itself.
+    pub(crate) fn claims(origin: &Origin) -> bool {
+        let rest = origin.target.path().strip_prefix(PREFIX);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Whoever notes requests that have ended.
+    pub(crate) fn observer(&self) -> Arc<dyn Observer> {
+        Arc::clone(&self.requests) as _
+    }
+
+    /// The space of requests that name no other.
+    pub(crate) fn main(&self) -> Arc<Space> {
+        self.main.space()
+    }
+
+    /// Ends waiting: the server stops.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// The space of that name.
+    ///
+    /// # Errors
+    /// 404.
+    fn slot(&self, name: Option<&str>) -> Result<Arc<Slot>, ApiError> {
+        match name {
+            None | Some(MAIN) => Ok(Arc::clone(&self.main)),
+            Some(name) => self.named.read().get(name).map(Arc::clone).ok_or_else(|| {
+                ApiError::new(ErrorCode::NoSuchKey, format!("There is no space {name:?}."))
+            }),
+        }
+    }
+
+    /// Answers a request for one of the services.
+    pub(crate) async fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        let mut request = bodies::boxed(request);
+        let slot = self.slot_of(&mut request).await?;
+        slot.call(request, origin, allowance).await
+    }
+
+    /// The space that a request is for: of its header, or the one that knows its access key; the main space else.
+    async fn slot_of(
+        &self,
+        request: &mut Request<bodies::TestBody>,
+    ) -> Result<Arc<Slot>, ApiError> {
+        if let Some(name) = request.headers().get(SPACE_HEADER) {
+            let name = name
+                .to_str()
+                .map_err(|_| guard::bad_request("The name of the space is no text."))?;
+            return self.slot(Some(name));
+        }
+        // Nothing is read of a body as long as there is nothing to choose.
+        if self.named.read().is_empty() {
+            return Ok(Arc::clone(&self.main));
+        }
+        let Some((key, token)) = operation::claimed_key(request).await? else {
+            return Ok(Arc::clone(&self.main));
+        };
+        let named = self.named.read();
+        let known = named.values().find(|slot| slot.space().knows(&key, token.as_deref()));
+        Ok(Arc::clone(known.unwrap_or(&self.main)))
+    }
+}

@@ -1,0 +1,136 @@
+//! [`Slot`]: the place of a space, with what belongs to it while the space itself is replaced.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::Request;
+use http::Response;
+use jiff::Timestamp;
+use liteio_store::{ShiftedClock, StoreImage};
+use parking_lot::{Mutex, RwLock};
+use tokio::time::sleep;
+
+use super::bodies::{self, Slow, TestBody, cut};
+use super::events::{Events, Tap};
+use super::faults::{Asked, Faults};
+use super::operation::{dialect, operation};
+use crate::front::Allowance;
+use crate::origin::Origin;
+use crate::reply::{Reply, ReplyBody};
+use crate::space::Space;
+
+/// The place of a space.
+pub(super) struct Slot {
+    pub(super) name: String,
+    /// Those of the root user of a space that was made.
+    pub(super) credentials: Option<(String, String)>,
+    pub(super) clock: Arc<ShiftedClock>,
+    pub(super) is_in_memory: bool,
+    pub(super) faults: Faults,
+    pub(super) snapshots: Mutex<BTreeMap<String, Snapshot>>,
+    /// One replacement at a time.
+    pub(super) replacing: tokio::sync::Mutex<()>,
+    current: RwLock<Current>,
+    events: Arc<Events>,
+}
+
+struct Current {
+    space: Arc<Space>,
+    _tap: Tap,
+}
+
+/// A snapshot of a space.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    pub(super) created: Timestamp,
+    pub(super) image: Arc<StoreImage>,
+}
+
+impl Slot {
+    pub(super) fn new(
+        name: String,
+        credentials: Option<(String, String)>,
+        clock: Arc<ShiftedClock>,
+        is_in_memory: bool,
+        space: Space,
+        events: &Arc<Events>,
+    ) -> Slot {
+        let space = Arc::new(space);
+        let tap = Tap::open(events, &space.app, &name);
+        Slot {
+            name,
+            credentials,
+            clock,
+            is_in_memory,
+            faults: Faults::default(),
+            snapshots: Mutex::default(),
+            replacing: tokio::sync::Mutex::default(),
+            current: RwLock::new(Current { space, _tap: tap }),
+            events: Arc::clone(events),
+        }
+    }
+
+    /// The space that is there now.
+    pub(super) fn space(&self) -> Arc<Space> {
+        Arc::clone(&self.current.read().space)
+    }
+
+    /// Puts another space in the place. Requests in flight end in the old one, whose store goes with the last of them.
+    pub(super) fn replace(&self, space: Space) {
+        let space = Arc::new(space);
+        let tap = Tap::open(&self.events, &space.app, &self.name);
+        let current = Current { space, _tap: tap };
+        let former = std::mem::replace(&mut *self.current.write(), current);
+        former.space.senders.stop();
+    }
+
+    /// Answers a request for one of the services, with the faults that it meets.
+    pub(super) async fn call(
+        &self,
+        mut request: Request<TestBody>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        let space = self.space();
+        if self.faults.is_empty() {
+            return space.call(request, origin, allowance).await;
+        }
+        let name = operation(&mut request, origin).await?;
+        let key = origin.target.key();
+        let bucket = origin.target.bucket();
+        let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key: &key });
+        if !effects.latency.is_zero() {
+            sleep(effects.latency).await;
+        }
+        let (head, body) = request.into_parts();
+        let error = effects.error(dialect(&head));
+        if error.is_some() {
+            // It is among the requests that are asked for later.
+            space.note(origin, name.as_deref());
+        }
+        let reply = match (error, effects.bytes_per_second) {
+            (Some(error), _) => Err(error),
+            (None, Some(rate)) => {
+                let request = Request::from_parts(head, Slow::new(body, rate));
+                space.call(request, origin, allowance).await
+            }
+            (None, None) => space.call(Request::from_parts(head, body), origin, allowance).await,
+        };
+        let reply = match (reply, effects.bytes_per_second) {
+            (Ok(response), Some(rate)) => {
+                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate))))
+            }
+            (reply, _) => reply,
+        };
+        match (reply, effects.cut_after_bytes) {
+            (Ok(response), Some(after)) => Ok(cut(response, after)),
+            // Its document is written later: nothing of it is sent.
+            (Err(error), Some(_)) => {
+                let mut response = Response::new(bodies::nothing());
+                *response.status_mut() = error.status();
+                Ok(response)
+            }
+            (reply, None) => reply,
+        }
+    }
+}
