@@ -9,9 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::config::{Config, ConfigError, CredentialsSource, ListenAddress, Storage};
+use crate::config::{Config, ConfigError, CredentialsSource, ListenAddress, Storage, TestAccess};
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::test_api::TestAccess;
 
 /// The command cannot be started, as shells tell it.
 const NOT_EXECUTABLE: u8 = 126;

@@ -92,10 +92,11 @@ pub use config::{
     AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
     InitialBucket, KeySources, ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer,
-    OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage, TlsSettings, Webhook,
+    OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage, TestAccess, TlsSettings,
+    Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};
 pub use telemetry::LogFormat;
-pub use test_api::{FaultRule, TestAccess, TestControl, TestError, TestSpace};
+pub use test_api::{FaultRule, TestControl, TestError, TestSpace};

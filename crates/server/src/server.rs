@@ -15,7 +15,7 @@ use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
     Durability, EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership,
-    OidcIssuer, OtlpSettings, Preparation, Storage, TlsSettings,
+    OidcIssuer, OtlpSettings, Preparation, Storage, TestAccess, TlsSettings,
 };
 use crate::delivery::Follower;
 use crate::dispatch::{Dispatch, Spaces};
@@ -29,7 +29,7 @@ use crate::platform::Grant;
 use crate::proxy::{Network, Proxies};
 use crate::serve::{self, Listener};
 use crate::space::{MAIN, Space, SpaceParts};
-use crate::test_api::{Making, Setup, TestAccess, TestApi, TestControl};
+use crate::test_api::{Making, Setup, TestApi, TestControl};
 use crate::tls::{Certificates, ServerTls, fingerprint};
 
 /// The reason for which a server did not start. No request was served.

@@ -28,7 +28,6 @@ use self::environment::Variables;
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
 use crate::proxy::Network;
 use crate::telemetry::{self, LogFormat};
-use crate::test_api::TestAccess;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
@@ -159,6 +158,15 @@ pub struct KeySources {
     pub master: Option<MasterKeySource>,
     /// The TOML file of the named keys of SSE-KMS.
     pub kms_file: Option<PathBuf>,
+}
+
+/// Those who may use the test API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestAccess {
+    /// Programs on this machine.
+    Local,
+    /// Everybody who reaches the server.
+    Any,
 }
 
 /// A server's settings, complete and consistent.

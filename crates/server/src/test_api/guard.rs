@@ -4,7 +4,7 @@
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 
-use super::TestAccess;
+use crate::config::TestAccess;
 use crate::no_auth::is_own;
 use crate::origin::{Origin, without_port};
 use crate::reply::{ApiError, ErrorCode};

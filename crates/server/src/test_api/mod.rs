@@ -38,6 +38,7 @@ pub use self::faults::FaultRule;
 use self::guard::Guard;
 use self::requests::Requests;
 use self::slot::Slot;
+use crate::config::TestAccess;
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Observer};
 use crate::origin::Origin;
@@ -55,15 +56,6 @@ pub(crate) const EVENTS_TARGET: &str = "liteio-test-api";
 const SPACES_MAX: usize = 1000;
 /// Bytes of a name.
 const NAME_BYTES_MAX: usize = 64;
-
-/// Those who may use the test API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TestAccess {
-    /// Programs on this machine.
-    Local,
-    /// Everybody who reaches the server.
-    Any,
-}
 
 /// A space that is to be made.
 pub(crate) struct Making {

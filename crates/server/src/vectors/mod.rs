@@ -116,14 +116,19 @@ impl Route {
     }
 }
 
+/// The name of an operation: that of its action, without the service.
+fn name_of(action: Action) -> &'static str {
+    action.name().rsplit(':').next().unwrap_or_default()
+}
+
 /// The name of the operation of a request, if it is one.
 pub(crate) fn operation_of(method: &Method, path: &str) -> Option<&'static str> {
-    Route::of(method, path).ok().map(|(_, action)| action.name())
+    Route::of(method, path).ok().map(|(_, action)| name_of(action))
 }
 
 /// The operation of this name.
 pub(crate) fn known_operation(name: &str) -> Option<&'static str> {
-    let known = OPERATIONS.iter().map(|(_, action, _)| action.name());
+    let known = OPERATIONS.iter().map(|(_, action, _)| name_of(*action));
     known.into_iter().find(|known| *known == name)
 }
 
@@ -157,7 +162,7 @@ impl VectorsService {
         }
         let (route, action) = Route::of(&parts.method, parts.uri.path())?;
         if let Some(origin) = parts.extensions.get::<Arc<Origin>>() {
-            origin.found.note_operation(action.name());
+            origin.found.note_operation(name_of(action));
         }
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let body = collect(body, BODY_BYTES_MAX).await.map_err(|error| match error {

@@ -1,0 +1,80 @@
+//! `liteio exec`: a command beside a server of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Output, Stdio};
+
+use crate::command::{liteio, stderr};
+
+fn exec(arguments: &[&str], script: &str) -> Output {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = liteio(&directory);
+    command.arg("exec").args(arguments).args(["--", "sh", "-c", script]);
+    command.output().expect("it runs")
+}
+
+#[test]
+fn the_command_finds_the_server_in_its_environment() {
+    let script = "echo $AWS_ENDPOINT_URL $AWS_ENDPOINT_URL_S3VECTORS $LITEIO_TEST_ENDPOINT; \
+        echo $AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY $AWS_REGION $AWS_DEFAULT_REGION [$AWS_PROFILE]";
+    let output = exec(&["--access-key", "alice", "--secret-key", "a secret"], script);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut lines = text.lines();
+    let endpoints: Vec<_> = lines.next().expect("a line").split(' ').collect();
+    assert!(endpoints[0].starts_with("http://127.0.0.1:"), "{endpoints:?}");
+    assert_eq!(endpoints[1], endpoints[0]);
+    assert_eq!(endpoints[2], format!("{}/_liteio/test", endpoints[0]));
+    assert_eq!(lines.next(), Some("alice a secret us-east-1 us-east-1 []"));
+}
+
+#[test]
+fn the_command_uses_the_server() {
+    let script = format!("{} health $LITEIO_ENDPOINT", env!("CARGO_BIN_EXE_liteio"));
+    let output = exec(&["--profile", "minio", "--bucket", "photos"], &script);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let script = format!(
+        "export HOME=$PWD; client='{} client'; \
+         $client alias set it $AWS_ENDPOINT_URL $AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY && $client ls it",
+        env!("CARGO_BIN_EXE_liteio")
+    );
+    let output = exec(&["--bucket", "photos"], &script);
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(listed.contains("photos"), "{listed}{}", stderr(&output));
+}
+
+#[test]
+fn it_ends_as_the_command_does() {
+    assert_eq!(exec(&[], "exit 7").status.code(), Some(7));
+    assert_eq!(exec(&[], "kill -9 $$").status.code(), Some(128 + 9));
+    let directory = tempfile::tempdir().expect("a directory");
+    for (arguments, code, message) in [
+        (&["exec", "--", "no-such-command"][..], 127, "no-such-command"),
+        (&["exec", "--", "/"], 126, "/"),
+        (&["exec"], 2, "COMMAND"),
+        (&["exec", "--data-dir", "d", "--", "true"], 2, "--data-dir"),
+        (&["exec", "--region", "Moon!", "--", "true"], 2, "region"),
+    ] {
+        let output = liteio(&directory).args(arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn signals_reach_the_command() {
+    for (name, code) in [("INT", 3), ("TERM", 4)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let script =
+            "trap 'exit 3' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+        let mut command = liteio(&directory);
+        command.args(["exec", "--", "sh", "-c", script]).stdout(Stdio::piped());
+        let mut running = command.spawn().expect("it starts");
+        let mut line = String::new();
+        let stdout = running.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        assert_eq!(line, "ready\n");
+        let sent = Command::new("kill").args(["-s", name, &running.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+        assert_eq!(running.wait().expect("it ends").code(), Some(code), "{name}");
+    }
+}

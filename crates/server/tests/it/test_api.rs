@@ -1,0 +1,420 @@
+//! The test API: spaces, resets, snapshots, faults, time, requests and events.
+
+use liteio::TestAccess;
+use serde_json::{Value, json};
+
+use crate::command::{Running, liteio};
+use crate::harness::{TestServer, User, memory, start_with};
+use crate::reply::Reply;
+
+const BASE: &str = "/_liteio/test";
+
+async fn server() -> TestServer {
+    start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await
+}
+
+async fn ask(server: &TestServer, method: &'static str, path: &str, body: &Value) -> Reply {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    server.request(method, &format!("{BASE}{path}")).anonymous().body(body).send().await
+}
+
+async fn tell(server: &TestServer, method: &'static str, path: &str, body: Value, status: u16) {
+    ask(server, method, path, &body).await.expect_status(status);
+}
+
+async fn told(server: &TestServer, method: &'static str, path: &str, body: Value) -> Value {
+    let reply = ask(server, method, path, &body).await;
+    assert!(reply.status < 300, "{}", reply.everything());
+    serde_json::from_slice(&reply.body).expect("JSON")
+}
+
+/// The root user of a space, made now.
+async fn space(server: &TestServer, name: &str) -> User {
+    let space = told(server, "POST", "/spaces", json!({ "name": name })).await;
+    let text = |field: &str| space[field].as_str().expect("text").to_owned().leak();
+    User { access_key: text("access_key"), secret_key: text("secret_key"), id: "" }
+}
+
+#[tokio::test]
+async fn a_server_without_the_option_has_no_test_api() {
+    let server = memory().await;
+    for path in ["/clock", "/reset", "/spaces"] {
+        ask(&server, "POST", path, &Value::Null).await.expect_error(404, "NoSuchKey");
+    }
+    // A bucket is reached without a look at this header.
+    let reply = server.request("PUT", "/bucket").header("x-liteio-space", "other").send().await;
+    reply.expect_status(200);
+}
+
+#[tokio::test]
+async fn pages_and_names_that_were_made_to_lead_here_are_refused() {
+    let server = server().await;
+    let clock = || server.request("GET", &format!("{BASE}/clock")).anonymous();
+    clock().send().await.expect_status(200);
+    clock().header("host", "s3.localhost:1").send().await.expect_status(200);
+    clock().header("sec-fetch-site", "none").send().await.expect_status(200);
+    for (name, value) in [
+        ("origin", "http://localhost:3000"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-origin"),
+        ("host", "evil.example"),
+        ("host", "localhost.evil.example"),
+    ] {
+        clock().header(name, value).send().await.expect_error(403, "AccessDenied");
+    }
+}
+
+#[tokio::test]
+async fn what_it_does_not_understand_it_refuses() {
+    let server = server().await;
+    for (method, path, body, status) in [
+        ("GET", "/nothing", Value::Null, 404),
+        ("GET", "/reset", Value::Null, 405),
+        ("POST", "/reset", json!({ "buckets": "b" }), 400),
+        ("POST", "/reset", json!({ "bucket": "b" }), 501),
+        ("POST", "/reset", json!({ "space": "nobody" }), 404),
+        ("POST", "/spaces", json!({ "name": "main" }), 400),
+        ("POST", "/spaces", json!({ "name": "a/b" }), 400),
+        ("DELETE", "/spaces/nobody", Value::Null, 404),
+        ("POST", "/snapshots/none/restore", Value::Null, 404),
+        ("PUT", "/clock", json!({}), 400),
+        ("PUT", "/clock", json!({ "now": "2026-01-01T00:00:00Z", "reset": true }), 400),
+        ("PUT", "/clock", json!({ "now": "tomorrow" }), 400),
+        ("PUT", "/clock", json!({ "advance_ms": i64::MAX }), 400),
+        ("POST", "/faults", json!({ "status": 200 }), 400),
+        ("POST", "/faults", json!({ "status": 503, "often": true }), 400),
+        ("DELETE", "/faults/1", Value::Null, 404),
+        ("GET", "/requests?colour=red", Value::Null, 400),
+        ("GET", "/requests/wait?timeout_ms=never", Value::Null, 400),
+    ] {
+        let reply = ask(&server, method, path, &body).await;
+        assert_eq!(reply.status, status, "{method} {path} {body}: {}", reply.text());
+        assert!(reply.has_element("Message"), "{path}: {}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn spaces_know_nothing_of_each_other() {
+    let server = server().await;
+    let (one, other) = (space(&server, "one").await, space(&server, "other").await);
+    server.bucket("bucket").await;
+    for user in [one, other] {
+        server.request("PUT", "/bucket").by(user).send().await.expect_status(200);
+        let put = server.request("PUT", "/bucket/key").by(user).body(user.access_key);
+        put.send().await.expect_status(200);
+    }
+    server.get("/bucket/key").await.expect_error(404, "NoSuchKey");
+    for user in [one, other] {
+        let reply = server.request("GET", "/bucket/key").by(user).send().await;
+        assert_eq!(reply.text(), user.access_key);
+        let url = server.request("GET", "/bucket/key").by(user).presigned("60");
+        let reply = server.request("GET", &url).anonymous().send().await;
+        assert_eq!(reply.text(), user.access_key);
+    }
+    // A key that was made in a space, and one of a session, lead there, too.
+    let form = "Action=GetSessionToken";
+    let session = server.form("sts", form).by(one).send().await.expect_status(200);
+    let leaked = |name: &str| -> &'static str { session.element(name).leak() };
+    let keys =
+        User { access_key: leaked("AccessKeyId"), secret_key: leaked("SecretAccessKey"), id: "" };
+    let get = server.request("GET", "/bucket/key").by(keys);
+    let reply = get.header("x-amz-security-token", leaked("SessionToken")).send().await;
+    assert_eq!(reply.text(), one.access_key);
+
+    tell(&server, "DELETE", "/spaces/one", Value::Null, 204).await;
+    let reply = server.request("GET", "/bucket/key").by(one).send().await;
+    reply.expect_error(403, "InvalidAccessKeyId");
+    let reply = server.request("GET", "/bucket/key").by(other).send().await;
+    reply.expect_status(200);
+    assert_eq!(told(&server, "GET", "/spaces", Value::Null).await["spaces"][0]["name"], "other");
+}
+
+#[tokio::test]
+async fn a_reset_makes_everything_as_it_was_at_the_start() {
+    let server = server().await;
+    let other = space(&server, "other").await;
+    server.request("PUT", "/bucket").by(other).send().await.expect_status(200);
+    server.bucket("bucket").await;
+    server.put("/bucket/key", "value").await.expect_status(200);
+    server.form("iam", "Action=CreateUser&UserName=bob").send().await.expect_status(200);
+    tell(&server, "POST", "/faults", json!({ "status": 503, "bucket": "none" }), 201).await;
+    told(&server, "PUT", "/clock", json!({ "advance_ms": 1000 })).await;
+    tell(&server, "POST", "/reset", Value::Null, 204).await;
+    server.get("/bucket").await.expect_error(404, "NoSuchBucket");
+    server.form("iam", "Action=GetUser&UserName=bob").send().await.expect_status(404);
+    assert_eq!(told(&server, "GET", "/clock", Value::Null).await["offset_ms"], 0);
+    assert_eq!(told(&server, "GET", "/faults", Value::Null).await["faults"], json!([]));
+    server.request("GET", "/bucket").by(other).send().await.expect_status(200);
+    tell(&server, "POST", "/reset", json!({ "space": "other" }), 204).await;
+    server.request("GET", "/bucket").by(other).send().await.expect_error(404, "NoSuchBucket");
+    server.bucket("bucket").await;
+}
+
+#[tokio::test]
+async fn snapshots_show_everything_again() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    server.put("/bucket?versioning", versioning).await.expect_status(200);
+    server.put("/bucket/key", "one").await.expect_status(200);
+    server.put("/bucket/key", vec![7; 300_000]).await.expect_status(200);
+    server.put("/bucket/key?tagging", TAGS).await.expect_status(200);
+    let upload = server.post("/bucket/upload?uploads", "").await.element("UploadId");
+    let part = format!("/bucket/upload?partNumber=1&uploadId={upload}");
+    server.put(&part, vec![1; 5 << 20]).await.expect_status(200);
+    server.form("iam", "Action=CreateUser&UserName=bob").send().await.expect_status(200);
+    let vectors = |operation: &'static str, body: Value| {
+        server.vectors(operation, body.to_string()).send_owned()
+    };
+    vectors("CreateVectorBucket", json!({ "vectorBucketName": "media" })).await.expect_status(200);
+    let index = json!({ "vectorBucketName": "media", "indexName": "films", "dataType": "float32",
+        "dimension": 2, "distanceMetric": "cosine" });
+    vectors("CreateIndex", index).await.expect_status(200);
+    let put = json!({ "vectorBucketName": "media", "indexName": "films",
+        "vectors": [{ "key": "alien", "data": { "float32": [1.0, 0.5] } }] });
+    vectors("PutVectors", put).await.expect_status(200);
+    let look = async || {
+        let list = json!({ "vectorBucketName": "media", "indexName": "films", "returnData": true });
+        let mut seen = vec![vectors("ListVectors", list).await.text()];
+        for path in [
+            "/bucket?versions",
+            "/bucket?uploads",
+            &format!("/bucket/upload?uploadId={upload}"),
+            "/bucket/key?tagging",
+            "/bucket?versioning",
+        ] {
+            seen.push(server.get(path).await.expect_status(200).text());
+        }
+        let users = server.form("iam", "Action=ListUsers").send().await.elements("UserName");
+        seen.push(users.join(","));
+        seen
+    };
+    let before = look().await;
+    tell(&server, "PUT", "/snapshots/base", Value::Null, 201).await;
+    tell(&server, "PUT", "/snapshots/base", Value::Null, 200).await;
+
+    for _ in 0..2 {
+        server.delete("/bucket/key").await.expect_status(204);
+        server.delete(&format!("/bucket/upload?uploadId={upload}")).await.expect_status(204);
+        server.form("iam", "Action=DeleteUser&UserName=bob").send().await.expect_status(200);
+        let delete = json!({ "vectorBucketName": "media", "indexName": "films" });
+        vectors("DeleteIndex", delete).await.expect_status(200);
+        tell(&server, "POST", "/snapshots/base/restore", Value::Null, 204).await;
+        assert_eq!(look().await, before);
+    }
+    assert_eq!(server.get("/bucket/key").await.body, vec![7; 300_000]);
+    let listed = told(&server, "GET", "/snapshots", Value::Null).await;
+    assert_eq!(listed["snapshots"][0]["name"], "base");
+    tell(&server, "DELETE", "/snapshots/base", Value::Null, 204).await;
+    tell(&server, "POST", "/snapshots/base/restore", Value::Null, 404).await;
+}
+
+const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
+
+#[tokio::test]
+async fn a_data_directory_is_neither_reset_nor_copied() {
+    let server =
+        start_with("directory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local))
+            .await;
+    for (method, path) in
+        [("POST", "/reset"), ("PUT", "/snapshots/a"), ("POST", "/snapshots/a/restore")]
+    {
+        let reply = ask(&server, method, path, &Value::Null).await;
+        reply.expect_error(501, "NotImplemented");
+    }
+    // A space beside it is in memory.
+    let user = space(&server, "mine").await;
+    server.request("PUT", "/bucket").by(user).send().await.expect_status(200);
+    tell(&server, "POST", "/reset", json!({ "space": "mine" }), 204).await;
+    server.request("GET", "/bucket").by(user).send().await.expect_error(404, "NoSuchBucket");
+}
+
+#[tokio::test]
+async fn faults_fail_as_often_as_they_are_asked_to_and_before_anything_is_done() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let rule = json!({ "operation": "PutObject", "key": "a*", "status": 503, "times": 2,
+        "code": "SlowDown", "message": "not now" });
+    assert_eq!(told(&server, "POST", "/faults", rule).await["id"], "1");
+    server.put("/bucket/b", "other").await.expect_status(200);
+    for _ in 0..2 {
+        let reply = server.put("/bucket/a", "value").await.expect_error(503, "SlowDown");
+        assert_eq!(reply.element("Message"), "not now");
+        server.get("/bucket/a").await.expect_error(404, "NoSuchKey");
+    }
+    server.put("/bucket/a", "value").await.expect_status(200);
+    assert_eq!(told(&server, "GET", "/faults", Value::Null).await["faults"][0]["hits"], 2);
+    tell(&server, "DELETE", "/faults", Value::Null, 204).await;
+
+    // In the words of each service, by the name of each operation.
+    for operation in ["ListVectorBuckets", "ListUsers", "GetCallerIdentity"] {
+        tell(&server, "POST", "/faults", json!({ "operation": operation, "status": 500 }), 201)
+            .await;
+    }
+    let reply = server.vectors("ListVectorBuckets", "{}").send().await.expect_status(500);
+    assert!(reply.text().contains("\"message\""), "{}", reply.text());
+    let reply = server.form("iam", "Action=ListUsers").send().await.expect_status(500);
+    assert!(reply.text().starts_with("<ErrorResponse"), "{}", reply.text());
+    server.form("sts", "Action=GetCallerIdentity").send().await.expect_status(500);
+    server.form("iam", "Action=ListRoles").send().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn answers_are_cut_off_after_the_operation() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/key", vec![b'x'; 100_000]).await.expect_status(200);
+    let cut = json!({ "operation": "GetObject", "cut_after_bytes": 10 });
+    tell(&server, "POST", "/faults", cut, 201).await;
+    assert!(server.request("GET", "/bucket/key").try_send().await.is_none());
+    server.get("/bucket").await.expect_status(200);
+    tell(&server, "DELETE", "/faults/1", Value::Null, 204).await;
+    // Nothing of an answer, and the object is there.
+    let lost = json!({ "operation": "PutObject", "cut_after_bytes": 0, "times": 1 });
+    tell(&server, "POST", "/faults", lost, 201).await;
+    assert!(server.request("PUT", "/bucket/lost").body("there").try_send().await.is_none());
+    assert_eq!(server.get("/bucket/lost").await.text(), "there");
+}
+
+#[tokio::test]
+async fn slow_requests_take_their_time() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let slow = json!({ "operation": "PutObject", "latency_ms": 60, "bandwidth": 10_000 });
+    tell(&server, "POST", "/faults", slow, 201).await;
+    let begun = std::time::Instant::now();
+    server.put("/bucket/key", vec![1; 2_000]).await.expect_status(200);
+    assert!(begun.elapsed().as_millis() >= 210, "{:?}", begun.elapsed());
+    assert_eq!(server.get("/bucket/key").await.body, vec![1; 2_000]);
+}
+
+#[tokio::test]
+async fn the_clock_decides_about_urls_retention_sessions_and_lifecycles() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/logs/a", "old").await.expect_status(200);
+    server.put("/bucket/kept", "kept").await.expect_status(200);
+    let rules = "<LifecycleConfiguration><Rule><ID>r</ID><Status>Enabled</Status><Filter>\
+        <Prefix>logs/</Prefix></Filter><Expiration><Days>7</Days></Expiration></Rule>\
+        </LifecycleConfiguration>";
+    server.put("/bucket?lifecycle", rules).await.expect_status(200);
+    let url = server.request("GET", "/bucket/kept").presigned("3600");
+    let follow = async || server.request("GET", &url).anonymous().send().await;
+    follow().await.expect_status(200);
+    let session = server.form("sts", "Action=GetSessionToken&DurationSeconds=900").send().await;
+    let leaked = |name: &str| -> &'static str { session.element(name).leak() };
+    let keys =
+        User { access_key: leaked("AccessKeyId"), secret_key: leaked("SecretAccessKey"), id: "" };
+    let token = leaked("SessionToken");
+    let get =
+        || server.request("GET", "/bucket/kept").by(keys).header("x-amz-security-token", token);
+    get().send().await.expect_status(200);
+
+    told(&server, "PUT", "/clock", json!({ "advance_ms": 7_200_000 })).await;
+    follow().await.expect_error(403, "AccessDenied");
+    get().send().await.expect_error(400, "ExpiredToken");
+    server.get("/bucket/logs/a").await.expect_status(200);
+    let clock = told(&server, "PUT", "/clock", json!({ "advance_ms": 8_u64 * 86_400_000 })).await;
+    assert_eq!(clock["offset_ms"], 8_u64 * 86_400_000 + 7_200_000);
+    server.get("/bucket/logs/a").await.expect_error(404, "NoSuchKey");
+    server.get("/bucket/kept").await.expect_status(200);
+
+    let clock = told(&server, "PUT", "/clock", json!({ "now": "2026-01-01T00:00:00Z" })).await;
+    assert!(
+        clock["now"].as_str().is_some_and(|it| it.starts_with("2026-01-01T00:00:0")),
+        "{clock}"
+    );
+    server.put("/bucket/then", "then").await.expect_status(200);
+    let reply = server.get("/bucket/then").await;
+    assert_eq!(&reply.header("last-modified").expect("a date")[..16], "Thu, 01 Jan 2026");
+    told(&server, "PUT", "/clock", json!({ "reset": true })).await;
+    follow().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn requests_are_kept_without_their_secrets() {
+    let server = server().await;
+    let user = space(&server, "other").await;
+    server.bucket("bucket").await;
+    server.put("/bucket/one", "value").await.expect_status(200);
+    server.get("/bucket/none").await.expect_status(404);
+    server.request("PUT", "/elsewhere").by(user).send().await.expect_status(200);
+    let url = server.request("GET", "/bucket/one").presigned("60");
+    server.request("GET", &url).anonymous().header("user-agent", "me/1").send().await;
+    let path = "/requests/wait?count=4&timeout_ms=10000";
+    let all = told(&server, "GET", path, Value::Null).await;
+    let requests = all["requests"].as_array().expect("requests");
+    let operations: Vec<_> =
+        requests.iter().map(|it| it["operation"].as_str().unwrap_or_default()).collect();
+    assert_eq!(operations, ["CreateBucket", "PutObject", "GetObject", "GetObject"]);
+    assert_eq!((&requests[2]["status"], &requests[2]["code"]), (&json!(404), &json!("NoSuchKey")));
+    assert_eq!(
+        (&requests[3]["user"], &requests[3]["user_agent"]),
+        (&json!("alice"), &json!("me/1"))
+    );
+    assert_eq!((&requests[1]["key"], &requests[1]["bytes_in"]), (&json!("one"), &json!(5)));
+    for secret in ["authorization", "Signature=AWS", "AWS4-HMAC-SHA256 Credential"] {
+        assert!(!all.to_string().contains(secret), "{secret}: {all}");
+    }
+    let filtered = told(&server, "GET", "/requests?key=o*&method=GET", Value::Null).await;
+    assert_eq!(filtered["requests"].as_array().map(Vec::len), Some(1));
+    let next = all["next"].to_string();
+    let none = told(&server, "GET", &format!("/requests?since={next}"), Value::Null).await;
+    assert_eq!(none["requests"], json!([]));
+    let path = format!("/requests/wait?since={next}&timeout_ms=1");
+    ask(&server, "GET", &path, &Value::Null).await.expect_error(408, "RequestTimeout");
+    let others = told(&server, "GET", "/requests?space=other", Value::Null).await;
+    assert_eq!(others["requests"][0]["bucket"], "elsewhere");
+    tell(&server, "DELETE", "/requests", Value::Null, 204).await;
+    let left = told(&server, "GET", "/requests", Value::Null).await;
+    assert_eq!(left["requests"], json!([]));
+}
+
+#[tokio::test]
+async fn events_of_any_bucket_can_be_waited_for() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let wait = async |query: &str| {
+        told(&server, "GET", &format!("/events/wait?{query}"), Value::Null).await
+    };
+    let (waited, put) = tokio::join!(
+        wait("bucket=bucket&key=a*&name=s3:ObjectCreated:*"),
+        server.put("/bucket/abc", "value"),
+    );
+    let etag = put.header("etag").expect("an ETag").trim_matches('"').to_owned();
+    let event = &waited["events"][0];
+    assert_eq!((&event["name"], &event["key"]), (&json!("s3:ObjectCreated:Put"), &json!("abc")));
+    assert_eq!((&event["size"], &event["etag"]), (&json!(5), &json!(etag)));
+    server.delete("/bucket/abc").await.expect_status(204);
+    let next = waited["next"].to_string();
+    let waited = wait(&format!("since={next}")).await;
+    assert_eq!(waited["events"][0]["name"], "s3:ObjectRemoved:Delete");
+    tell(&server, "GET", "/events/wait?key=never&timeout_ms=1", Value::Null, 408).await;
+}
+
+#[test]
+fn resets_leave_no_threads_behind() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["--memory", "--test-api", "--address", "127.0.0.1:0"];
+    let server = Running::start(liteio(&directory).args(arguments));
+    let reset = || {
+        let address = server.endpoint().trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+        let request = "POST /_liteio/test/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\
+            connection: close\r\n\r\n";
+        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("sent");
+        let reply = Reply::read(&mut std::io::BufReader::new(stream), false);
+        reply.expect("an answer").expect_status(204);
+    };
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).expect("Linux");
+        tasks.count()
+    };
+    (0..5).for_each(|_| reset());
+    let before = threads();
+    (0..100).for_each(|_| reset());
+    // Threads of the runtime come and go; a store has five.
+    let after = threads();
+    assert!(after < before + 40, "{before} threads, then {after}");
+}
