@@ -1,0 +1,50 @@
+"""Puts the server's binary, which LITEIO_BINARY names, into the wheel, and tags the wheel with its platform.
+
+Without LITEIO_BINARY the wheel holds no binary and fits every platform; the package then looks for one by
+LITEIO_BINARY and PATH when a server is started.
+"""
+
+import os
+import pathlib
+import struct
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+MACHINES = {0x3E: "x86_64", 0xB7: "aarch64"}  # e_machine of ELF.
+PROGRAM_INTERPRETER = 3  # p_type of the segment that names a dynamic linker.
+MACH_O_64 = 0xFEEDFACF
+MACH_O_MACHINES = {0x01000007: ("x86_64", "10_12"), 0x0100000C: ("arm64", "11_0")}
+
+
+class BinaryHook(BuildHookInterface):
+    def initialize(self, version, build_data):
+        binary = os.environ.get("LITEIO_BINARY")
+        if self.target_name != "wheel" or version == "editable" or not binary:
+            return
+        path = pathlib.Path(binary).resolve()
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform_of(path.read_bytes(), path)}"
+        build_data["force_include"][str(path)] = "liteio/bin/liteio"
+
+
+def platform_of(program, name):
+    """The platform tag of a program: of any Linux for a static one, of this kind of Linux otherwise."""
+    if program[:4] == b"\x7fELF" and program[4:6] == b"\x02\x01":
+        machine = MACHINES.get(struct.unpack_from("<H", program, 18)[0])
+        if machine is None:
+            raise ValueError(f"{name} is of a machine that wheels are not made for here")
+        if is_dynamic(program):
+            return f"linux_{machine}"
+        return f"manylinux_2_17_{machine}.manylinux2014_{machine}.musllinux_1_1_{machine}"
+    if len(program) > 8 and struct.unpack_from("<I", program)[0] == MACH_O_64:
+        machine = MACH_O_MACHINES.get(struct.unpack_from("<I", program, 4)[0])
+        if machine:
+            return f"macosx_{machine[1]}_{machine[0]}"
+    raise ValueError(f"LITEIO_BINARY: {name} is not a program of 64-bit Linux or macOS")
+
+
+def is_dynamic(program):
+    (offset,) = struct.unpack_from("<Q", program, 32)
+    size, count = struct.unpack_from("<HH", program, 54)
+    kinds = (struct.unpack_from("<I", program, offset + size * each)[0] for each in range(count))
+    return PROGRAM_INTERPRETER in kinds

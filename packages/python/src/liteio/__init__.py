@@ -1,0 +1,38 @@
+"""LiteIO for tests: an object store that speaks Amazon S3, started in milliseconds.
+
+    import liteio
+
+    with liteio.Server(buckets=["photos"]) as server:
+        s3 = server.client("s3")
+        s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
+"""
+
+from ._binary import BinaryNotFound, find_binary
+from ._clock import Clock
+from ._control import LiteIOError, TestApiError, TestApiMissing, WaitTimeout
+from ._environment import environment
+from ._faults import Fault
+from ._mock import mock_s3
+from ._process import StartFailed
+from ._records import Event, RecordedRequest
+from ._server import Server
+from ._space import Space
+
+__all__ = [
+    "BinaryNotFound",
+    "Clock",
+    "Event",
+    "Fault",
+    "LiteIOError",
+    "RecordedRequest",
+    "Server",
+    "Space",
+    "StartFailed",
+    "TestApiError",
+    "TestApiMissing",
+    "WaitTimeout",
+    "environment",
+    "find_binary",
+    "mock_s3",
+]
+__version__ = "0.1.0"

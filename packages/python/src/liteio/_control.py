@@ -1,0 +1,109 @@
+"""The client of the test API, over one connection for each call: no proxy and no pool stands between."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from typing import Any, Mapping, Optional
+from urllib.parse import quote, urlencode, urlsplit
+
+SECONDS_MAX = 30.0
+TEST_API = "/_liteio/test"
+
+
+class LiteIOError(Exception):
+    """The base of the errors of this package."""
+
+
+class TestApiError(LiteIOError):
+    """The test API has refused a call."""
+
+    __test__ = False  # For pytest, which collects classes of such a name.
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(f"{code} ({status}): {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+class TestApiMissing(TestApiError):
+    """The server has no test API."""
+
+
+class WaitTimeout(LiteIOError, TimeoutError):
+    """That which was waited for did not come in time."""
+
+
+class Control:
+    """Calls of the test API of one server."""
+
+    def __init__(self, endpoint: str) -> None:
+        parts = urlsplit(endpoint)
+        if parts.scheme != "http" or parts.hostname is None:
+            raise LiteIOError(f"the endpoint {endpoint} is not one of plain HTTP, which the test API is called by")
+        self.host = parts.hostname
+        self.port = parts.port or 80
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Optional[Mapping[str, Any]] = None,
+        body: Optional[Mapping[str, Any]] = None,
+        seconds_max: float = SECONDS_MAX,
+    ) -> Any:
+        """The JSON of the answer, or None if it has no body."""
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = TEST_API + path + (f"?{urlencode(given)}" if given else "")
+        content = None if body is None else json.dumps(body).encode()
+        status, answer = self.exchange(method, target, content, seconds_max)
+        if status >= 400:
+            raise error_of(status, answer)
+        return json.loads(answer) if answer else None
+
+    def is_ready(self) -> bool:
+        try:
+            return self.exchange("GET", "/_liteio/health/ready", None, SECONDS_MAX)[0] == 200
+        except OSError:
+            return False
+
+    def exchange(
+        self, method: str, target: str, content: Optional[bytes], seconds_max: float
+    ) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=seconds_max)
+        try:
+            headers = {} if content is None else {"Content-Type": "application/json"}
+            connection.request(method, target, content, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+
+def segment(name: str) -> str:
+    """A name as one segment of a path."""
+    return quote(name, safe="")
+
+
+def error_of(status: int, answer: bytes) -> TestApiError:
+    text = answer.decode(errors="replace")
+    code = element(text, "Code") or "Unknown"
+    message = element(text, "Message") or text
+    if status == 404 and message == "There is no such operational route.":
+        return TestApiMissing(
+            status, code, "the server has no test API: it is older than this package, or was started without --test-api"
+        )
+    return TestApiError(status, code, message)
+
+
+def element(document: str, name: str) -> Optional[str]:
+    found = re.search(f"<{name}>(.*?)</{name}>", document, re.DOTALL)
+    if found is None:
+        return None
+    text = found[1]
+    for entity, character in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
+        text = text.replace(f"&{entity};", character)
+    return text

@@ -1,0 +1,42 @@
+"""The variables of this process by which AWS SDKs find a server, for a while."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+from ._space import Space
+
+# They would choose other credentials or another endpoint than those that are set.
+REMOVED = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN",
+           "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE")
+
+
+@contextmanager
+def environment(space: Space) -> Iterator[None]:
+    """Points the variables AWS_… at a space, and puts them back at the end. They are those of the whole process.
+
+    boto3's default session, which keeps the credentials that it has once found, is set aside meanwhile."""
+    values = space.env()
+    before = {name: os.environ.get(name) for name in (*values, *REMOVED)}
+    os.environ.update(values)
+    for name in REMOVED:
+        os.environ.pop(name, None)
+    boto3: Any = sys.modules.get("boto3")
+    session = getattr(boto3, "DEFAULT_SESSION", None)
+    if boto3 is not None:
+        boto3.DEFAULT_SESSION = None
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        # It may have been imported meanwhile.
+        boto3 = sys.modules.get("boto3")
+        if boto3 is not None:
+            boto3.DEFAULT_SESSION = session

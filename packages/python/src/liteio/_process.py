@@ -1,0 +1,126 @@
+"""The process of a server, which ends with the one that started it, however that ends.
+
+The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe:
+its end comes when stop() closes it, or when the kernel does so because this process is gone, killed or not. Then
+the shell sends SIGTERM to the server. Unlike the parent-death signal of Linux, this does not depend on the
+thread that started the server, and works on every Unix.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from typing import IO, Deque, Dict, List, Optional
+
+from ._control import Control, LiteIOError
+
+START_SECONDS_MAX = 30.0
+STOP_SECONDS_MAX = 10.0
+LOG_LINES_MAX = 1000
+WATCH = """
+exec 3<&0 </dev/null
+"$@" 3<&- &
+server=$!
+{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait "$server"
+code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+"""
+
+
+class StartFailed(LiteIOError):
+    """The server has ended, or is not ready, at its start."""
+
+
+class Process:
+    def __init__(self, command: List[str], environment: Dict[str, str]) -> None:
+        self._log: Deque[str] = collections.deque(maxlen=LOG_LINES_MAX)
+        self._endpoint: Optional[str] = None
+        self._announced = threading.Event()
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", WATCH, "liteio", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C ends the tests first, and they the server.
+        )
+        self._owner = os.getpid()
+        assert self._process.stdout and self._process.stderr
+        self._readers = [
+            threading.Thread(target=self._read_start, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        try:
+            self.endpoint = self._wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def log(self) -> str:
+        """The last lines that the server wrote."""
+        return "\n".join(list(self._log))
+
+    def stop(self) -> None:
+        """Ends the server in order, and waits for it; a second time does nothing."""
+        process = self._process
+        if process.stdin is None or process.stdin.closed:
+            return
+        process.stdin.close()
+        if os.getpid() != self._owner:
+            return  # A fork has a copy of the pipe, and no say about the server.
+        try:
+            process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for reader in self._readers:
+            reader.join(1.0)
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+
+    def _read_start(self, pipe: IO[bytes]) -> None:
+        for line in pipe:
+            text = line.decode(errors="replace").rstrip()
+            if self._endpoint is None:
+                found = re.match(r"\s*Endpoint\s+(\S+)", text)
+                if found:
+                    self._endpoint = found[1]
+                    self._announced.set()
+        self._announced.set()
+
+    def _read_log(self, pipe: IO[bytes]) -> None:
+        for line in pipe:
+            self._log.append(line.decode(errors="replace").rstrip())
+
+    def _wait_until_ready(self) -> str:
+        deadline = time.monotonic() + START_SECONDS_MAX
+        self._announced.wait(START_SECONDS_MAX)
+        if self._endpoint is None:
+            raise StartFailed(self._failure())
+        control = Control(self._endpoint)
+        while not control.is_ready():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise StartFailed(self._failure())
+            time.sleep(0.005)  # Between two questions; the first is answered when the start needs no repair.
+        return self._endpoint
+
+    def _failure(self) -> str:
+        try:
+            code = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return f"the server was not ready within {START_SECONDS_MAX:.0f} s: {self.log}"
+        self._readers[1].join(1.0)
+        return f"the server has ended with exit code {code}: {self.log or 'it wrote nothing'}"

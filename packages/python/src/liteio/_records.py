@@ -1,0 +1,92 @@
+"""Requests and events that the server has recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Mapping, Optional
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """A request that the server has answered."""
+
+    id: str
+    sequence: int
+    time: datetime
+    space: Optional[str]
+    method: str
+    operation: Optional[str]
+    bucket: Optional[str]
+    key: Optional[str]
+    query: Optional[str]
+    status: int
+    code: Optional[str]
+    user: Optional[str]
+    bytes_in: int
+    bytes_out: int
+    duration_ms: float
+    user_agent: Optional[str]
+    headers: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> RecordedRequest:
+        return cls(
+            id=record["id"],
+            sequence=record["sequence"],
+            time=read_time(record["time"]),
+            space=record.get("space"),
+            method=record["method"],
+            operation=record.get("operation"),
+            bucket=record.get("bucket"),
+            key=record.get("key"),
+            query=record.get("query"),
+            status=record["status"],
+            code=record.get("code"),
+            user=record.get("user"),
+            bytes_in=record.get("bytes_in", 0),
+            bytes_out=record.get("bytes_out", 0),
+            duration_ms=record.get("duration_ms", 0),
+            user_agent=record.get("user_agent"),
+            headers=dict(record.get("headers") or {}),
+        )
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change of an object, as notifications tell it."""
+
+    sequence: int
+    name: str
+    bucket: str
+    key: str
+    version_id: Optional[str]
+    size: Optional[int]
+    etag: Optional[str]
+    time: datetime
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Event:
+        return cls(
+            sequence=record["sequence"],
+            name=record["name"],
+            bucket=record["bucket"],
+            key=record["key"],
+            version_id=record.get("version_id"),
+            size=record.get("size"),
+            etag=record.get("etag"),
+            time=read_time(record["time"]),
+        )
+
+
+def read_time(text: str) -> datetime:
+    """RFC 3339 in UTC, with any number of digits behind the seconds."""
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S")
+    return moment.replace(microsecond=int(f"{fraction:0<6}"[:6]), tzinfo=timezone.utc)
+
+
+def write_time(moment: datetime) -> str:
+    """RFC 3339 in UTC, with milliseconds. A time without a zone is taken for UTC."""
+    aware = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
+    return f"{aware:%Y-%m-%dT%H:%M:%S}.{aware.microsecond // 1000:03}Z"

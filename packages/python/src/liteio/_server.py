@@ -1,0 +1,129 @@
+"""A server in a process of its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Dict, Iterable, List, Mapping, Optional, TypeVar, Union
+
+from ._binary import find_binary
+from ._control import Control, LiteIOError
+from ._process import Process
+from ._space import Space, inherited_environment
+
+Path = Union[str, "os.PathLike[str]"]
+ServerType = TypeVar("ServerType", bound="Server")
+PROFILES = {"minio": ("minioadmin", "minioadmin")}
+CREDENTIALS = ("liteio", "liteio123")
+
+
+class Server(Space):
+    """A server on a free port of this machine, and its main space.
+
+    It keeps everything in memory unless `data_dir` is given. `buckets` are made at the start, each
+    NAME[:public|download|upload][:versioned]; `seed` is a directory or an archive whose directories become buckets;
+    `profile` is "minio", "localstack" or "s3mock". `arguments` are more flags of `liteio server`, `environment`
+    more variables for it; variables of this process that would be settings of it are not handed on.
+
+    It starts with `with` or start(), and is stopped at the end of the `with`, by stop(), or when this process ends,
+    in whatever way.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Optional[Path] = None,
+        buckets: Iterable[str] = (),
+        seed: Optional[Path] = None,
+        profile: Optional[str] = None,
+        access_key: Optional[str] = None,
+        secret_key: Optional[str] = None,
+        region: str = "us-east-1",
+        binary: Optional[Path] = None,
+        arguments: Iterable[str] = (),
+        environment: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        if isinstance(buckets, str) or isinstance(arguments, str):
+            raise TypeError("buckets and arguments are lists of strings, not one string")
+        default_access_key, default_secret_key = PROFILES.get(profile or "", CREDENTIALS)
+        super().__init__(
+            None,
+            name=None,
+            endpoint="",
+            access_key=access_key or default_access_key,
+            secret_key=secret_key or default_secret_key,
+            region=region,
+        )
+        self._process: Optional[Process] = None
+        self._binary = binary
+        self._command: List[str] = ["--address", "127.0.0.1:0", "--region", region]
+        self._command += ["--memory"] if data_dir is None else ["--data-dir", os.fspath(data_dir)]
+        for bucket in buckets:
+            self._command += ["--bucket", bucket]
+        if seed is not None:
+            self._command += ["--seed", os.fspath(seed)]
+        if profile is not None:
+            self._command += ["--profile", profile]
+        self._command += arguments
+        self._environment = inherited_environment({
+            "LITEIO_ACCESS_KEY": self.access_key,
+            "LITEIO_SECRET_KEY": self.secret_key,
+            "LITEIO_LOG": "warn",
+            "LITEIO_TEST_API": "local",
+            **(environment or {}),
+        })
+
+    @property
+    def endpoint(self) -> str:
+        if self._process is None:
+            raise LiteIOError("the server is not running: use it in a `with`, or call start()")
+        return self._endpoint
+
+    @property
+    def log(self) -> str:
+        """The last lines of the server's log: warnings, unless `environment` has another LITEIO_LOG."""
+        return self._process.log if self._process else ""
+
+    def start(self: ServerType) -> ServerType:
+        """Starts the server and waits until it is ready; one that runs is left alone.
+
+        Raises StartFailed with what the server said, and BinaryNotFound."""
+        if self._process is None:
+            process = Process([find_binary(self._binary), "server", *self._command], self._environment)
+            atexit.register(process.stop)
+            self._process = process
+            self._endpoint = process.endpoint
+            self._control_of_server = Control(process.endpoint)
+        return self
+
+    def stop(self) -> None:
+        """Stops the server in order; one that does not run is left alone."""
+        if self._process is not None:
+            atexit.unregister(self._process.stop)
+            self._process.stop()
+            self._process = None
+            self._endpoint = ""
+            self._control_of_server = None
+
+    def close(self) -> None:
+        self.stop()
+
+    def space(self, name: Optional[str] = None) -> Space:
+        """A new space of this server, which sees nothing of the others. Without a name it gets one."""
+        body: Dict[str, str] = {} if name is None else {"name": name}
+        answer = self._control.call("POST", "/spaces", body=body)
+        return Space(
+            self._control,
+            name=answer["name"],
+            endpoint=self.endpoint,
+            access_key=answer["access_key"],
+            secret_key=answer["secret_key"],
+            region=answer.get("region") or self.region,
+        )
+
+    def spaces(self) -> List[str]:
+        """The names of the spaces beside the main one."""
+        return [space["name"] for space in self._control.call("GET", "/spaces")["spaces"]]
+
+    def __enter__(self: ServerType) -> ServerType:
+        return self.start()

@@ -1,0 +1,256 @@
+"""A space: buckets, vector buckets and users of its own, chosen by its credentials."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from types import TracebackType
+from typing import Any, Dict, List, Optional, Type, TypeVar, Union
+
+from ._clock import Clock
+from ._control import Control, LiteIOError, TestApiError, WaitTimeout, segment
+from ._faults import Fault
+from ._records import Event, RecordedRequest
+
+Self = TypeVar("Self", bound="Space")
+# Of a socket beside the time that the server waits.
+WAIT_MARGIN_SECONDS = 10.0
+SERVICES = ("S3", "S3VECTORS", "IAM", "STS")
+
+
+class Space:
+    """A space of a server. As a context manager it is deleted at the end."""
+
+    def __init__(
+        self,
+        control: Optional[Control],
+        *,
+        name: Optional[str],
+        endpoint: str,
+        access_key: str,
+        secret_key: str,
+        region: str,
+    ) -> None:
+        self._control_of_server = control
+        #: The name of the space; None for the main one, which is the server's.
+        self.name = name
+        self._endpoint = endpoint
+        self.access_key = access_key
+        self.secret_key = secret_key
+        self.region = region
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of S3, S3 Vectors, IAM and STS, such as http://127.0.0.1:41529."""
+        return self._endpoint
+
+    @property
+    def test_endpoint(self) -> str:
+        """The URL of the test API."""
+        return f"{self.endpoint}/_liteio/test"
+
+    @property
+    def _control(self) -> Control:
+        if self._control_of_server is None:
+            raise LiteIOError("the server is not running: use it in a `with`, or call start()")
+        return self._control_of_server
+
+    def env(self) -> Dict[str, str]:
+        """The variables by which AWS SDKs and the AWS CLI find this space."""
+        services = {f"AWS_ENDPOINT_URL_{service}": self.endpoint for service in SERVICES}
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            **services,
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "LITEIO_ENDPOINT": self.endpoint,
+            "LITEIO_TEST_ENDPOINT": self.test_endpoint,
+        }
+
+    def session(self) -> Any:
+        """A session of boto3 with the credentials of this space."""
+        try:
+            boto3: Any = importlib.import_module("boto3")  # It has no types.
+        except ImportError as error:
+            raise LiteIOError("boto3 is not installed: pip install 'liteio[boto3]'") from error
+        return boto3.Session(
+            aws_access_key_id=self.access_key,
+            aws_secret_access_key=self.secret_key,
+            region_name=self.region,
+        )
+
+    def client(self, service: str = "s3", **options: Any) -> Any:
+        """A client of boto3: "s3", "s3vectors", "iam" or "sts"."""
+        return self.session().client(service, endpoint_url=self.endpoint, **options)
+
+    def resource(self, service: str = "s3", **options: Any) -> Any:
+        """A resource of boto3."""
+        return self.session().resource(service, endpoint_url=self.endpoint, **options)
+
+    def reset(self, bucket: Optional[str] = None) -> None:
+        """Empties one bucket, or takes away all there is in this space: buckets, users, faults, requests; and
+        sets its clock right."""
+        body = {name: value for name, value in (("bucket", bucket), ("space", self.name)) if value is not None}
+        self._control.call("POST", "/reset", body=body)
+
+    def snapshot(self, name: str) -> None:
+        """Keeps all there is under a name, in memory. One of that name is replaced."""
+        self._control.call("PUT", f"/snapshots/{segment(name)}", query={"space": self.name})
+
+    def restore(self, name: str) -> None:
+        """Puts a snapshot in the place of all there is."""
+        self._control.call("POST", f"/snapshots/{segment(name)}/restore", query={"space": self.name})
+
+    def snapshots(self) -> List[str]:
+        """The names of the snapshots."""
+        answer = self._control.call("GET", "/snapshots", query={"space": self.name})
+        return [snapshot["name"] for snapshot in answer["snapshots"]]
+
+    def delete_snapshot(self, name: str) -> None:
+        self._control.call("DELETE", f"/snapshots/{segment(name)}", query={"space": self.name})
+
+    def fault(
+        self,
+        *,
+        operation: Optional[str] = None,
+        bucket: Optional[str] = None,
+        key: Optional[str] = None,
+        status: Optional[int] = None,
+        code: Optional[str] = None,
+        message: Optional[str] = None,
+        latency_ms: Optional[int] = None,
+        cut_after_bytes: Optional[int] = None,
+        bandwidth: Optional[int] = None,
+        times: Optional[int] = None,
+        probability: Optional[float] = None,
+    ) -> Fault:
+        """Lets the requests that match fail (`status`, `code`, `message`), be slow (`latency_ms`, `bandwidth` in
+        bytes per second), or be cut off (`cut_after_bytes` of the answer's body).
+
+        `operation`, `bucket` and `key` are patterns with * and ?; `times` and `probability` limit the rule. It is
+        in force until `remove()`, `clear_faults()` or `reset()`, or to the end of a `with`."""
+        given = dict(
+            operation=operation, bucket=bucket, key=key, status=status, code=code, message=message,
+            latency_ms=latency_ms, cut_after_bytes=cut_after_bytes, bandwidth=bandwidth, times=times,
+            probability=probability, space=self.name,
+        )
+        rule = {name: value for name, value in given.items() if value is not None}
+        answer = self._control.call("POST", "/faults", body=rule)
+        return Fault(self._control, self.name, answer["id"], rule)
+
+    def faults(self) -> List[Fault]:
+        """The rules in force."""
+        answer = self._control.call("GET", "/faults", query={"space": self.name})
+        return [Fault(self._control, self.name, fault["id"], fault) for fault in answer["faults"]]
+
+    def clear_faults(self) -> None:
+        self._control.call("DELETE", "/faults", query={"space": self.name})
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(self._control, self.name)
+
+    def requests(
+        self,
+        *,
+        operation: Optional[str] = None,
+        bucket: Optional[str] = None,
+        key: Optional[str] = None,
+        method: Optional[str] = None,
+        status: Optional[Union[int, str]] = None,
+        user: Optional[str] = None,
+        since: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> List[RecordedRequest]:
+        """The requests that were answered and match, oldest first. The filters are patterns with * and ?, such as
+        operation="Put*" or status="5??"; `since` is a sequence number."""
+        query = dict(
+            operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
+            limit=limit, space=self.name,
+        )
+        answer = self._control.call("GET", "/requests", query=query)
+        return [RecordedRequest.read(record) for record in answer["requests"]]
+
+    def clear_requests(self) -> None:
+        self._control.call("DELETE", "/requests", query={"space": self.name})
+
+    def wait_for_request(
+        self,
+        *,
+        operation: Optional[str] = None,
+        bucket: Optional[str] = None,
+        key: Optional[str] = None,
+        method: Optional[str] = None,
+        status: Optional[Union[int, str]] = None,
+        user: Optional[str] = None,
+        since: Optional[int] = None,
+        count: int = 1,
+        timeout: float = 10.0,
+    ) -> List[RecordedRequest]:
+        """The requests that match, once there are `count` of them, those that came before included.
+
+        Raises WaitTimeout if they do not come within `timeout` seconds."""
+        query = dict(
+            operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
+            count=count,
+        )
+        answer = self._wait("/requests/wait", query, timeout)
+        return [RecordedRequest.read(record) for record in answer["requests"]]
+
+    def wait_for_event(
+        self,
+        *,
+        bucket: Optional[str] = None,
+        key: Optional[str] = None,
+        name: Optional[str] = None,
+        since: Optional[int] = None,
+        timeout: float = 10.0,
+    ) -> List[Event]:
+        """The events that match, once there is one; no notification has to be configured. The filters are
+        patterns, such as name="s3:ObjectCreated:*".
+
+        Raises WaitTimeout if none comes within `timeout` seconds."""
+        answer = self._wait("/events/wait", dict(bucket=bucket, key=key, name=name, since=since), timeout)
+        return [Event.read(record) for record in answer["events"]]
+
+    def _wait(self, path: str, query: Dict[str, Any], timeout: float) -> Any:
+        try:
+            return self._control.call(
+                "GET",
+                path,
+                query={**query, "space": self.name, "timeout_ms": max(1, round(timeout * 1000))},
+                seconds_max=timeout + WAIT_MARGIN_SECONDS,
+            )
+        except TestApiError as error:
+            if error.status != 408:
+                raise
+            filters = ", ".join(f"{name}={value!r}" for name, value in query.items() if value is not None)
+            raise WaitTimeout(f"nothing matched {filters or 'at all'} within {timeout} s") from None
+
+    def close(self) -> None:
+        """Deletes the space with all there is in it."""
+        if self.name is not None:
+            self._control.call("DELETE", f"/spaces/{segment(self.name)}")
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._endpoint or 'not running'}, access_key={self.access_key!r})"
+
+
+def inherited_environment(given: Optional[Dict[str, str]]) -> Dict[str, str]:
+    """This process's variables without those that a server would take for its settings, and those given."""
+    foreign = ("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**kept, **(given or {})}

@@ -1,0 +1,180 @@
+"""mock_s3 in the place of moto's decorators."""
+
+import asyncio
+import inspect
+import os
+import unittest
+
+import boto3
+import pytest
+
+import liteio
+from liteio import mock_s3
+
+
+def use():
+    """The code under test: it knows nothing of a server."""
+    s3 = boto3.client("s3")
+    assert s3.list_buckets()["Buckets"] == []
+    s3.create_bucket(Bucket="photos")
+    return os.environ["AWS_ENDPOINT_URL"]
+
+
+@mock_s3
+def test_a_function():
+    use()
+
+
+@mock_s3()
+def test_a_function_with_parentheses():
+    use()
+
+
+@mock_s3(buckets=["letters"], region="eu-central-1")
+def test_options():
+    s3 = boto3.client("s3")
+    assert s3.meta.region_name == "eu-central-1"
+    assert [each["Name"] for each in s3.list_buckets()["Buckets"]] == ["letters"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@mock_s3
+def test_parameters_are_passed_on(number, tmp_path):
+    use()
+    assert number in (1, 2) and tmp_path.exists()
+
+
+@mock_s3
+@pytest.mark.asyncio
+async def test_an_async_function():
+    await asyncio.sleep(0)
+    use()
+
+
+@pytest.fixture
+@mock_s3
+def bucket_of_fixture():
+    use()
+    yield "photos"
+    assert "AWS_ENDPOINT_URL" in os.environ
+
+
+def test_a_fixture(bucket_of_fixture):
+    boto3.client("s3").head_bucket(Bucket=bucket_of_fixture)
+
+
+def test_a_context_manager():
+    for mock in (mock_s3, mock_s3(), mock_s3(buckets=[])):
+        with mock as server:
+            assert use() == server.endpoint
+
+
+def test_mocks_in_mocks():
+    with mock_s3 as outer:
+        use()
+        with mock_s3 as inner:
+            assert use() == inner.endpoint != outer.endpoint
+        assert [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]] == ["photos"]
+
+
+def test_the_environment_is_put_back(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-production")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    before = dict(os.environ)
+    with pytest.raises(ZeroDivisionError), mock_s3:
+        assert "AWS_PROFILE" not in os.environ and "AWS_SESSION_TOKEN" not in os.environ
+        use()
+        1 / 0
+    assert dict(os.environ) == before
+
+
+def test_a_start_that_fails_leaves_the_environment(monkeypatch):
+    before = dict(os.environ)
+    with pytest.raises(liteio.StartFailed), mock_s3(buckets=["B"]):
+        pass
+    assert dict(os.environ) == before
+
+
+def test_the_default_session_does_not_keep_other_credentials(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-production")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-production")
+    boto3.setup_default_session()
+    boto3.client("s3", region_name="us-east-1")
+    session = boto3.DEFAULT_SESSION
+    with mock_s3:
+        use()
+    assert boto3.DEFAULT_SESSION is session
+
+
+def test_what_is_decorated_keeps_its_name_and_result():
+    @mock_s3
+    def documented(number):
+        """Documented."""
+        return number + 1
+
+    assert documented(1) == 2
+    assert (documented.__name__, documented.__doc__) == ("documented", "Documented.")
+    assert list(inspect.signature(documented).parameters) == ["number"]
+
+
+def test_what_cannot_be_decorated_is_refused():
+    async def generator():
+        yield
+
+    with pytest.raises(TypeError, match="asynchronous generators"):
+        mock_s3(generator)
+    with pytest.raises(TypeError, match="options by name"):
+        mock_s3("photos")
+    with pytest.raises(TypeError, match="no_such_option"):
+        mock_s3(no_such_option=1).__enter__()
+
+
+@mock_s3
+class TestAClass:
+    def test_one(self):
+        use()
+
+    def test_other(self):
+        use()
+
+    @staticmethod
+    def test_static():
+        use()
+
+
+@mock_s3
+class TestAClassWithSetup:
+    def setup_method(self):
+        boto3.client("s3").create_bucket(Bucket="of-setup")
+
+    def test_setup_uses_the_same_server(self):
+        boto3.client("s3").head_bucket(Bucket="of-setup")
+
+    def test_each_test_has_a_server(self):
+        assert len(boto3.client("s3").list_buckets()["Buckets"]) == 1
+
+
+@mock_s3
+class TestAUnittest(unittest.TestCase):
+    def setUp(self):
+        boto3.client("s3").create_bucket(Bucket="of-setup")
+
+    def tearDown(self):
+        boto3.client("s3").delete_bucket(Bucket="of-setup")
+
+    def test_setup_uses_the_same_server(self):
+        boto3.client("s3").head_bucket(Bucket="of-setup")
+
+    def test_each_test_has_a_server(self):
+        self.assertEqual(len(boto3.client("s3").list_buckets()["Buckets"]), 1)
+
+
+@mock_s3
+class TestAnAsyncUnittest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        boto3.client("s3").create_bucket(Bucket="of-setup")
+
+    async def test_setup_uses_the_same_server(self):
+        boto3.client("s3").head_bucket(Bucket="of-setup")

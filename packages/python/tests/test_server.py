@@ -1,0 +1,178 @@
+"""A server as a user of the package meets it: its start, its options, its end."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.exceptions import ClientError
+
+import liteio
+
+
+def names_of_buckets(client):
+    return [bucket["Name"] for bucket in client.list_buckets()["Buckets"]]
+
+
+def wait_until_closed(endpoint):
+    address = urlsplit(endpoint)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((address.hostname, address.port), timeout=1).close()
+        except OSError:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{endpoint} is still served")
+
+
+def test_objects_are_stored(server):
+    s3 = server.client("s3")
+    s3.create_bucket(Bucket="photos")
+    s3.put_object(Bucket="photos", Key="hello.txt", Body=b"hello")
+    assert s3.get_object(Bucket="photos", Key="hello.txt")["Body"].read() == b"hello"
+    assert server.resource("s3").Bucket("photos").Object("hello.txt").content_length == 5
+
+
+def test_two_servers_share_nothing():
+    with liteio.Server(buckets=["one-bucket"]) as one, liteio.Server() as other:
+        assert names_of_buckets(one.client()) == ["one-bucket"]
+        assert names_of_buckets(other.client()) == []
+
+
+def test_buckets_and_seed_are_there_at_the_start(tmp_path):
+    (tmp_path / "albums" / "2026").mkdir(parents=True)
+    (tmp_path / "albums" / "2026" / "a.jpg").write_bytes(b"picture")
+    with liteio.Server(buckets=["letters:versioned", "open-door:public"], seed=tmp_path) as server:
+        s3 = server.client()
+        assert names_of_buckets(s3) == ["albums", "letters", "open-door"]
+        assert s3.get_bucket_versioning(Bucket="letters")["Status"] == "Enabled"
+        assert s3.get_object(Bucket="albums", Key="2026/a.jpg")["Body"].read() == b"picture"
+
+
+def test_a_data_directory_keeps_its_data(tmp_path):
+    with liteio.Server(data_dir=tmp_path / "data", buckets=["kept"]) as server:
+        server.client().put_object(Bucket="kept", Key="key", Body=b"body")
+    with liteio.Server(data_dir=tmp_path / "data") as server:
+        assert server.client().get_object(Bucket="kept", Key="key")["Body"].read() == b"body"
+
+
+def test_credentials_and_region_are_those_given():
+    with liteio.Server(access_key="tester", secret_key="tester-secret", region="eu-west-1") as server:
+        assert server.env()["AWS_ACCESS_KEY_ID"] == "tester"
+        assert server.env()["AWS_REGION"] == "eu-west-1"
+        assert names_of_buckets(server.client()) == []
+        server.secret_key = "another-secret"
+        with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
+            server.client().list_buckets()
+
+
+@pytest.mark.parametrize("profile", ["minio", "localstack", "s3mock"])
+def test_profiles(profile):
+    with liteio.Server(profile=profile) as server:
+        assert names_of_buckets(server.client()) == []
+        assert (server.access_key == "minioadmin") == (profile == "minio")
+
+
+def test_variables_of_this_process_are_no_settings_of_the_server(monkeypatch, tmp_path):
+    monkeypatch.setenv("LITEIO_BUCKET", "of-another-server")
+    monkeypatch.setenv("MINIO_ROOT_USER", "somebody")
+    monkeypatch.setenv("MINIO_ROOT_PASSWORD", "some-password")
+    with liteio.Server() as server:
+        assert names_of_buckets(server.client()) == []
+    with liteio.Server(environment={"LITEIO_BUCKET": "of-this-server"}) as server:
+        assert names_of_buckets(server.client()) == ["of-this-server"]
+
+
+def test_a_start_that_fails_says_why():
+    with pytest.raises(liteio.StartFailed, match='"B" is not valid'):
+        liteio.Server(buckets=["B"]).start()
+    with pytest.raises(liteio.StartFailed, match="--no-such-flag"):
+        liteio.Server(arguments=["--no-such-flag"]).start()
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(TypeError, match="lists of strings"):
+        liteio.Server(buckets="photos")
+    with pytest.raises(liteio.LiteIOError, match="not running"):
+        liteio.Server().endpoint
+    with pytest.raises(liteio.LiteIOError, match="not running"):
+        liteio.Server().reset()
+
+
+def test_a_server_can_be_started_and_stopped_again_and_again():
+    server = liteio.Server()
+    endpoints = set()
+    for _ in range(3):
+        assert server.start() is server
+        assert server.start().client().list_buckets()["Buckets"] == []
+        endpoints.add(server.endpoint)
+        server.stop()
+        server.stop()
+    for endpoint in endpoints:
+        wait_until_closed(endpoint)
+
+
+def test_stopping_waits_for_the_server():
+    with liteio.Server() as server:
+        address = urlsplit(server.endpoint)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.hostname, address.port), timeout=5)
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(1)", "sys.exit(0)", "raise ValueError"])
+def test_the_server_ends_with_the_process_that_started_it(end):
+    program = f"import liteio, os, sys; print(liteio.Server().start().endpoint, flush=True); {end}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("http://127.0.0.1:"), done.stderr
+    wait_until_closed(done.stdout.strip())
+
+
+def test_the_server_ends_when_the_shell_above_it_was_killed(server):
+    endpoint = server.endpoint
+    os.kill(server._process._process.pid, signal.SIGKILL)
+    server.stop()
+    wait_until_closed(endpoint)
+
+
+def test_a_server_that_was_killed_is_stopped_at_once(server):
+    os.killpg(server._process._process.pid, signal.SIGKILL)
+    wait_until_closed(server.endpoint)
+    before = time.monotonic()
+    server.stop()
+    assert time.monotonic() - before < 5
+
+
+def test_without_the_test_api_a_call_says_what_is_missing():
+    with liteio.Server(environment={"LITEIO_TEST_API": ""}) as server:
+        with pytest.raises(liteio.TestApiMissing, match="--test-api"):
+            server.clock.now()
+
+
+class TestFindBinary:
+    def test_what_is_given_comes_first(self, monkeypatch):
+        binary = liteio.find_binary()
+        monkeypatch.setenv("LITEIO_BINARY", "/nowhere")
+        assert liteio.find_binary(binary) == binary
+        with pytest.raises(liteio.BinaryNotFound, match="LITEIO_BINARY: /nowhere"):
+            liteio.find_binary()
+        with pytest.raises(liteio.BinaryNotFound, match="binary: /no/where"):
+            liteio.find_binary("/no/where")
+
+    def test_scripts_on_the_path_are_passed_over(self, monkeypatch, tmp_path):
+        program = liteio.find_binary()
+        monkeypatch.delenv("LITEIO_BINARY", raising=False)
+        monkeypatch.setattr("liteio._binary.PACKAGED", tmp_path / "none")
+        monkeypatch.setenv("PATH", f"{tmp_path}/scripts{os.pathsep}{tmp_path}/programs")
+        (tmp_path / "scripts").mkdir()
+        (tmp_path / "scripts" / "liteio").write_text("#!/bin/sh\n")
+        (tmp_path / "scripts" / "liteio").chmod(0o755)
+        with pytest.raises(liteio.BinaryNotFound, match="Set LITEIO_BINARY"):
+            liteio.find_binary()
+        (tmp_path / "programs").mkdir()
+        os.symlink(program, tmp_path / "programs" / "liteio")
+        assert liteio.find_binary() == str(tmp_path / "programs" / "liteio")

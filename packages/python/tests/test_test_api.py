@@ -1,0 +1,224 @@
+"""Spaces, snapshots, faults, the clock, recorded requests and events."""
+
+import threading
+import urllib.error
+import urllib.request
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+import liteio
+
+ONCE = Config(retries={"max_attempts": 1, "mode": "standard"})
+
+
+@pytest.fixture
+def space(testing_server):
+    with testing_server.space() as space:
+        yield space
+
+
+def put(space, key="key", body=b"body"):
+    client = space.client("s3", config=ONCE)
+    if not any(bucket["Name"] == "bucket" for bucket in client.list_buckets()["Buckets"]):
+        client.create_bucket(Bucket="bucket")
+    return client.put_object(Bucket="bucket", Key=key, Body=body)
+
+
+def keys(space):
+    return [each["Key"] for each in space.client().list_objects_v2(Bucket="bucket").get("Contents", [])]
+
+
+def status_of(error):
+    return error.value.response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def test_spaces_see_nothing_of_each_other(testing_server):
+    with testing_server.space() as one, testing_server.space("other") as other:
+        assert other.name == "other"
+        assert sorted(testing_server.spaces()) == sorted([one.name, "other"])
+        put(one, "of-one")
+        put(other, "of-other")
+        put(testing_server, "of-the-server")
+        assert (keys(one), keys(other), keys(testing_server)) == (["of-one"], ["of-other"], ["of-the-server"])
+        with pytest.raises(liteio.TestApiError):
+            testing_server.space("other")
+    assert testing_server.spaces() == []
+    assert keys(testing_server) == ["of-the-server"]
+
+
+@pytest.mark.parametrize("of_space", [False, True])
+def test_a_reset_takes_all_away(testing_server, of_space):
+    scope = testing_server.space() if of_space else testing_server
+    put(scope)
+    scope.client("iam").create_user(UserName="somebody")
+    scope.client("s3vectors").create_vector_bucket(vectorBucketName="vectors")
+    scope.fault(operation="GetObject", status=500)
+    scope.reset()
+    assert scope.client().list_buckets()["Buckets"] == []
+    assert scope.client("iam").list_users()["Users"] == []
+    assert scope.client("s3vectors").list_vector_buckets()["vectorBuckets"] == []
+    assert scope.faults() == []
+
+
+def test_a_reset_of_a_bucket_leaves_the_others(space):
+    put(space)
+    space.client().create_bucket(Bucket="another")
+    space.client().put_object(Bucket="another", Key="key", Body=b"")
+    space.reset("another")
+    assert keys(space) == ["key"]
+    assert "Contents" not in space.client().list_objects_v2(Bucket="another")
+
+
+def test_snapshots(space):
+    put(space, "before")
+    space.snapshot("one object")
+    assert space.snapshots() == ["one object"]
+    put(space, "after")
+    space.restore("one object")
+    assert keys(space) == ["before"]
+    space.delete_snapshot("one object")
+    assert space.snapshots() == []
+    with pytest.raises(liteio.TestApiError) as error:
+        space.restore("one object")
+    assert error.value.status == 404
+
+
+def test_a_fault_is_in_force_as_often_as_it_says(space):
+    put(space)
+    s3 = space.client("s3", config=ONCE)
+    fault = space.fault(operation="GetObject", bucket="bu*", status=503, code="SlowDown", message="slower", times=2)
+    for _ in range(2):
+        with pytest.raises(ClientError, match="slower") as error:
+            s3.get_object(Bucket="bucket", Key="key")
+        assert status_of(error) == 503
+    assert s3.get_object(Bucket="bucket", Key="key")["Body"].read() == b"body"
+    assert fault.hits == 2
+
+
+def test_a_fault_ends_with_its_block(space):
+    put(space)
+    s3 = space.client("s3", config=ONCE)
+    with space.fault(key="k?y", status=404, code="NoSuchKey") as fault:
+        assert [each.id for each in space.faults()] == [fault.id]
+        with pytest.raises(s3.exceptions.NoSuchKey):
+            s3.get_object(Bucket="bucket", Key="key")
+    assert space.faults() == []
+    assert s3.get_object(Bucket="bucket", Key="key")["Body"].read() == b"body"
+
+
+def test_the_sdk_tries_again_after_a_fault(space):
+    put(space)
+    space.fault(operation="GetObject", status=500, times=1)
+    assert space.client().get_object(Bucket="bucket", Key="key")["Body"].read() == b"body"
+    assert [each.status for each in space.requests(operation="GetObject")] == [500, 200]
+
+
+def test_answers_are_cut_and_slow(space):
+    put(space, body=bytes(100_000))
+    s3 = space.client("s3", config=ONCE)
+    with space.fault(operation="GetObject", cut_after_bytes=1000):
+        with pytest.raises(Exception, match="[Ii]ncomplete|broken|closed|reset"):
+            s3.get_object(Bucket="bucket", Key="key")["Body"].read()
+    with space.fault(operation="HeadObject", latency_ms=200):
+        s3.head_object(Bucket="bucket", Key="key")
+    assert space.requests(operation="HeadObject")[-1].duration_ms >= 200
+
+
+def test_faults_of_a_space_are_not_those_of_others(testing_server, space):
+    put(space)
+    put(testing_server)
+    space.fault(status=500)
+    assert keys(testing_server) == ["key"]
+    space.clear_faults()
+    assert keys(space) == ["key"]
+
+
+@pytest.mark.parametrize("rule", [{}, {"operation": "GetObject"}, {"status": 200}, {"status": 500, "probability": 2}])
+def test_a_fault_that_makes_no_sense_is_refused(space, rule):
+    with pytest.raises(liteio.TestApiError) as error:
+        space.fault(**rule)
+    assert error.value.status == 400
+
+
+def test_presigned_urls_expire_by_the_clock(space):
+    put(space)
+    url = space.client().generate_presigned_url(
+        "get_object", Params={"Bucket": "bucket", "Key": "key"}, ExpiresIn=3600)
+    assert urllib.request.urlopen(url).read() == b"body"
+    space.clock.advance(timedelta(hours=2))
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(url)
+    space.clock.reset()
+    assert urllib.request.urlopen(url).read() == b"body"
+
+
+def test_the_clock_is_set(space):
+    moment = datetime(2040, 2, 29, 12, 0, 0, 500_000, tzinfo=timezone.utc)
+    answered = space.clock.set(moment)
+    assert timedelta(0) <= answered - moment < timedelta(seconds=10)
+    assert timedelta(0) <= space.clock.now() - moment < timedelta(seconds=20)
+    assert space.clock.advance(1.5) - answered >= timedelta(seconds=1.5)
+    assert space.clock.offset > timedelta(days=365)
+    space.clock.reset()
+    assert space.clock.offset == timedelta(0)
+
+
+def test_objects_expire_at_once_when_the_clock_passes_their_days(space):
+    put(space)
+    space.client().put_bucket_lifecycle_configuration(Bucket="bucket", LifecycleConfiguration={"Rules": [
+        {"ID": "old", "Status": "Enabled", "Filter": {}, "Expiration": {"Days": 30}}]})
+    since = (space.wait_for_event(name="s3:ObjectCreated:*")[-1]).sequence
+    space.clock.advance(timedelta(days=32))
+    space.wait_for_event(bucket="bucket", key="key", name="s3:*Expiration:*", since=since)
+    space.clock.reset()
+    assert keys(space) == []
+
+
+def test_requests_are_recorded(space):
+    put(space, "a/key with spaces")
+    [request] = space.requests(operation="PutObject", bucket="bucket", key="a/*")
+    assert (request.method, request.status, request.bytes_in) == ("PUT", 200, 4)
+    assert request.key == "a/key with spaces"
+    assert "Boto3" in (request.user_agent or "")
+    assert "authorization" not in {name.lower() for name in request.headers}
+    assert request.space == space.name
+    assert abs(request.time - datetime.now(timezone.utc)) < timedelta(minutes=5)
+    assert space.requests(status="4*") == []
+    assert len(space.requests(limit=1)) == 1
+    space.clear_requests()
+    assert space.requests() == []
+
+
+def test_a_request_is_waited_for(space):
+    writer = threading.Timer(0.05, put, [space, "late"])
+    writer.start()
+    [request] = space.wait_for_request(operation="PutObject", key="late")
+    writer.join()
+    assert request.key == "late"
+    assert len(space.wait_for_request(count=2)) >= 2
+
+
+def test_an_event_is_waited_for(space):
+    put(space, "key", b"12345")
+    [event] = space.wait_for_event(name="s3:ObjectCreated:*", bucket="bucket", key="key")
+    assert (event.name, event.key, event.size) == ("s3:ObjectCreated:Put", "key", 5)
+    space.client().delete_object(Bucket="bucket", Key="key")
+    [removed] = space.wait_for_event(name="s3:ObjectRemoved:*")
+    assert removed.sequence > event.sequence
+
+
+def test_waiting_ends_with_an_error_that_names_the_filters(space):
+    with pytest.raises(liteio.WaitTimeout, match="operation='PutObject'"):
+        space.wait_for_request(operation="PutObject", timeout=0.05)
+    with pytest.raises(TimeoutError):
+        space.wait_for_event(key="never", timeout=0.05)
+
+
+def test_a_data_directory_has_no_snapshots(test_api, tmp_path):
+    with liteio.Server(data_dir=tmp_path / "data") as server:
+        with pytest.raises(liteio.TestApiError) as error:
+            server.snapshot("one")
+        assert error.value.status == 501
