@@ -1,0 +1,59 @@
+"use strict";
+// The server's binary: of LITEIO_BINARY, of the package of this platform, or of PATH, in this order.
+
+const fs = require("node:fs");
+const path = require("node:path");
+const { BinaryNotFound } = require("./errors.cjs");
+
+function findBinary(given) {
+  const named = given ?? process.env.LITEIO_BINARY;
+  if (named) {
+    if (isProgram(named)) {
+      return path.resolve(named);
+    }
+    throw new BinaryNotFound(`${given ? "binary" : "LITEIO_BINARY"}: ${named} is not an executable file`);
+  }
+  const platform = `@liteio/${process.platform}-${process.arch}`;
+  try {
+    return require.resolve(`${platform}/bin/liteio`);
+  } catch {
+    // It is an optional dependency.
+  }
+  for (const directory of (process.env.PATH ?? "").split(path.delimiter)) {
+    const candidate = path.join(directory || ".", "liteio");
+    if (isProgram(candidate) && !isScript(candidate)) {
+      return path.resolve(candidate);
+    }
+  }
+  throw new BinaryNotFound(
+    `there is no binary of LiteIO: install ${platform} (an optional dependency of this package), set ` +
+      "LITEIO_BINARY to the path of the program, or put the program `liteio` on PATH",
+  );
+}
+
+function isProgram(file) {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A script of this name is the command of a package such as this one, which looks for the binary itself. */
+function isScript(file) {
+  try {
+    const start = Buffer.alloc(2);
+    const opened = fs.openSync(file, "r");
+    try {
+      fs.readSync(opened, start, 0, 2, 0);
+    } finally {
+      fs.closeSync(opened);
+    }
+    return start.toString() === "#!";
+  } catch {
+    return true;
+  }
+}
+
+module.exports = { findBinary };

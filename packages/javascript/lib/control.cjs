@@ -1,0 +1,78 @@
+"use strict";
+// The client of the test API, over one connection for each call: no proxy and no pool stands between.
+
+const http = require("node:http");
+const { LiteIOError, TestApiError, TestApiMissing } = require("./errors.cjs");
+
+const MS_MAX = 30_000;
+const TEST_API = "/_liteio/test";
+
+class Control {
+  constructor(endpoint) {
+    const url = new URL(endpoint);
+    if (url.protocol !== "http:") {
+      throw new LiteIOError(`the endpoint ${endpoint} is not one of plain HTTP, which the test API is called by`);
+    }
+    this.host = url.hostname.replace(/^\[|\]$/g, "");
+    this.port = Number(url.port || 80);
+  }
+
+  /** The JSON of the answer, or undefined if it has no body. */
+  async call(method, path, { query = {}, body, msMax = MS_MAX } = {}) {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    const target = TEST_API + path + (parameters && `?${parameters}`);
+    const { status, text } = await this.exchange(method, target, body && JSON.stringify(body), msMax);
+    if (status >= 400) {
+      throw errorOf(status, text);
+    }
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  async isReady() {
+    try {
+      return (await this.exchange("GET", "/_liteio/health/ready", undefined, MS_MAX)).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  exchange(method, path, content, msMax) {
+    return new Promise((resolve, reject) => {
+      const headers = content
+        ? { "content-type": "application/json", "content-length": Buffer.byteLength(content) }
+        : {};
+      const request = http.request({ host: this.host, port: this.port, method, path, headers, agent: false });
+      request.setTimeout(msMax, () => request.destroy(new LiteIOError(`no answer within ${msMax} ms`)));
+      request.on("error", reject);
+      request.on("response", (response) => {
+        const chunks = [];
+        response.on("data", (chunk) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() }));
+      });
+      request.end(content);
+    });
+  }
+}
+
+function errorOf(status, text) {
+  const code = element(text, "Code") ?? "Unknown";
+  const message = element(text, "Message") ?? text;
+  if (status === 404 && message === "There is no such operational route.") {
+    return new TestApiMissing(
+      status,
+      code,
+      "the server has no test API: it is older than this package, or was started without --test-api",
+    );
+  }
+  return new TestApiError(status, code, message);
+}
+
+function element(document, name) {
+  const text = new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(document)?.[1];
+  const entities = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text?.replace(/&(lt|gt|quot|apos|amp);/g, (_, entity) => entities[entity]);
+}
+
+module.exports = { Control };

@@ -1,0 +1,8 @@
+import type { ServerOptions } from "./index.js" with { "resolution-mode": "import" };
+
+/** For `globalSetup` of Jest: one server for all test files. */
+declare const setup: (() => Promise<void>) & {
+  /** The same with options: `module.exports = withOptions({ profile: "minio" })` in a file of yours. */
+  withOptions(options: ServerOptions): () => Promise<void>;
+};
+export = setup;

@@ -1,0 +1,3 @@
+/** For `globalTeardown` of Jest. */
+declare const teardown: () => Promise<void>;
+export = teardown;

@@ -1,0 +1,2 @@
+export { useSpace } from "./vitest.js";
+export type { PerTest } from "./vitest.js";

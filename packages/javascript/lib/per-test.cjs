@@ -1,0 +1,92 @@
+"use strict";
+// A space for each test, by the hooks of a test runner.
+
+const { LiteIOError } = require("./errors.cjs");
+const { startServer, connect } = require("./server.cjs");
+
+// What the global setup hands on to the workers.
+const SHARED = "LITEIO_SHARED_SERVER";
+// They would choose other credentials or another endpoint than those that are set.
+const REMOVED = [
+  "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
+  "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+
+/** Points the variables AWS_… of this process at a space; returns what puts them back. */
+function useEnvironment(space) {
+  const values = space.env;
+  const before = [...Object.keys(values), ...REMOVED].map((name) => [name, process.env[name]]);
+  Object.assign(process.env, values);
+  REMOVED.forEach((name) => delete process.env[name]);
+  return () => {
+    for (const [name, value] of before) {
+      if (value === undefined) {
+        delete process.env[name];
+      } else {
+        process.env[name] = value;
+      }
+    }
+  };
+}
+
+/** Registers the hooks; what it returns stands for the space of the test that runs. */
+function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
+  let server;
+  let owned;
+  let space;
+  let putBack;
+  beforeAll(async () => {
+    const shared = process.env[SHARED];
+    if (shared && options === undefined) {
+      server = connect(JSON.parse(shared));
+    } else {
+      server = owned = await startServer(options);
+    }
+  });
+  beforeEach(async () => {
+    space = await server.space();
+    putBack = useEnvironment(space);
+  });
+  afterEach(async () => {
+    putBack?.();
+    const ended = space;
+    space = putBack = undefined;
+    await ended?.delete();
+  });
+  afterAll(async () => {
+    await owned?.stop();
+  });
+  const current = () => {
+    if (!space) {
+      throw new LiteIOError("a space is there in a test and in beforeEach, not while tests are defined");
+    }
+    return space;
+  };
+  return {
+    get server() {
+      return server;
+    },
+    get space() {
+      return current();
+    },
+    get config() {
+      return current().config;
+    },
+    get env() {
+      return current().env;
+    },
+  };
+}
+
+/** One server for all workers; returns what stops it. */
+async function setUp(options) {
+  const server = await startServer(options);
+  const { endpoint, accessKeyId, secretAccessKey, region } = server;
+  process.env[SHARED] = JSON.stringify({ endpoint, accessKeyId, secretAccessKey, region });
+  return async () => {
+    delete process.env[SHARED];
+    await server.stop();
+  };
+}
+
+module.exports = { useSpace, useEnvironment, setUp };

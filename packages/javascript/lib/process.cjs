@@ -1,0 +1,141 @@
+"use strict";
+// The process of a server, which ends with the one that started it, however that ends.
+//
+// The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe: its
+// end comes when stop() closes it, or when the kernel does so because this process is gone, killed or not. Then the
+// shell sends SIGTERM to the server.
+
+const { spawn } = require("node:child_process");
+const { StartFailed } = require("./errors.cjs");
+const { Control } = require("./control.cjs");
+
+const START_MS_MAX = 30_000;
+const STOP_MS_MAX = 10_000;
+const READY_POLL_MS = 5;
+const LOG_LINES_MAX = 1000;
+const WATCH = `
+exec 3<&0 </dev/null
+"$@" 3<&- &
+server=$!
+{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait "$server"
+code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+`;
+
+class Process {
+  static async start(command, environment) {
+    const started = new Process(command, environment);
+    try {
+      started.endpoint = await started.waitUntilReady();
+    } catch (error) {
+      await started.stop();
+      throw error;
+    }
+    started.hold(false);
+    return started;
+  }
+
+  constructor(command, environment) {
+    this.lines = [];
+    this.child = spawn("/bin/sh", ["-c", WATCH, "liteio", ...command], {
+      env: environment,
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true, // Ctrl-C ends the tests first, and they the server.
+    });
+    this.child.stdin.on("error", () => {});
+    this.ended = new Promise((resolve) => {
+      this.child.on("error", (error) => resolve(error.message));
+      this.child.on("close", (code, signal) => resolve(`exit code ${code ?? signal}`));
+    });
+    this.announced = new Promise((resolve) => {
+      readLines(this.child.stdout, (line) => {
+        const found = /^\s*Endpoint\s+(\S+)/.exec(line);
+        if (found) {
+          resolve(found[1]);
+        }
+      });
+    });
+    readLines(this.child.stderr, (line) => {
+      this.lines.push(line);
+      if (this.lines.length > LOG_LINES_MAX) {
+        this.lines.shift();
+      }
+    });
+  }
+
+  get log() {
+    return this.lines.join("\n");
+  }
+
+  /** Ends the server in order, and waits for it; a second time does nothing. */
+  async stop() {
+    this.hold(true);
+    this.child.stdin.end();
+    const late = timer(STOP_MS_MAX);
+    if (this.child.pid && (await Promise.race([this.ended, late.passed])) === undefined) {
+      process.kill(-this.child.pid, "SIGKILL");
+    }
+    late.cancel();
+    await this.ended;
+    this.hold(false);
+  }
+
+  async waitUntilReady() {
+    const late = timer(START_MS_MAX);
+    try {
+      const endpoint = await Promise.race([this.announced, this.failure(), late.passed]);
+      const control = endpoint && new Control(endpoint);
+      while (endpoint && !late.over) {
+        if (await control.isReady()) {
+          return endpoint;
+        }
+        const pause = timer(READY_POLL_MS);
+        await Promise.race([this.failure(), pause.passed]);
+      }
+      throw new StartFailed(`the server was not ready within ${START_MS_MAX} ms: ${this.log}`);
+    } finally {
+      late.cancel();
+    }
+  }
+
+  async failure() {
+    const end = await this.ended;
+    throw new StartFailed(`the server has ended, ${end}: ${this.log || "it wrote nothing"}`);
+  }
+
+  /** A server that runs does not keep this process alive; its start and its end do. */
+  hold(held) {
+    for (const handle of [this.child, this.child.stdin, this.child.stdout, this.child.stderr]) {
+      held ? handle.ref?.() : handle.unref?.();
+    }
+  }
+}
+
+function readLines(stream, take) {
+  let rest = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop();
+    lines.forEach((line) => take(line.trimEnd()));
+  });
+  stream.on("end", () => rest && take(rest));
+}
+
+function timer(ms) {
+  const made = { over: false };
+  made.passed = new Promise((resolve) => {
+    const timeout = setTimeout(() => {
+      made.over = true;
+      resolve(undefined);
+    }, ms);
+    made.cancel = () => clearTimeout(timeout);
+  });
+  return made;
+}
+
+module.exports = { Process };

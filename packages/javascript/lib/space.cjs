@@ -1,0 +1,203 @@
+"use strict";
+// A space: buckets, vector buckets and users of its own, chosen by its credentials.
+
+const { LiteIOError, TestApiError, WaitTimeout } = require("./errors.cjs");
+const { outward, inward } = require("./names.cjs");
+
+const RULE = [
+  "operation", "bucket", "key", "status", "code", "message", "latencyMs", "cutAfterBytes", "bandwidth", "times",
+  "probability",
+];
+const REQUEST_FILTER = ["operation", "bucket", "key", "method", "status", "user", "since"];
+const EVENT_FILTER = ["bucket", "key", "name", "since"];
+const TIMEOUT_MS = 10_000;
+// Of a connection beside the time that the server waits.
+const WAIT_MARGIN_MS = 10_000;
+const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
+
+class Space {
+  constructor(control, { name, endpoint, accessKeyId, secretAccessKey, region }) {
+    Object.defineProperty(this, "control", { value: control, enumerable: false });
+    this.name = name;
+    this.endpoint = endpoint;
+    this.accessKeyId = accessKeyId;
+    this.secretAccessKey = secretAccessKey;
+    this.region = region;
+  }
+
+  get testEndpoint() {
+    return `${this.endpoint}/_liteio/test`;
+  }
+
+  get config() {
+    const { accessKeyId, secretAccessKey } = this;
+    return {
+      endpoint: this.endpoint,
+      region: this.region,
+      credentials: { accessKeyId, secretAccessKey },
+      forcePathStyle: true,
+    };
+  }
+
+  get env() {
+    return {
+      AWS_ENDPOINT_URL: this.endpoint,
+      AWS_ENDPOINT_URL_S3: this.endpoint,
+      AWS_ENDPOINT_URL_S3VECTORS: this.endpoint,
+      AWS_ENDPOINT_URL_IAM: this.endpoint,
+      AWS_ENDPOINT_URL_STS: this.endpoint,
+      AWS_ACCESS_KEY_ID: this.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: this.secretAccessKey,
+      AWS_REGION: this.region,
+      AWS_DEFAULT_REGION: this.region,
+      LITEIO_ENDPOINT: this.endpoint,
+      LITEIO_TEST_ENDPOINT: this.testEndpoint,
+    };
+  }
+
+  async reset(bucket) {
+    await this.control.call("POST", "/reset", { body: { bucket, space: this.name } });
+  }
+
+  async snapshot(name) {
+    await this.call("PUT", `/snapshots/${encodeURIComponent(name)}`);
+  }
+
+  async restore(name) {
+    await this.call("POST", `/snapshots/${encodeURIComponent(name)}/restore`);
+  }
+
+  async snapshots() {
+    return (await this.call("GET", "/snapshots")).snapshots.map(({ name }) => name);
+  }
+
+  async deleteSnapshot(name) {
+    await this.call("DELETE", `/snapshots/${encodeURIComponent(name)}`);
+  }
+
+  async fault(rule) {
+    const body = { ...outward("a fault", rule, RULE), space: this.name };
+    const { id } = await this.control.call("POST", "/faults", { body });
+    return new Fault(this, id, { ...rule });
+  }
+
+  async faults() {
+    const { faults } = await this.call("GET", "/faults");
+    return faults.map(({ id, hits, space, ...rule }) => new Fault(this, id, inward(rule)));
+  }
+
+  async clearFaults() {
+    await this.call("DELETE", "/faults");
+  }
+
+  get clock() {
+    return new Clock(this);
+  }
+
+  async requests(filter = {}) {
+    const query = outward("a filter of requests", filter, [...REQUEST_FILTER, "limit"]);
+    return (await this.call("GET", "/requests", query)).requests.map(inward);
+  }
+
+  async clearRequests() {
+    await this.call("DELETE", "/requests");
+  }
+
+  async waitForRequest(filter = {}, options = {}) {
+    const query = outward("a filter of requests", filter, REQUEST_FILTER);
+    const { count } = outward("waiting for a request", options, ["count", "timeout"]);
+    return (await this.wait("/requests/wait", { ...query, count }, options)).requests.map(inward);
+  }
+
+  async waitForEvent(filter = {}, options = {}) {
+    const query = outward("a filter of events", filter, EVENT_FILTER);
+    outward("waiting for an event", options, ["timeout"]);
+    return (await this.wait("/events/wait", query, options)).events.map(inward);
+  }
+
+  /** Deletes the space with all there is in it. */
+  async delete() {
+    if (this.name === undefined) {
+      throw new LiteIOError("the main space of a server cannot be deleted: reset() empties it");
+    }
+    await this.control.call("DELETE", `/spaces/${encodeURIComponent(this.name)}`);
+  }
+
+  async [asyncDispose]() {
+    await this.delete();
+  }
+
+  call(method, path, query = {}, body) {
+    return this.control.call(method, path, { query: { ...query, space: this.name }, body });
+  }
+
+  async wait(path, filter, { timeout = TIMEOUT_MS }) {
+    const query = { ...filter, space: this.name, timeout_ms: Math.max(1, Math.round(timeout)) };
+    try {
+      return await this.control.call("GET", path, { query, msMax: timeout + WAIT_MARGIN_MS });
+    } catch (error) {
+      if (!(error instanceof TestApiError) || error.status !== 408) {
+        throw error;
+      }
+      throw new WaitTimeout(`nothing matched ${JSON.stringify(filter)} within ${timeout} ms`);
+    }
+  }
+}
+
+class Fault {
+  constructor(space, id, rule) {
+    Object.defineProperty(this, "space", { value: space, enumerable: false });
+    this.id = id;
+    this.rule = rule;
+  }
+
+  async hits() {
+    const { faults } = await this.space.call("GET", "/faults");
+    const found = faults.find(({ id }) => id === this.id);
+    if (!found) {
+      throw new LiteIOError(`the fault ${this.id} is not in force any more`);
+    }
+    return found.hits;
+  }
+
+  async remove() {
+    await this.space.call("DELETE", `/faults/${encodeURIComponent(this.id)}`);
+  }
+
+  async [asyncDispose]() {
+    await this.remove();
+  }
+}
+
+class Clock {
+  constructor(space) {
+    Object.defineProperty(this, "space", { value: space, enumerable: false });
+  }
+
+  async now() {
+    return new Date((await this.space.call("GET", "/clock")).now);
+  }
+
+  /** Milliseconds that it is ahead of the machine's. */
+  async offset() {
+    return (await this.space.call("GET", "/clock")).offset_ms;
+  }
+
+  set(moment) {
+    return this.put({ now: new Date(moment).toISOString() });
+  }
+
+  advance(ms) {
+    return this.put({ advance_ms: ms });
+  }
+
+  reset() {
+    return this.put({ reset: true });
+  }
+
+  async put(body) {
+    return new Date((await this.space.call("PUT", "/clock", {}, body)).now);
+  }
+}
+
+module.exports = { Space, Fault, Clock, asyncDispose };

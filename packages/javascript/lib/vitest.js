@@ -1,0 +1,5 @@
+// A space for each test of Vitest.
+import * as hooks from "vitest";
+import perTest from "./per-test.cjs";
+
+export const useSpace = (options) => perTest.useSpace(hooks, options);

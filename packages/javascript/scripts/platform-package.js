@@ -1,0 +1,62 @@
+// Makes the package of a platform, such as @liteio/linux-x64, from the server's binary:
+//
+//     node scripts/platform-package.js BINARY DIRECTORY
+//
+// The platform is read from the binary. DIRECTORY is made, and is what `npm publish` or `npm pack` takes.
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM_INTERPRETER = 3; // p_type of the segment that names a dynamic linker.
+
+export function platformOf(program, name) {
+  if (program.length >= 64 && program.readUInt32BE(0) === 0x7f454c46 && program.readUInt16BE(4) === 0x0201) {
+    const cpu = { 0x3e: "x64", 0xb7: "arm64" }[program.readUInt16LE(18)];
+    if (cpu && isDynamic(program)) {
+      throw new Error(`${name} is not static, so it does not run on every Linux`);
+    }
+    if (cpu) {
+      return { os: "linux", cpu };
+    }
+  }
+  if (program.length >= 8 && program.readUInt32LE(0) === 0xfeedfacf) {
+    const cpu = { 0x01000007: "x64", 0x0100000c: "arm64" }[program.readUInt32LE(4)];
+    if (cpu) {
+      return { os: "darwin", cpu };
+    }
+  }
+  throw new Error(`${name} is not a program of Linux or macOS for x64 or arm64`);
+}
+
+function isDynamic(program) {
+  const offset = Number(program.readBigUInt64LE(32));
+  const [size, count] = [program.readUInt16LE(54), program.readUInt16LE(56)];
+  const kinds = Array.from({ length: count }, (_, index) => program.readUInt32LE(offset + size * index));
+  return kinds.includes(PROGRAM_INTERPRETER);
+}
+
+export function makePackage(binary, directory) {
+  const { os, cpu } = platformOf(readFileSync(binary), binary);
+  const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+  const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const name = `@liteio/${os}-${cpu}`;
+  mkdirSync(join(directory, "bin"), { recursive: true });
+  copyFileSync(binary, join(directory, "bin", "liteio"));
+  chmodSync(join(directory, "bin", "liteio"), 0o755);
+  for (const file of ["LICENSE-MIT", "LICENSE-APACHE"]) {
+    copyFileSync(join(root, file), join(directory, file));
+  }
+  const description = `The binary of LiteIO for ${os} on ${cpu}`;
+  const manifest = { name, version, description, license, os: [os], cpu: [cpu], preferUnplugged: true };
+  writeFileSync(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  return name;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [binary, directory] = process.argv.slice(2);
+  if (!binary || !directory) {
+    console.error("usage: node scripts/platform-package.js BINARY DIRECTORY");
+    process.exit(2);
+  }
+  console.log(makePackage(binary, directory));
+}

@@ -1,0 +1,183 @@
+// A server as a user of the package meets it: its start, its options, its end.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  S3Client, CreateBucketCommand, GetBucketVersioningCommand, GetObjectCommand, ListBucketsCommand, PutObjectCommand,
+} from "@aws-sdk/client-s3";
+import { BinaryNotFound, LiteIOError, StartFailed, TestApiMissing, connect, findBinary, startServer } from "liteio";
+import { isOpen, text, untilClosed, withServer } from "./harness.js";
+
+async function buckets(space) {
+  const { Buckets = [] } = await new S3Client(space.config).send(new ListBucketsCommand({}));
+  return Buckets.map(({ Name }) => Name);
+}
+
+function inDirectory(name, body) {
+  test(name, async () => {
+    const directory = mkdtempSync(join(tmpdir(), "liteio-"));
+    try {
+      await body(directory);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+}
+
+withServer("objects are stored", {}, async (server) => {
+  const s3 = new S3Client(server.config);
+  await s3.send(new CreateBucketCommand({ Bucket: "photos" }));
+  await s3.send(new PutObjectCommand({ Bucket: "photos", Key: "hello.txt", Body: "hello" }));
+  assert.equal(await text(await s3.send(new GetObjectCommand({ Bucket: "photos", Key: "hello.txt" }))), "hello");
+});
+
+withServer("two servers share nothing", { buckets: ["one-bucket"] }, async (server) => {
+  const other = await startServer();
+  assert.deepEqual(await buckets(server), ["one-bucket"]);
+  assert.deepEqual(await buckets(other), []);
+  await other.stop();
+});
+
+inDirectory("buckets and a seed are there at the start", async (directory) => {
+  mkdirSync(join(directory, "albums"));
+  writeFileSync(join(directory, "albums", "a.jpg"), "picture");
+  const server = await startServer({ buckets: ["letters:versioned"], seed: directory });
+  const s3 = new S3Client(server.config);
+  assert.deepEqual(await buckets(server), ["albums", "letters"]);
+  assert.equal((await s3.send(new GetBucketVersioningCommand({ Bucket: "letters" }))).Status, "Enabled");
+  assert.equal(await text(await s3.send(new GetObjectCommand({ Bucket: "albums", Key: "a.jpg" }))), "picture");
+  await server.stop();
+});
+
+inDirectory("a data directory keeps its data", async (directory) => {
+  for (const expected of [[], ["kept"]]) {
+    const server = await startServer({ dataDir: join(directory, "data") });
+    assert.deepEqual(await buckets(server), expected);
+    if (expected.length === 0) {
+      await new S3Client(server.config).send(new CreateBucketCommand({ Bucket: "kept" }));
+    }
+    await server.stop();
+  }
+});
+
+const given = { accessKeyId: "tester", secretAccessKey: "tester-secret", region: "eu-west-1" };
+withServer("credentials and region are those given", given, async (server) => {
+  assert.equal(server.env.AWS_ACCESS_KEY_ID, "tester");
+  assert.equal(server.env.AWS_REGION, "eu-west-1");
+  assert.deepEqual(await buckets(server), []);
+  const wrong = { ...server.config, credentials: { ...server.config.credentials, secretAccessKey: "another" } };
+  await assert.rejects(buckets({ config: wrong }), { name: "SignatureDoesNotMatch" });
+});
+
+for (const profile of ["minio", "localstack", "s3mock"]) {
+  withServer(`the profile ${profile}`, { profile }, async (server) => {
+    assert.equal(server.accessKeyId === "minioadmin", profile === "minio");
+    assert.deepEqual(await buckets(server), []);
+  });
+}
+
+test("variables of this process are no settings of the server", async () => {
+  process.env.LITEIO_BUCKET = "of-another-server";
+  try {
+    const server = await startServer();
+    assert.deepEqual(await buckets(server), []);
+    await server.stop();
+    const other = await startServer({ environment: { LITEIO_BUCKET: "of-this-server" } });
+    assert.deepEqual(await buckets(other), ["of-this-server"]);
+    await other.stop();
+  } finally {
+    delete process.env.LITEIO_BUCKET;
+  }
+});
+
+test("a start that fails says why", async () => {
+  const starts = [
+    [{ buckets: ["B"] }, /"B" is not valid/],
+    [{ args: ["--no-such-flag"] }, /--no-such-flag/],
+  ];
+  for (const [options, message] of starts) {
+    await assert.rejects(startServer(options), (error) => error instanceof StartFailed && message.test(error.message));
+  }
+});
+
+test("wrong options are refused", async () => {
+  await assert.rejects(startServer({ bucket: "photos" }), /startServer has no bucket: it has dataDir, buckets/);
+  await assert.rejects(startServer({ buckets: "photos" }), /buckets is a list of strings/);
+  assert.throws(() => connect(), LiteIOError);
+  assert.throws(() => connect({ endpoint: "https://127.0.0.1:1" }), /plain HTTP/);
+});
+
+test("stopping waits for the server, and can be done twice", async () => {
+  const server = await startServer();
+  assert.ok(await isOpen(server.endpoint));
+  await server.stop();
+  assert.ok(!(await isOpen(server.endpoint)));
+  await server.stop();
+});
+
+withServer("a server of another process can be used", {}, async (server) => {
+  const { endpoint, accessKeyId, secretAccessKey } = server;
+  const connected = connect({ endpoint: `${endpoint}/`, accessKeyId, secretAccessKey });
+  assert.deepEqual(connected.env, server.env);
+  assert.deepEqual(await buckets(connected), []);
+});
+
+for (const end of ["process.kill(process.pid, 'SIGKILL')", "process.exit(1)", "throw new Error('end')", ""]) {
+  test(`the server ends with the process that started it: ${end || "by itself"}`, async () => {
+    const program = `import { startServer } from "liteio";
+      console.log((await startServer()).endpoint); ${end}`;
+    const done = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+    assert.match(done.stdout, /^http:/, done.stderr);
+    await untilClosed(done.stdout.trim());
+  });
+}
+
+withServer("the server ends when the shell above it was killed", {}, async (server) => {
+  process.kill(server.process.child.pid, "SIGKILL");
+  await server.stop();
+  await untilClosed(server.endpoint);
+});
+
+withServer("without the test API a call says what is missing", { environment: { LITEIO_TEST_API: "" } },
+  async (server) => {
+    await assert.rejects(server.clock.now(), (error) => error instanceof TestApiMissing && /--test-api/.test(error));
+  });
+
+test("CommonJS has the same functions", async () => {
+  const required = createRequire(import.meta.url)("liteio");
+  assert.equal(required.startServer, startServer);
+});
+
+inDirectory("the binary is looked for", async (directory) => {
+  const program = findBinary();
+  const look = (environment, code = "findBinary()") => {
+    const script = `import { findBinary } from "liteio"; console.log(${code});`;
+    const run = ["--input-type=module", "-e", script];
+    const env = { PATH: "", ...environment };
+    return spawnSync(process.execPath, run, { encoding: "utf8", env });
+  };
+  assert.match(look({ LITEIO_BINARY: "/nowhere" }).stderr, /LITEIO_BINARY: \/nowhere is not an executable file/);
+  assert.match(look({}, "findBinary('/no/where')").stderr, /binary: \/no\/where is not an executable file/);
+  assert.equal(look({ LITEIO_BINARY: "/nowhere" }, `findBinary(${JSON.stringify(program)})`).stdout.trim(), program);
+  // The package of the platform comes before PATH, and scripts on PATH are passed over.
+  mkdirSync(join(directory, "scripts"));
+  writeFileSync(join(directory, "scripts", "liteio"), "#!/bin/sh\n", { mode: 0o755 });
+  mkdirSync(join(directory, "programs"));
+  symlinkSync(program, join(directory, "programs", "liteio"));
+  const found = look({ PATH: `${directory}/scripts:${directory}/programs` }).stdout.trim();
+  assert.ok(found.includes("@liteio") || found === join(directory, "programs", "liteio"), found);
+  assert.ok(new BinaryNotFound("it") instanceof LiteIOError);
+});
+
+test("the command is the server", () => {
+  const command = createRequire(import.meta.url).resolve("liteio/package.json").replace("package.json", "bin/liteio.js");
+  const run = (...args) => spawnSync(process.execPath, [command, ...args], { encoding: "utf8" });
+  assert.equal(run("--version").stdout, execFileSync(findBinary(), ["--version"], { encoding: "utf8" }));
+  const refused = run("--no-such-flag");
+  assert.equal(refused.status, 2);
+  assert.match(refused.stderr, /--no-such-flag/);
+});

@@ -1,0 +1,192 @@
+// Spaces, snapshots, faults, the clock, recorded requests and events.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { IAMClient, CreateUserCommand, ListUsersCommand } from "@aws-sdk/client-iam";
+import {
+  S3Client, CreateBucketCommand, DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListBucketsCommand,
+  ListObjectsV2Command, PutBucketLifecycleConfigurationCommand, PutObjectCommand,
+} from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { TestApiError, WaitTimeout, startServer } from "liteio";
+import { skip, text, withSpace } from "./harness.js";
+
+const once = (space) => new S3Client({ ...space.config, maxAttempts: 1 });
+const get = { Bucket: "bucket", Key: "key" };
+const HOUR_MS = 3_600_000;
+
+async function put(space, key = "key", body = "body") {
+  const s3 = once(space);
+  await s3.send(new CreateBucketCommand({ Bucket: "bucket" })).catch((error) => {
+    if (error.name !== "BucketAlreadyOwnedByYou") {
+      throw error;
+    }
+  });
+  await s3.send(new PutObjectCommand({ Bucket: "bucket", Key: key, Body: body }));
+}
+
+async function keys(space) {
+  const { Contents = [] } = await once(space).send(new ListObjectsV2Command({ Bucket: "bucket" }));
+  return Contents.map(({ Key }) => Key);
+}
+
+withSpace("spaces see nothing of each other", async (one, server) => {
+  const other = await server.space("other");
+  assert.deepEqual((await server.spaces()).sort(), [one.name, "other"].sort());
+  await put(one, "of-one");
+  await put(other, "of-other");
+  await put(server, "of-the-server");
+  assert.deepEqual(
+    [await keys(one), await keys(other), await keys(server)],
+    [["of-one"], ["of-other"], ["of-the-server"]],
+  );
+  await assert.rejects(server.space("other"), TestApiError);
+  await other.delete();
+  await one[Symbol.asyncDispose]?.();
+  assert.deepEqual(await server.spaces(), []);
+  await assert.rejects(server.delete(), /reset\(\) empties it/);
+});
+
+withSpace("a reset takes all away", async (space, server) => {
+  for (const scope of [space, server]) {
+    await put(scope);
+    await new IAMClient(scope.config).send(new CreateUserCommand({ UserName: "somebody" }));
+    await scope.fault({ operation: "GetObject", status: 500 });
+    await scope.reset();
+    assert.deepEqual((await once(scope).send(new ListBucketsCommand({}))).Buckets ?? [], []);
+    assert.deepEqual((await new IAMClient(scope.config).send(new ListUsersCommand({}))).Users ?? [], []);
+    assert.deepEqual(await scope.faults(), []);
+  }
+});
+
+withSpace("a reset of a bucket empties it", async (space) => {
+  await put(space);
+  await space.reset("bucket");
+  assert.deepEqual(await keys(space), []);
+});
+
+withSpace("snapshots", async (space) => {
+  await put(space, "before");
+  await space.snapshot("one object");
+  assert.deepEqual(await space.snapshots(), ["one object"]);
+  await put(space, "after");
+  await space.restore("one object");
+  assert.deepEqual(await keys(space), ["before"]);
+  await space.deleteSnapshot("one object");
+  await assert.rejects(space.restore("one object"), { status: 404 });
+});
+
+withSpace("a fault is in force as often as it says", async (space, server) => {
+  await put(space);
+  await put(server);
+  const rule = { operation: "GetObject", bucket: "bu*", status: 503, code: "SlowDown", message: "slower", times: 2 };
+  const fault = await space.fault(rule);
+  assert.equal(await text(await once(server).send(new GetObjectCommand(get))), "body");
+  for (let time = 0; time < 2; time += 1) {
+    await assert.rejects(once(space).send(new GetObjectCommand(get)), { name: "SlowDown", message: "slower" });
+  }
+  assert.equal(await text(await once(space).send(new GetObjectCommand(get))), "body");
+  assert.equal(await fault.hits(), 2);
+  await fault.remove();
+  await assert.rejects(fault.hits(), /not in force/);
+});
+
+withSpace("the SDK tries again after a fault", async (space) => {
+  await put(space);
+  await space.fault({ operation: "GetObject", status: 500, times: 1 });
+  await new S3Client(space.config).send(new GetObjectCommand(get));
+  const requests = await space.requests({ operation: "GetObject" });
+  assert.deepEqual(requests.map(({ status }) => status), [500, 200]);
+});
+
+withSpace("answers are cut and slow", async (space) => {
+  await put(space, "key", "x".repeat(100_000));
+  const cut = await space.fault({ operation: "GetObject", cutAfterBytes: 1000 });
+  await assert.rejects(async () => text(await once(space).send(new GetObjectCommand(get))));
+  await cut.remove();
+  await space.fault({ operation: "HeadObject", latencyMs: 200 });
+  await once(space).send(new HeadObjectCommand(get));
+  const [request] = await space.requests({ operation: "HeadObject" });
+  assert.ok(request.durationMs >= 200, request.durationMs);
+  await space.clearFaults();
+  assert.deepEqual(await space.faults(), []);
+});
+
+withSpace("a fault that makes no sense is refused", async (space) => {
+  for (const rule of [{}, { operation: "GetObject" }, { status: 200 }]) {
+    await assert.rejects(space.fault(rule), { status: 400 });
+  }
+  await assert.rejects(space.fault({ latency: 1 }), /a fault has no latency: it has operation/);
+});
+
+withSpace("presigned URLs expire by the clock", async (space) => {
+  await put(space);
+  const url = await getSignedUrl(once(space), new GetObjectCommand(get), { expiresIn: 3600 });
+  assert.equal((await fetch(url)).status, 200);
+  await space.clock.advance(2 * HOUR_MS);
+  assert.equal((await fetch(url)).status, 403);
+  await space.clock.reset();
+  assert.equal((await fetch(url)).status, 200);
+});
+
+withSpace("the clock is set", async (space) => {
+  const moment = new Date("2040-02-29T12:00:00.500Z");
+  const answered = await space.clock.set(moment);
+  assert.ok(answered >= moment && answered - moment < 10_000);
+  assert.ok((await space.clock.now()) >= answered);
+  assert.ok((await space.clock.advance(1500)) - answered >= 1500);
+  assert.ok((await space.clock.offset()) > 365 * 24 * HOUR_MS);
+  await space.clock.reset();
+  assert.equal(await space.clock.offset(), 0);
+});
+
+withSpace("objects expire at once when the clock passes their days", async (space) => {
+  await put(space);
+  const Rules = [{ ID: "old", Status: "Enabled", Filter: { Prefix: "" }, Expiration: { Days: 30 } }];
+  await once(space).send(
+    new PutBucketLifecycleConfigurationCommand({ Bucket: "bucket", LifecycleConfiguration: { Rules } }),
+  );
+  await space.clock.advance(32 * 24 * HOUR_MS);
+  await space.waitForEvent({ bucket: "bucket", key: "key", name: "s3:*Expiration:*" });
+  await space.clock.reset();
+  assert.deepEqual(await keys(space), []);
+});
+
+withSpace("requests are recorded", async (space) => {
+  await put(space, "a/key with spaces");
+  const [request] = await space.requests({ operation: "PutObject", bucket: "bucket", key: "a/*" });
+  assert.deepEqual([request.method, request.status, request.key], ["PUT", 200, "a/key with spaces"]);
+  assert.ok(Math.abs(request.time - Date.now()) < 300_000);
+  assert.ok(!Object.keys(request.headers).some((name) => name.toLowerCase() === "authorization"));
+  assert.deepEqual(await space.requests({ status: "4*", operation: "PutObject" }), []);
+  assert.equal((await space.requests({ limit: 1 })).length, 1);
+  await assert.rejects(space.requests({ operations: "PutObject" }), /has no operations/);
+  await space.clearRequests();
+  assert.deepEqual(await space.requests(), []);
+});
+
+withSpace("requests and events are waited for", async (space) => {
+  const writing = put(space, "key", "12345");
+  const [request] = await space.waitForRequest({ operation: "PutObject", key: "key" });
+  assert.equal(request.key, "key");
+  const [event] = await space.waitForEvent({ name: "s3:ObjectCreated:*", bucket: "bucket", key: "key" });
+  assert.deepEqual([event.name, event.key, event.size], ["s3:ObjectCreated:Put", "key", 5]);
+  await writing;
+  await once(space).send(new DeleteObjectCommand(get));
+  const [removed] = await space.waitForEvent({ name: "s3:ObjectRemoved:*" });
+  assert.ok(removed.sequence > event.sequence);
+  assert.ok((await space.waitForRequest({}, { count: 3 })).length >= 3);
+});
+
+withSpace("waiting ends with an error that names the filters", async (space) => {
+  const named = (error) => error instanceof WaitTimeout && /"operation":"PutObject"/.test(error.message);
+  await assert.rejects(space.waitForRequest({ operation: "PutObject" }, { timeout: 50 }), named);
+  await assert.rejects(space.waitForEvent({ key: "never" }, { timeout: 50 }), WaitTimeout);
+});
+
+test("servers and spaces are disposed of", { skip: skip || !Symbol.asyncDispose }, async () => {
+  const server = await startServer();
+  const space = await server.space();
+  await space[Symbol.asyncDispose]();
+  assert.deepEqual(await server.spaces(), []);
+  await server[Symbol.asyncDispose]();
+});
