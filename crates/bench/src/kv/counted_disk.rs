@@ -86,6 +86,10 @@ impl Disk for CountedDisk {
         self.disk.free_bytes()
     }
 
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        self.disk.capacity_bytes()
+    }
+
     fn health(&self) -> &Health {
         self.disk.health()
     }

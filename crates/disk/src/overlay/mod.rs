@@ -155,6 +155,11 @@ impl Disk for OverlayDisk {
         Ok(u64::MAX)
     }
 
+    fn capacity_bytes(&self) -> io::Result<Option<u64>> {
+        // Changes are in memory.
+        Ok(None)
+    }
+
     fn health(&self) -> &Health {
         &self.shared.health
     }
