@@ -17,7 +17,9 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", "crates/server/README.md",
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md")))]
 # Figures and samples of output, not for running. The rustdoc of a crate runs what is `rust,no_run`.
 FIGURES = ("text",)
-PROGRAMS = ("sh", "python", "js", "rust", "toml", "json", "yaml")
+PROGRAMS = ("sh", "python", "js", "rust", "go", "java", "toml", "json", "yaml")
+# They are not run here: their lines stand in the file of their test.
+COMPILED = ("rust", "go", "java")
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,14 @@ def read_marker(words):
 def check_marker(block, root=ROOT):
     """Raises ValueError if the test that a marker names is not there, or does not have the block.
 
-    The lines of a block of Rust stand in the file of the test in their order, between others."""
+    The lines of a block that is compiled stand in the file of the test in their order, between others."""
     path, _, name = block.test.partition("::")
     path = root / path
     if not path.exists():
         raise ValueError(f"{block.name}: there is no test {block.test}")
     if name and not (path.is_file() and re.search(rf"\b{re.escape(name)}\b", path.read_text())):
         raise ValueError(f"{block.name}: {path} has no {name}")
-    if block.language == "rust":
+    if block.language in COMPILED:
         lines = (line.strip() for line in path.read_text().splitlines())
         for line in filter(None, map(str.strip, block.text.splitlines())):
             if line not in lines:

@@ -12,17 +12,14 @@ const PROGRAM_INTERPRETER = 3; // p_type of the segment that names a dynamic lin
 export function platformOf(program, name) {
   if (program.length >= 64 && program.readUInt32BE(0) === 0x7f454c46 && program.readUInt16BE(4) === 0x0201) {
     const cpu = { 0x3e: "x64", 0xb7: "arm64" }[program.readUInt16LE(18)];
-    if (cpu && isDynamic(program)) {
-      throw new Error(`${name} is not static, so it does not run on every Linux`);
-    }
     if (cpu) {
-      return { os: "linux", cpu };
+      return { os: "linux", cpu, isStatic: !isDynamic(program) };
     }
   }
   if (program.length >= 8 && program.readUInt32LE(0) === 0xfeedfacf) {
     const cpu = { 0x01000007: "x64", 0x0100000c: "arm64" }[program.readUInt32LE(4)];
     if (cpu) {
-      return { os: "darwin", cpu };
+      return { os: "darwin", cpu, isStatic: true };
     }
   }
   throw new Error(`${name} is not a program of Linux or macOS for x64 or arm64`);
@@ -36,7 +33,10 @@ function isDynamic(program) {
 }
 
 export function makePackage(binary, directory) {
-  const { os, cpu } = platformOf(readFileSync(binary), binary);
+  const { os, cpu, isStatic } = platformOf(readFileSync(binary), binary);
+  if (!isStatic) {
+    console.error(`warning: ${binary} is not static, so the package is good for systems like this one only`);
+  }
   const root = join(dirname(fileURLToPath(import.meta.url)), "..");
   const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const name = `@liteio/${os}-${cpu}`;

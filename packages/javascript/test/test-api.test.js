@@ -66,13 +66,13 @@ withSpace("a reset of a bucket empties it", async (space) => {
 
 withSpace("snapshots", async (space) => {
   await put(space, "before");
-  await space.snapshot("one object");
-  assert.deepEqual(await space.snapshots(), ["one object"]);
+  await space.snapshot("one-object");
+  assert.deepEqual(await space.snapshots(), ["one-object"]);
   await put(space, "after");
-  await space.restore("one object");
+  await space.restore("one-object");
   assert.deepEqual(await keys(space), ["before"]);
-  await space.deleteSnapshot("one object");
-  await assert.rejects(space.restore("one object"), { status: 404 });
+  await space.deleteSnapshot("one-object");
+  await assert.rejects(space.restore("one-object"), { status: 404 });
 });
 
 withSpace("a fault is in force as often as it says", async (space, server) => {

@@ -74,15 +74,15 @@ def test_a_reset_of_a_bucket_leaves_the_others(space):
 
 def test_snapshots(space):
     put(space, "before")
-    space.snapshot("one object")
-    assert space.snapshots() == ["one object"]
+    space.snapshot("one-object")
+    assert space.snapshots() == ["one-object"]
     put(space, "after")
-    space.restore("one object")
+    space.restore("one-object")
     assert keys(space) == ["before"]
-    space.delete_snapshot("one object")
+    space.delete_snapshot("one-object")
     assert space.snapshots() == []
     with pytest.raises(liteio.TestApiError) as error:
-        space.restore("one object")
+        space.restore("one-object")
     assert error.value.status == 404
 
 

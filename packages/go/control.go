@@ -1,0 +1,96 @@
+package liteio
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	answerMax = 30 * time.Second
+	testAPI   = "/_liteio/test"
+)
+
+// Error is a refusal of the test API.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (%d): %s", e.Code, e.Status, e.Message)
+}
+
+// control is the client of the test API. No proxy stands between.
+type control struct {
+	endpoint  string
+	transport *http.Transport
+}
+
+func newControl(endpoint string) *control {
+	return &control{endpoint: endpoint, transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+func (c *control) call(method, path string, query url.Values, body, answer any) error {
+	return c.callWithin(answerMax, method, path, query, body, answer)
+}
+
+func (c *control) callWithin(most time.Duration, method, path string, query url.Values, body, answer any) error {
+	var content []byte
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	target := c.endpoint + testAPI + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	status, text, err := c.exchange(method, target, content, most)
+	switch {
+	case err != nil:
+		return err
+	case status >= 400:
+		return errorOf(status, text)
+	case answer == nil:
+		return nil
+	default:
+		return json.Unmarshal(text, answer)
+	}
+}
+
+func (c *control) exchange(method, target string, content []byte, most time.Duration) (int, []byte, error) {
+	request, err := http.NewRequest(method, target, bytes.NewReader(content))
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(content) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	client := http.Client{Transport: c.transport, Timeout: most}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, text, err
+}
+
+func errorOf(status int, text []byte) error {
+	var document struct{ Code, Message string }
+	if err := xml.Unmarshal(text, &document); err != nil {
+		document.Code, document.Message = "Unknown", string(text)
+	}
+	if status == http.StatusNotFound && document.Message == "There is no such operational route." {
+		document.Message = "the server has no test API: it is older than this package, or was started without --test-api"
+	}
+	return &Error{Status: status, Code: document.Code, Message: document.Message}
+}

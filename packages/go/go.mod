@@ -1,0 +1,3 @@
+module liteio
+
+go 1.21

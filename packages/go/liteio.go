@@ -1,0 +1,188 @@
+// Package liteio starts LiteIO, an object store that speaks Amazon S3, for tests.
+//
+//	server := liteio.Start(t, liteio.Buckets("photos"))
+//	space := server.Space(t)
+//
+// Start ends the server with the test. Its process also ends when that of the tests does, in whatever way.
+package liteio
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const region = "us-east-1"
+
+// The name of the embedded field, since Space is a method of Server.
+type mainSpace = Space
+
+// Server is a server in a process of its own, and its main space.
+type Server struct {
+	*mainSpace
+	process *process
+}
+
+// Start starts a server on a free port of this machine, in memory unless DataDir is given, and stops it with the
+// test. In TestMain, where there is no test, it is Run.
+func Start(t testing.TB, options ...Option) *Server {
+	t.Helper()
+	server, err := Run(options...)
+	if err != nil {
+		t.Fatalf("liteio: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && server.Log() != "" {
+			t.Logf("log of LiteIO:\n%s", server.Log())
+		}
+		server.Stop()
+	})
+	return server
+}
+
+// Run starts a server, which Stop stops.
+func Run(options ...Option) (*Server, error) {
+	settings := settings{region: region, environment: map[string]string{}}
+	for _, option := range options {
+		option(&settings)
+	}
+	settings.complete()
+	binary, err := FindBinary(settings.binary)
+	if err != nil {
+		return nil, err
+	}
+	process, err := startProcess(binary, settings.command(), settings.variables(os.Environ()))
+	if err != nil {
+		return nil, err
+	}
+	space := &Space{
+		Endpoint:  process.endpoint,
+		AccessKey: settings.accessKey,
+		SecretKey: settings.secretKey,
+		Region:    settings.region,
+		control:   newControl(process.endpoint),
+	}
+	return &Server{mainSpace: space, process: process}, nil
+}
+
+// Main is the main space of the server, whose fields and methods the server has too.
+func (s *Server) Main() *Space {
+	return s.mainSpace
+}
+
+// Stop ends the server in order, and waits for it. A second time it does nothing.
+func (s *Server) Stop() {
+	s.process.stop()
+}
+
+// Log has the last lines that the server wrote: warnings, unless Environment has another LITEIO_LOG.
+func (s *Server) Log() string {
+	return s.process.log.String()
+}
+
+// Space makes a space of the server, which sees nothing of the others, and deletes it with the test.
+func (s *Server) Space(t testing.TB) *Space {
+	t.Helper()
+	space, err := s.NewSpace("")
+	if err != nil {
+		t.Fatalf("liteio: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := space.Delete(); err != nil {
+			t.Errorf("liteio: deleting the space %s: %v", space.Name, err)
+		}
+	})
+	return space
+}
+
+// NewSpace makes a space of the server, which Delete deletes. Without a name it gets one.
+func (s *Server) NewSpace(name string) (*Space, error) {
+	var body struct {
+		Name string `json:"name,omitempty"`
+	}
+	body.Name = name
+	var made struct {
+		Name      string `json:"name"`
+		AccessKey string `json:"access_key"`
+		SecretKey string `json:"secret_key"`
+		Region    string `json:"region"`
+	}
+	if err := s.control.call("POST", "/spaces", nil, body, &made); err != nil {
+		return nil, err
+	}
+	if made.Region == "" {
+		made.Region = s.Region
+	}
+	return &Space{
+		Name:      made.Name,
+		Endpoint:  s.Endpoint,
+		AccessKey: made.AccessKey,
+		SecretKey: made.SecretKey,
+		Region:    made.Region,
+		control:   s.control,
+	}, nil
+}
+
+// Spaces has the names of the spaces beside the main one.
+func (s *Server) Spaces() ([]string, error) {
+	var answer struct {
+		Spaces []struct{ Name string }
+	}
+	if err := s.control.call("GET", "/spaces", nil, nil, &answer); err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, space := range answer.Spaces {
+		names = append(names, space.Name)
+	}
+	return names, nil
+}
+
+// ErrNoBinary is the error of a start without a binary of the server.
+var ErrNoBinary = errors.New("there is no binary of LiteIO: set LITEIO_BINARY to the path of the program, or put " +
+	"the program `liteio` on PATH")
+
+// FindBinary has the path of the server's binary: the one given, or that of LITEIO_BINARY, or that on PATH.
+func FindBinary(given string) (string, error) {
+	source := "binary"
+	if given == "" {
+		given, source = os.Getenv("LITEIO_BINARY"), "LITEIO_BINARY"
+	}
+	if given != "" {
+		if !isProgram(given) {
+			return "", errors.New(source + ": " + given + " is not an executable file")
+		}
+		return filepath.Abs(given)
+	}
+	for _, directory := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(directory, "liteio")
+		if isProgram(path) && !isScript(path) {
+			return filepath.Abs(path)
+		}
+	}
+	return "", ErrNoBinary
+}
+
+func isProgram(path string) bool {
+	// With a slash it is no name to be looked for on PATH.
+	if !strings.ContainsRune(path, filepath.Separator) {
+		path = "." + string(filepath.Separator) + path
+	}
+	_, err := exec.LookPath(path)
+	return err == nil
+}
+
+// A script of this name is the command of a package of another language, which looks for the binary itself.
+func isScript(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	start := make([]byte, 2)
+	_, err = file.Read(start)
+	return err != nil || string(start) == "#!"
+}

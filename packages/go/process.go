@@ -1,0 +1,174 @@
+package liteio
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	startMax      = 30 * time.Second
+	stopMax       = 10 * time.Second
+	readyPoll     = 5 * time.Millisecond
+	logLinesMax   = 1000
+	lineBytesMax  = 1 << 20
+	readyPath     = "/_liteio/health/ready"
+	shellOfServer = "/bin/sh"
+)
+
+// watch is the shell above the server, which holds the reading end of a pipe. Nothing is ever written to the pipe:
+// its end comes when stop closes it, or when the kernel does so because this process is gone, killed or not. Then the
+// shell sends SIGTERM to the server.
+const watch = `
+exec 3<&0 </dev/null
+"$@" 3<&- &
+server=$!
+{ read -r _ <&3; kill -s TERM "$server"; } >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait "$server"
+code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+`
+
+var endpointLine = regexp.MustCompile(`^\s*Endpoint\s+(\S+)`)
+
+type process struct {
+	command  *exec.Cmd
+	pipe     io.WriteCloser
+	ended    chan struct{}
+	endpoint string
+	log      *lines
+	stopOnce sync.Once
+}
+
+func startProcess(binary string, arguments, variables []string) (*process, error) {
+	started := &process{ended: make(chan struct{}), log: &lines{}}
+	started.command = exec.Command(shellOfServer, append([]string{"-c", watch, "liteio", binary}, arguments...)...)
+	started.command.Env = variables
+	separate(started.command)
+	output := newFirstMatch(endpointLine)
+	started.command.Stdout = output
+	started.command.Stderr = started.log
+	pipe, err := started.command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	started.pipe = pipe
+	if err := started.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = started.command.Wait()
+		close(started.ended)
+	}()
+	if err := started.waitUntilReady(output.found); err != nil {
+		started.stop()
+		return nil, err
+	}
+	return started, nil
+}
+
+func (p *process) waitUntilReady(found <-chan string) error {
+	late := time.NewTimer(startMax)
+	defer late.Stop()
+	select {
+	case p.endpoint = <-found:
+	case <-p.ended:
+		return p.failure()
+	case <-late.C:
+		return fmt.Errorf("the server was not ready within %v: %s", startMax, p.log)
+	}
+	control := newControl(p.endpoint)
+	for {
+		if status, _, err := control.exchange("GET", p.endpoint+readyPath, nil, startMax); err == nil && status == 200 {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return p.failure()
+		case <-late.C:
+			return fmt.Errorf("the server was not ready within %v: %s", startMax, p.log)
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+func (p *process) failure() error {
+	said := p.log.String()
+	if said == "" {
+		said = "it wrote nothing"
+	}
+	return fmt.Errorf("the server has ended, %v: %s", p.command.ProcessState, said)
+}
+
+func (p *process) stop() {
+	p.stopOnce.Do(func() {
+		_ = p.pipe.Close()
+		select {
+		case <-p.ended:
+		case <-time.After(stopMax):
+			kill(p.command)
+			<-p.ended
+		}
+	})
+}
+
+// lines keeps the last lines that were written to it.
+type lines struct {
+	mutex sync.Mutex
+	kept  []string
+	rest  []byte
+}
+
+func (l *lines) Write(written []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.rest = append(l.rest, written...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(written), nil
+		}
+		l.kept, l.rest = append(l.kept, string(line)), rest
+		if len(l.kept) > logLinesMax {
+			l.kept = l.kept[1:]
+		}
+	}
+}
+
+func (l *lines) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return strings.TrimSpace(strings.Join(l.kept, "\n") + "\n" + string(l.rest))
+}
+
+// firstMatch sends the first group of the first line that matches, and drops the rest.
+type firstMatch struct {
+	*io.PipeWriter
+	found chan string
+}
+
+func newFirstMatch(pattern *regexp.Regexp) firstMatch {
+	reader, writer := io.Pipe()
+	found := make(chan string, 1)
+	go func() {
+		scanner := bufio.NewScanner(reader)
+		scanner.Buffer(nil, lineBytesMax)
+		for scanner.Scan() {
+			if match := pattern.FindStringSubmatch(scanner.Text()); match != nil {
+				found <- match[1]
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, reader)
+	}()
+	return firstMatch{writer, found}
+}

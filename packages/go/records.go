@@ -1,0 +1,109 @@
+package liteio
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// RequestFilter chooses recorded requests. The strings are patterns with * and ?, such as "Put*" or "5??"; one that is
+// empty matches all.
+type RequestFilter struct {
+	Operation, Bucket, Key, Method, Status, User string
+	// Since is a sequence number.
+	Since int64
+}
+
+// EventFilter chooses events, by patterns such as "s3:ObjectCreated:*".
+type EventFilter struct {
+	Bucket, Key, Name string
+	Since             int64
+}
+
+// Request is a request that the server has answered.
+type Request struct {
+	ID         string            `json:"id"`
+	Sequence   int64             `json:"sequence"`
+	Time       time.Time         `json:"time"`
+	Space      string            `json:"space"`
+	Method     string            `json:"method"`
+	Operation  string            `json:"operation"`
+	Bucket     string            `json:"bucket"`
+	Key        string            `json:"key"`
+	Query      string            `json:"query"`
+	Status     int               `json:"status"`
+	Code       string            `json:"code"`
+	User       string            `json:"user"`
+	BytesIn    int64             `json:"bytes_in"`
+	BytesOut   int64             `json:"bytes_out"`
+	DurationMS float64           `json:"duration_ms"`
+	UserAgent  string            `json:"user_agent"`
+	Headers    map[string]string `json:"headers"`
+}
+
+// Event is a change of an object, as notifications tell it.
+type Event struct {
+	Sequence  int64     `json:"sequence"`
+	Name      string    `json:"name"`
+	Bucket    string    `json:"bucket"`
+	Key       string    `json:"key"`
+	VersionID string    `json:"version_id"`
+	Size      int64     `json:"size"`
+	ETag      string    `json:"etag"`
+	Time      time.Time `json:"time"`
+}
+
+// Requests has the requests that were answered and match, oldest first.
+func (s *Space) Requests(filter RequestFilter) ([]Request, error) {
+	query := filter.query()
+	for name, values := range s.query() {
+		query[name] = values
+	}
+	var answer struct{ Requests []Request }
+	err := s.control.call("GET", "/requests", query, nil, &answer)
+	return answer.Requests, err
+}
+
+// ClearRequests forgets the requests.
+func (s *Space) ClearRequests() error {
+	return s.call("DELETE", "/requests", nil, nil)
+}
+
+// WaitForRequest waits until count requests match, those that came before included. The error is ErrTimeout if they do
+// not come in time.
+func (s *Space) WaitForRequest(filter RequestFilter, count int, timeout time.Duration) ([]Request, error) {
+	query := filter.query()
+	query.Set("count", strconv.Itoa(count))
+	var answer struct{ Requests []Request }
+	err := s.wait("/requests/wait", query, timeout, &answer)
+	return answer.Requests, err
+}
+
+// WaitForEvent waits until an event matches; no notification has to be configured. The error is ErrTimeout if none
+// comes in time.
+func (s *Space) WaitForEvent(filter EventFilter, timeout time.Duration) ([]Event, error) {
+	query := queryOf(map[string]string{"bucket": filter.Bucket, "key": filter.Key, "name": filter.Name}, filter.Since)
+	var answer struct{ Events []Event }
+	err := s.wait("/events/wait", query, timeout, &answer)
+	return answer.Events, err
+}
+
+func (f RequestFilter) query() url.Values {
+	return queryOf(map[string]string{
+		"operation": f.Operation, "bucket": f.Bucket, "key": f.Key, "method": f.Method, "status": f.Status,
+		"user": f.User,
+	}, f.Since)
+}
+
+func queryOf(filters map[string]string, since int64) url.Values {
+	query := url.Values{}
+	for name, pattern := range filters {
+		if pattern != "" {
+			query.Set(name, pattern)
+		}
+	}
+	if since > 0 {
+		query.Set("since", strconv.FormatInt(since, 10))
+	}
+	return query
+}

@@ -1,0 +1,164 @@
+package liteio
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// Space has buckets, vector buckets, users, faults and a clock of its own, and is chosen by its credentials.
+type Space struct {
+	// Name is empty for the main space of a server.
+	Name      string
+	Endpoint  string
+	AccessKey string
+	SecretKey string
+	Region    string
+	control   *control
+}
+
+// Env has the variables by which AWS SDKs and the AWS CLI find this space.
+func (s *Space) Env() map[string]string {
+	env := map[string]string{
+		"AWS_ENDPOINT_URL":      s.Endpoint,
+		"AWS_ACCESS_KEY_ID":     s.AccessKey,
+		"AWS_SECRET_ACCESS_KEY": s.SecretKey,
+		"AWS_REGION":            s.Region,
+		"AWS_DEFAULT_REGION":    s.Region,
+		"LITEIO_ENDPOINT":       s.Endpoint,
+		"LITEIO_TEST_ENDPOINT":  s.Endpoint + testAPI,
+	}
+	for _, service := range []string{"S3", "S3VECTORS", "IAM", "STS"} {
+		env["AWS_ENDPOINT_URL_"+service] = s.Endpoint
+	}
+	return env
+}
+
+// Setenv points the variables AWS_… at this space until the test ends. As t.Setenv, it is not for parallel tests.
+func (s *Space) Setenv(t testing.TB) {
+	t.Helper()
+	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"} {
+		t.Setenv(name, "")
+	}
+	for name, value := range s.Env() {
+		t.Setenv(name, value)
+	}
+}
+
+// Reset takes all away: buckets, users, faults, requests; and sets the clock right.
+func (s *Space) Reset() error {
+	return s.reset("")
+}
+
+// ResetBucket empties a bucket.
+func (s *Space) ResetBucket(bucket string) error {
+	if bucket == "" {
+		return errors.New("ResetBucket needs the name of a bucket")
+	}
+	return s.reset(bucket)
+}
+
+func (s *Space) reset(bucket string) error {
+	body := map[string]string{}
+	if bucket != "" {
+		body["bucket"] = bucket
+	}
+	if s.Name != "" {
+		body["space"] = s.Name
+	}
+	return s.control.call("POST", "/reset", nil, body, nil)
+}
+
+// Snapshot keeps all there is under a name, in memory. One of that name is replaced.
+func (s *Space) Snapshot(name string) error {
+	return s.call("PUT", "/snapshots/"+url.PathEscape(name), nil, nil)
+}
+
+// Restore puts a snapshot in the place of all there is.
+func (s *Space) Restore(name string) error {
+	return s.call("POST", "/snapshots/"+url.PathEscape(name)+"/restore", nil, nil)
+}
+
+// Snapshots has the names of the snapshots.
+func (s *Space) Snapshots() ([]string, error) {
+	var answer struct {
+		Snapshots []struct{ Name string }
+	}
+	if err := s.call("GET", "/snapshots", nil, &answer); err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, snapshot := range answer.Snapshots {
+		names = append(names, snapshot.Name)
+	}
+	return names, nil
+}
+
+// DeleteSnapshot deletes a snapshot.
+func (s *Space) DeleteSnapshot(name string) error {
+	return s.call("DELETE", "/snapshots/"+url.PathEscape(name), nil, nil)
+}
+
+// Delete deletes the space with all there is in it.
+func (s *Space) Delete() error {
+	if s.Name == "" {
+		return errors.New("the main space of a server cannot be deleted: Reset empties it")
+	}
+	return s.control.call("DELETE", "/spaces/"+url.PathEscape(s.Name), nil, nil, nil)
+}
+
+// Now is the time by the clock that presigned URLs, lifecycle rules, retention and session tokens go by.
+func (s *Space) Now() (time.Time, error) {
+	return s.clock("GET", nil)
+}
+
+// SetClock sets the clock, which goes on running from there.
+func (s *Space) SetClock(moment time.Time) (time.Time, error) {
+	return s.clock("PUT", map[string]any{"now": moment.UTC().Format("2006-01-02T15:04:05.000Z")})
+}
+
+// AdvanceClock sets the clock forward.
+func (s *Space) AdvanceClock(by time.Duration) (time.Time, error) {
+	return s.clock("PUT", map[string]any{"advance_ms": by.Milliseconds()})
+}
+
+// ResetClock sets the clock to the machine's.
+func (s *Space) ResetClock() (time.Time, error) {
+	return s.clock("PUT", map[string]any{"reset": true})
+}
+
+func (s *Space) clock(method string, body any) (time.Time, error) {
+	var answer struct{ Now time.Time }
+	err := s.control.call(method, "/clock", s.query(), body, &answer)
+	return answer.Now, err
+}
+
+func (s *Space) query() url.Values {
+	if s.Name == "" {
+		return url.Values{}
+	}
+	return url.Values{"space": {s.Name}}
+}
+
+func (s *Space) call(method, path string, body, answer any) error {
+	return s.control.call(method, path, s.query(), body, answer)
+}
+
+// ErrTimeout is the error of waiting for what did not come in time.
+var ErrTimeout = errors.New("nothing matched in time")
+
+func (s *Space) wait(path string, query url.Values, timeout time.Duration, answer any) error {
+	for name, values := range s.query() {
+		query[name] = values
+	}
+	query.Set("timeout_ms", fmt.Sprint(max(1, timeout.Milliseconds())))
+	err := s.control.callWithin(timeout+answerMax, "GET", path, query, nil, answer)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Status == http.StatusRequestTimeout {
+		return fmt.Errorf("%w: %s", ErrTimeout, query.Encode())
+	}
+	return err
+}

@@ -1,0 +1,228 @@
+package liteio_test
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"liteio"
+)
+
+func start(t *testing.T) (*liteio.Server, *liteio.Space) {
+	t.Helper()
+	needsTestAPI(t)
+	server := liteio.Start(t)
+	space := server.Space(t)
+	put(t, space, "/bucket", "")
+	put(t, space, "/bucket/key", "body")
+	return server, space
+}
+
+func TestSpacesSeeNothingOfEachOther(t *testing.T) {
+	server, space := start(t)
+	other, err := server.NewSpace("other")
+	need(t, err)
+	check(t, other, "/bucket", 404, "NoSuchBucket")
+	check(t, server.Main(), "/bucket", 404, "NoSuchBucket")
+	check(t, space, "/bucket/key", 200, "body")
+	names, err := server.Spaces()
+	need(t, err)
+	if len(names) != 2 {
+		t.Errorf("the spaces are %v", names)
+	}
+	if _, err := server.NewSpace("other"); err == nil {
+		t.Error("a name is taken twice")
+	}
+	need(t, other.Delete())
+	if err := server.Main().Delete(); err == nil {
+		t.Error("the main space is deleted")
+	}
+}
+
+func TestASpaceEndsWithItsTest(t *testing.T) {
+	server, _ := start(t)
+	t.Run("inner", func(t *testing.T) { server.Space(t) })
+	names, err := server.Spaces()
+	need(t, err)
+	if len(names) != 1 {
+		t.Errorf("the spaces are %v", names)
+	}
+}
+
+func TestReset(t *testing.T) {
+	server, space := start(t)
+	need(t, space.ResetBucket("bucket"))
+	check(t, space, "/bucket/key", 404, "NoSuchKey")
+	put(t, server.Main(), "/bucket", "")
+	need(t, space.Reset())
+	check(t, space, "/bucket", 404, "NoSuchBucket")
+	check(t, server.Main(), "/bucket", 200, "")
+	need(t, server.Reset())
+	check(t, server.Main(), "/bucket", 404, "NoSuchBucket")
+}
+
+func TestSnapshots(t *testing.T) {
+	_, space := start(t)
+	need(t, space.Snapshot("one-object"))
+	put(t, space, "/bucket/after", "body")
+	need(t, space.Restore("one-object"))
+	check(t, space, "/bucket/after", 404, "NoSuchKey")
+	check(t, space, "/bucket/key", 200, "body")
+	names, err := space.Snapshots()
+	need(t, err)
+	if !reflect.DeepEqual(names, []string{"one-object"}) {
+		t.Errorf("the snapshots are %v", names)
+	}
+	need(t, space.DeleteSnapshot("one-object"))
+	var refused *liteio.Error
+	if err := space.Restore("one-object"); !errors.As(err, &refused) || refused.Status != 404 {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAFaultIsInForceAsOftenAsItSays(t *testing.T) {
+	_, space := start(t)
+	fault := space.Fault(t, liteio.Rule{
+		Operation: "GetObject", Bucket: "bu*", Key: "k?y", Status: 503, Code: "SlowDown", Message: "slower", Times: 2,
+	})
+	check(t, space, "/bucket/key", 503, "slower")
+	check(t, space, "/bucket/key", 503, "SlowDown")
+	check(t, space, "/bucket/key", 200, "body")
+	if hits, err := fault.Hits(); hits != 2 || err != nil {
+		t.Errorf("%d hits, %v", hits, err)
+	}
+	need(t, fault.Remove())
+	if _, err := fault.Hits(); err == nil {
+		t.Error("a rule that was removed has hits")
+	}
+}
+
+func TestAFaultEndsWithItsTest(t *testing.T) {
+	_, space := start(t)
+	t.Run("inner", func(t *testing.T) {
+		space.Fault(t, liteio.Rule{Status: 500})
+		check(t, space, "/bucket/key", 500, "")
+	})
+	check(t, space, "/bucket/key", 200, "body")
+	_, err := space.NewFault(liteio.Rule{Status: 500})
+	need(t, err)
+	need(t, space.ClearFaults())
+	check(t, space, "/bucket/key", 200, "body")
+}
+
+func TestAnswersAreCutAndSlow(t *testing.T) {
+	_, space := start(t)
+	bytes := int64(2)
+	cut := space.Fault(t, liteio.Rule{Operation: "GetObject", CutAfterBytes: &bytes})
+	if got, text := send(t, space, "GET", "/bucket/key", ""); got != 0 || !strings.Contains(text, "EOF") {
+		t.Errorf("%d %s is not cut", got, text)
+	}
+	need(t, cut.Remove())
+	space.Fault(t, liteio.Rule{LatencyMS: 100})
+	before := time.Now()
+	check(t, space, "/bucket/key", 200, "body")
+	if passed := time.Since(before); passed < 100*time.Millisecond {
+		t.Errorf("it took %v", passed)
+	}
+}
+
+func TestAFaultThatMakesNoSenseIsRefused(t *testing.T) {
+	_, space := start(t)
+	for _, rule := range []liteio.Rule{{}, {Operation: "GetObject"}, {Status: 200}} {
+		var refused *liteio.Error
+		if _, err := space.NewFault(rule); !errors.As(err, &refused) || refused.Status != 400 {
+			t.Errorf("%v: the error is %v", rule, err)
+		}
+	}
+}
+
+func TestPresignedURLsExpireByTheClock(t *testing.T) {
+	_, space := start(t)
+	target := presign(space, "/bucket/key")
+	if got := status(t, target); got != 200 {
+		t.Fatalf("it answers %d", got)
+	}
+	_, err := space.AdvanceClock(2 * time.Hour)
+	need(t, err)
+	if got := status(t, target); got != 403 {
+		t.Errorf("two hours later it answers %d", got)
+	}
+	_, err = space.ResetClock()
+	need(t, err)
+	if got := status(t, target); got != 200 {
+		t.Errorf("later it answers %d", got)
+	}
+}
+
+func TestTheClockIsSet(t *testing.T) {
+	_, space := start(t)
+	moment := time.Date(2040, 2, 29, 12, 0, 0, 500_000_000, time.UTC)
+	set, err := space.SetClock(moment)
+	need(t, err)
+	now, err := space.Now()
+	need(t, err)
+	if set.Before(moment) || now.Before(set) || now.Sub(moment) > 20*time.Second {
+		t.Errorf("it was set to %v and is at %v", set, now)
+	}
+}
+
+func TestRequestsAreRecorded(t *testing.T) {
+	_, space := start(t)
+	requests, err := space.Requests(liteio.RequestFilter{Operation: "PutObject", Key: "k*"})
+	need(t, err)
+	if len(requests) != 1 || requests[0].Key != "key" || requests[0].Status != 200 || requests[0].BytesIn != 4 {
+		t.Fatalf("the requests are %+v", requests)
+	}
+	if age := time.Since(requests[0].Time); age < -time.Minute || age > 5*time.Minute {
+		t.Errorf("it is %v old", age)
+	}
+	need(t, space.ClearRequests())
+	requests, err = space.Requests(liteio.RequestFilter{})
+	if len(requests) != 0 || err != nil {
+		t.Errorf("the requests are %+v, %v", requests, err)
+	}
+}
+
+func TestRequestsAndEventsAreWaitedFor(t *testing.T) {
+	_, space := start(t)
+	request := sign(t, space, "PUT", "/bucket/late", "12345")
+	done := make(chan error)
+	go func() {
+		response, err := newClient().Do(request)
+		if err == nil {
+			response.Body.Close()
+		}
+		done <- err
+	}()
+	requests, err := space.WaitForRequest(liteio.RequestFilter{Operation: "PutObject", Key: "late"}, 1, 10*time.Second)
+	need(t, err)
+	events, err := space.WaitForEvent(liteio.EventFilter{Name: "s3:ObjectCreated:*", Key: "late"}, 10*time.Second)
+	need(t, err)
+	need(t, <-done)
+	if requests[0].Method != "PUT" || events[0].Bucket != "bucket" || events[0].Size != 5 {
+		t.Errorf("%+v %+v", requests, events)
+	}
+	if _, err := space.WaitForEvent(liteio.EventFilter{Key: "never"}, 50*time.Millisecond); !errors.Is(err, liteio.ErrTimeout) {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = space.WaitForRequest(liteio.RequestFilter{Key: "never"}, 1, 50*time.Millisecond)
+	if !errors.Is(err, liteio.ErrTimeout) || !strings.Contains(err.Error(), "key=never") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTheVariablesAreSetForATest(t *testing.T) {
+	_, space := start(t)
+	t.Run("inner", func(t *testing.T) {
+		space.Setenv(t)
+		if os.Getenv("AWS_ACCESS_KEY_ID") != space.AccessKey || os.Getenv("AWS_ENDPOINT_URL_S3") != space.Endpoint {
+			t.Error("they are not those of the space")
+		}
+	})
+	if os.Getenv("AWS_ACCESS_KEY_ID") == space.AccessKey {
+		t.Error("they are not put back")
+	}
+}
