@@ -53,7 +53,8 @@ type Event struct {
 	Time      time.Time `json:"time"`
 }
 
-// Requests has the requests that were answered and match, oldest first.
+// Requests has the requests that were recorded and match, oldest first. A request is recorded shortly after its answer,
+// so WaitForRequest is what to ask right behind one.
 func (s *Space) Requests(filter RequestFilter) ([]Request, error) {
 	query := filter.query()
 	for name, values := range s.query() {

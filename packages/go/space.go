@@ -48,28 +48,10 @@ func (s *Space) Setenv(t testing.TB) {
 	}
 }
 
-// Reset takes all away: buckets, users, faults, requests; and sets the clock right.
+// Reset puts the space back to its start, which has the buckets and the seed that the server was given, and nothing
+// else: no users, faults, moves of the clock, requests and events. Snapshots stay.
 func (s *Space) Reset() error {
-	return s.reset("")
-}
-
-// ResetBucket empties a bucket.
-func (s *Space) ResetBucket(bucket string) error {
-	if bucket == "" {
-		return errors.New("ResetBucket needs the name of a bucket")
-	}
-	return s.reset(bucket)
-}
-
-func (s *Space) reset(bucket string) error {
-	body := map[string]string{}
-	if bucket != "" {
-		body["bucket"] = bucket
-	}
-	if s.Name != "" {
-		body["space"] = s.Name
-	}
-	return s.control.call("POST", "/reset", nil, body, nil)
+	return s.call("POST", "/reset", nil, nil)
 }
 
 // Snapshot keeps all there is under a name, in memory. One of that name is replaced.

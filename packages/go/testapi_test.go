@@ -54,14 +54,16 @@ func TestASpaceEndsWithItsTest(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	server, space := start(t)
-	need(t, space.ResetBucket("bucket"))
-	check(t, space, "/bucket/key", 404, "NoSuchKey")
 	put(t, server.Main(), "/bucket", "")
 	need(t, space.Reset())
 	check(t, space, "/bucket", 404, "NoSuchBucket")
 	check(t, server.Main(), "/bucket", 200, "")
 	need(t, server.Reset())
 	check(t, server.Main(), "/bucket", 404, "NoSuchBucket")
+	given := liteio.Start(t, liteio.Buckets("given"))
+	put(t, given.Main(), "/given/key", "body")
+	need(t, given.Reset())
+	check(t, given.Main(), "/given/key", 404, "NoSuchKey")
 }
 
 func TestSnapshots(t *testing.T) {
@@ -171,6 +173,8 @@ func TestTheClockIsSet(t *testing.T) {
 
 func TestRequestsAreRecorded(t *testing.T) {
 	_, space := start(t)
+	_, err := space.WaitForRequest(liteio.RequestFilter{}, 2, 10*time.Second)
+	need(t, err)
 	requests, err := space.Requests(liteio.RequestFilter{Operation: "PutObject", Key: "k*"})
 	need(t, err)
 	if len(requests) != 1 || requests[0].Key != "key" || requests[0].Status != 200 || requests[0].BytesIn != 4 {

@@ -151,8 +151,11 @@ export class Space {
   /** The variables by which AWS SDKs and the AWS CLI find this space. */
   readonly env: Record<string, string>;
   readonly clock: Clock;
-  /** Empties one bucket, or takes all away: buckets, users, faults, requests; and sets the clock right. */
-  reset(bucket?: string): Promise<void>;
+  /**
+   * Puts this space back to its start, which has the buckets and the seed that the server was given, and nothing else:
+   * no users, faults, moves of the clock, requests and events. Snapshots stay.
+   */
+  reset(): Promise<void>;
   /** Keeps all there is under a name, in memory. */
   snapshot(name: string): Promise<void>;
   restore(name: string): Promise<void>;
@@ -161,6 +164,7 @@ export class Space {
   fault(rule: FaultRule): Promise<Fault>;
   faults(): Promise<Fault[]>;
   clearFaults(): Promise<void>;
+  /** Those that were recorded, shortly after their answers: right behind one, waitForRequest() is what to ask. */
   requests(filter?: RequestFilter & { limit?: number }): Promise<RecordedRequest[]>;
   clearRequests(): Promise<void>;
   /** The requests that match, once there are `count` (1); `timeout` is in milliseconds (10,000). */

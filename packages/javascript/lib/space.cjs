@@ -55,8 +55,8 @@ class Space {
     };
   }
 
-  async reset(bucket) {
-    await this.control.call("POST", "/reset", { body: { bucket, space: this.name } });
+  async reset() {
+    await this.call("POST", "/reset");
   }
 
   async snapshot(name) {

@@ -58,10 +58,12 @@ withSpace("a reset takes all away", async (space, server) => {
   }
 });
 
-withSpace("a reset of a bucket empties it", async (space) => {
-  await put(space);
-  await space.reset("bucket");
-  assert.deepEqual(await keys(space), []);
+test("a reset makes the buckets of the start again", { skip }, async () => {
+  const server = await startServer({ buckets: ["bucket"] });
+  await put(server);
+  await server.reset();
+  assert.deepEqual(await keys(server), []);
+  await server.stop();
 });
 
 withSpace("snapshots", async (space) => {
@@ -94,7 +96,7 @@ withSpace("the SDK tries again after a fault", async (space) => {
   await put(space);
   await space.fault({ operation: "GetObject", status: 500, times: 1 });
   await new S3Client(space.config).send(new GetObjectCommand(get));
-  const requests = await space.requests({ operation: "GetObject" });
+  const requests = await space.waitForRequest({ operation: "GetObject" }, { count: 2 });
   assert.deepEqual(requests.map(({ status }) => status), [500, 200]);
 });
 
@@ -105,7 +107,7 @@ withSpace("answers are cut and slow", async (space) => {
   await cut.remove();
   await space.fault({ operation: "HeadObject", latencyMs: 200 });
   await once(space).send(new HeadObjectCommand(get));
-  const [request] = await space.requests({ operation: "HeadObject" });
+  const [request] = await space.waitForRequest({ operation: "HeadObject" });
   assert.ok(request.durationMs >= 200, request.durationMs);
   await space.clearFaults();
   assert.deepEqual(await space.faults(), []);
@@ -153,6 +155,7 @@ withSpace("objects expire at once when the clock passes their days", async (spac
 
 withSpace("requests are recorded", async (space) => {
   await put(space, "a/key with spaces");
+  await space.waitForRequest({}, { count: 2 });
   const [request] = await space.requests({ operation: "PutObject", bucket: "bucket", key: "a/*" });
   assert.deepEqual([request.method, request.status, request.key], ["PUT", 200, "a/key with spaces"]);
   assert.ok(Math.abs(request.time - Date.now()) < 300_000);

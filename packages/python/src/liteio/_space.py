@@ -89,11 +89,10 @@ class Space:
         """A resource of boto3."""
         return self.session().resource(service, endpoint_url=self.endpoint, **options)
 
-    def reset(self, bucket: Optional[str] = None) -> None:
-        """Empties one bucket, or takes away all there is in this space: buckets, users, faults, requests; and
-        sets its clock right."""
-        body = {name: value for name, value in (("bucket", bucket), ("space", self.name)) if value is not None}
-        self._control.call("POST", "/reset", body=body)
+    def reset(self) -> None:
+        """Puts this space back to its start, which has the buckets and the seed that the server was given, and
+        nothing else: no users, faults, moves of the clock, requests and events. Snapshots stay."""
+        self._control.call("POST", "/reset", query={"space": self.name})
 
     def snapshot(self, name: str) -> None:
         """Keeps all there is under a name, in memory. One of that name is replaced."""
@@ -164,7 +163,8 @@ class Space:
         since: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> List[RecordedRequest]:
-        """The requests that were answered and match, oldest first. The filters are patterns with * and ?, such as
+        """The requests that were recorded and match, oldest first. A request is recorded shortly after its answer,
+        so wait_for_request() is what to ask right behind one. The filters are patterns with * and ?, such as
         operation="Put*" or status="5??"; `since` is a sequence number."""
         query = dict(
             operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,

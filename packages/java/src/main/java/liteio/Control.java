@@ -1,0 +1,104 @@
+package liteio;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.net.ProxySelector;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The client of the test API. No proxy stands between. */
+final class Control {
+    static final String TEST_API = "/_liteio/test";
+    private static final Duration ANSWER_MAX = Duration.ofSeconds(30);
+    private static final String NO_ROUTE = "There is no such operational route.";
+    private static final HttpClient CLIENT = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .proxy(ProxySelector.of(null))
+            .build();
+
+    private final String endpoint;
+
+    Control(String endpoint) {
+        this.endpoint = endpoint;
+    }
+
+    boolean isReady() {
+        try {
+            return send("GET", "/_liteio/health/ready", null, ANSWER_MAX).statusCode() == 200;
+        } catch (LiteIOException error) {
+            return false;
+        }
+    }
+
+    JsonObject call(String method, String path, Map<String, String> query, Object body) {
+        return call(method, path, query, body, ANSWER_MAX);
+    }
+
+    /** The document of the answer, an empty one if it has none. */
+    JsonObject call(String method, String path, Map<String, String> query, Object body, Duration most) {
+        String content = body == null ? null : new Gson().toJson(body);
+        HttpResponse<String> answer = send(method, TEST_API + path + encode(query), content, most);
+        if (answer.statusCode() >= 400) {
+            throw errorOf(answer.statusCode(), answer.body());
+        }
+        return answer.body().isEmpty() ? new JsonObject() : JsonParser.parseString(answer.body()).getAsJsonObject();
+    }
+
+    private HttpResponse<String> send(String method, String target, String content, Duration most) {
+        BodyPublisher publisher = content == null ? BodyPublishers.noBody() : BodyPublishers.ofString(content);
+        HttpRequest.Builder request =
+                HttpRequest.newBuilder(URI.create(endpoint + target)).timeout(most).method(method, publisher);
+        if (content != null) {
+            request.header("Content-Type", "application/json");
+        }
+        try {
+            return CLIENT.send(request.build(), BodyHandlers.ofString(StandardCharsets.UTF_8));
+        } catch (IOException error) {
+            throw new LiteIOException("the server does not answer: " + error, error);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new LiteIOException("the call was interrupted", interrupted);
+        }
+    }
+
+    static String segment(String name) {
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    private static String encode(Map<String, String> query) {
+        StringJoiner pairs = new StringJoiner("&", "?", "").setEmptyValue("");
+        query.forEach((name, value) -> pairs.add(name + "=" + segment(value)));
+        return pairs.toString();
+    }
+
+    private static LiteIOException errorOf(int status, String document) {
+        String message = element(document, "Message", document);
+        if (status == 404 && message.equals(NO_ROUTE)) {
+            message = "the server has no test API: it is older than this package, or was started without --test-api";
+        }
+        return new LiteIOException(status, element(document, "Code", "Unknown"), message);
+    }
+
+    private static String element(String document, String name, String otherwise) {
+        Matcher found = Pattern.compile("<" + name + ">(.*?)</" + name + ">", Pattern.DOTALL).matcher(document);
+        if (!found.find()) {
+            return otherwise;
+        }
+        return found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'")
+                .replace("&amp;", "&");
+    }
+}

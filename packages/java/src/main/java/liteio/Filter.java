@@ -1,0 +1,68 @@
+package liteio;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Chooses recorded requests or events by patterns with * and ?, such as "Put*" or "s3:ObjectCreated:*". */
+public final class Filter {
+    private final Map<String, String> fields = new LinkedHashMap<>();
+
+    private Filter() {}
+
+    /** One that matches all. */
+    public static Filter of() {
+        return new Filter();
+    }
+
+    /** Of requests. */
+    public Filter operation(String pattern) {
+        return with("operation", pattern);
+    }
+
+    public Filter bucket(String pattern) {
+        return with("bucket", pattern);
+    }
+
+    public Filter key(String pattern) {
+        return with("key", pattern);
+    }
+
+    /** Of requests. */
+    public Filter method(String pattern) {
+        return with("method", pattern);
+    }
+
+    /** Of requests, such as "5??". */
+    public Filter status(String pattern) {
+        return with("status", pattern);
+    }
+
+    /** Of requests. */
+    public Filter user(String pattern) {
+        return with("user", pattern);
+    }
+
+    /** The name of events. */
+    public Filter name(String pattern) {
+        return with("name", pattern);
+    }
+
+    /** A sequence number. */
+    public Filter since(long sequence) {
+        return with("since", Long.toString(sequence));
+    }
+
+    Map<String, String> fields() {
+        return new LinkedHashMap<>(fields);
+    }
+
+    private Filter with(String name, String value) {
+        fields.put(name, value);
+        return this;
+    }
+
+    @Override
+    public String toString() {
+        return fields.toString();
+    }
+}

@@ -1,0 +1,34 @@
+package liteio;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * Gives a class of tests a server, and each test a space of it.
+ *
+ * <p>Parameters of tests and of methods of their life cycle are resolved: {@link LiteIOServer} (the server of the class)
+ * and {@link LiteIOSpace} (the space of the test; for each invocation of a repeated or parameterized one).
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Inherited
+@ExtendWith(LiteIOExtension.class)
+public @interface LiteIO {
+    /** Made at the start in the server's main space, each NAME[:public|download|upload][:versioned]. */
+    String[] buckets() default {};
+
+    /** A directory or an archive whose directories become buckets of the main space. */
+    String seed() default "";
+
+    /** "minio", "localstack" or "s3mock". */
+    String profile() default "";
+
+    String region() default "us-east-1";
+
+    /** More flags of `liteio server`. */
+    String[] arguments() default {};
+}

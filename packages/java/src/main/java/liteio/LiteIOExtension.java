@@ -1,0 +1,86 @@
+package liteio;
+
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext.Store;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
+import org.junit.jupiter.api.extension.ParameterResolver;
+
+/**
+ * Starts a server for a class of tests when a parameter first asks for it, and makes a space of it for each test. The
+ * stores of JUnit end both: the space behind the test, the server behind the class.
+ */
+public final class LiteIOExtension implements ParameterResolver {
+    private static final Namespace NAMESPACE = Namespace.create(LiteIOExtension.class);
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+        Class<?> type = parameter.getParameter().getType();
+        return type == LiteIOServer.class || type == LiteIOSpace.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        LiteIOServer server = serverOf(context);
+        if (parameter.getParameter().getType() == LiteIOServer.class) {
+            return server;
+        }
+        if (context.getTestMethod().isEmpty()) {
+            throw new ParameterResolutionException(
+                    "a LiteIOSpace is there for a test: a constructor and @BeforeAll take a LiteIOServer");
+        }
+        Store store = context.getStore(NAMESPACE);
+        return store.getOrComputeIfAbsent("space", key -> new Held<>(server.space()), Held.class).value;
+    }
+
+    private static LiteIOServer serverOf(ExtensionContext context) {
+        ExtensionContext ofClass = outermost(context);
+        Store store = ofClass.getStore(NAMESPACE);
+        Object held = store.getOrComputeIfAbsent("server", key -> new Held<>(start(ofClass)), Held.class).value;
+        return (LiteIOServer) held;
+    }
+
+    /** Nested classes use the server of the class around them. */
+    private static ExtensionContext outermost(ExtensionContext context) {
+        ExtensionContext found = context;
+        for (Optional<ExtensionContext> each = Optional.of(context); each.isPresent(); each = each.get().getParent()) {
+            if (each.get().getTestClass().isPresent()) {
+                found = each.get();
+            }
+        }
+        return found;
+    }
+
+    private static LiteIOServer start(ExtensionContext context) {
+        LiteIOServer.Builder builder = LiteIOServer.builder();
+        LiteIO options = context.getRequiredTestClass().getAnnotation(LiteIO.class);
+        if (options != null) {
+            builder.buckets(options.buckets()).region(options.region()).arguments(options.arguments());
+            if (!options.seed().isEmpty()) {
+                builder.seed(Path.of(options.seed()));
+            }
+            if (!options.profile().isEmpty()) {
+                builder.profile(options.profile());
+            }
+        }
+        return builder.start();
+    }
+
+    /** What a store closes at its end. */
+    @SuppressWarnings("deprecation") // Its successor is there from JUnit 5.13 on only.
+    private static final class Held<T extends AutoCloseable> implements Store.CloseableResource, AutoCloseable {
+        private final T value;
+
+        Held(T value) {
+            this.value = value;
+        }
+
+        @Override
+        public void close() throws Exception {
+            value.close();
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package liteio;
+
+import com.google.gson.JsonObject;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A server in a process of its own, and its main space. It ends when it is closed, or when this process does. */
+public final class LiteIOServer extends LiteIOSpace {
+    private static final List<String> FOREIGN = List.of("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_");
+
+    private final ServerProcess process;
+
+    private LiteIOServer(ServerProcess process, Builder builder) {
+        super(new Control(process.endpoint()), null, process.endpoint(), builder.accessKey, builder.secretKey, builder.region);
+        this.process = process;
+    }
+
+    /** Options of a server. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** A server in memory. */
+    public static LiteIOServer start() {
+        return builder().start();
+    }
+
+    /** The last lines that the server wrote: warnings, unless `environment` has another LITEIO_LOG. */
+    public String log() {
+        return process.log();
+    }
+
+    /** A new space, which sees nothing of the others. */
+    public LiteIOSpace space() {
+        return make(Map.of());
+    }
+
+    /** A new space of this name. */
+    public LiteIOSpace space(String name) {
+        return make(Map.of("name", name));
+    }
+
+    /** The names of the spaces beside the main one. */
+    public List<String> spaces() {
+        return Json.list(control.call("GET", "/spaces", Map.of(), null), "spaces", each -> Json.text(each, "name"));
+    }
+
+    /** Stops the server in order, and waits for it. */
+    @Override
+    public void close() {
+        process.stop();
+    }
+
+    private LiteIOSpace make(Map<String, String> body) {
+        JsonObject made = control.call("POST", "/spaces", Map.of(), body);
+        return new LiteIOSpace(control, Json.text(made, "name"), endpoint().toString(), Json.text(made, "access_key"),
+                Json.text(made, "secret_key"), region());
+    }
+
+    ProcessHandle shell() {
+        return process.shell();
+    }
+
+    /** Options of a server; without any it keeps everything in memory. */
+    public static final class Builder {
+        private final List<String> buckets = new ArrayList<>();
+        private final List<String> arguments = new ArrayList<>();
+        private final Map<String, String> environment = new HashMap<>();
+        private Path binary;
+        private Path dataDir;
+        private Path seed;
+        private String profile;
+        private String accessKey;
+        private String secretKey;
+        private String region = "us-east-1";
+
+        private Builder() {}
+
+        /** The server's binary; without it that of LITEIO_BINARY, or that on PATH. */
+        public Builder binary(Path path) {
+            binary = path;
+            return this;
+        }
+
+        /** A directory for the data, which are in memory without it. */
+        public Builder dataDir(Path path) {
+            dataDir = path;
+            return this;
+        }
+
+        /** Made at the start, each NAME[:public|download|upload][:versioned]. */
+        public Builder buckets(String... names) {
+            buckets.addAll(List.of(names));
+            return this;
+        }
+
+        /** A directory or an archive whose directories become buckets. */
+        public Builder seed(Path path) {
+            seed = path;
+            return this;
+        }
+
+        /** "minio", "localstack" or "s3mock". */
+        public Builder profile(String name) {
+            profile = name;
+            return this;
+        }
+
+        public Builder credentials(String accessKey, String secretKey) {
+            this.accessKey = accessKey;
+            this.secretKey = secretKey;
+            return this;
+        }
+
+        public Builder region(String name) {
+            region = name;
+            return this;
+        }
+
+        /** More flags of `liteio server`. */
+        public Builder arguments(String... more) {
+            arguments.addAll(List.of(more));
+            return this;
+        }
+
+        /** A variable of the server. LITEIO_…, MINIO_… and AWS_… of this process are not handed on. */
+        public Builder environment(String name, String value) {
+            environment.put(name, value);
+            return this;
+        }
+
+        public LiteIOServer start() {
+            if (accessKey == null) {
+                boolean minio = "minio".equals(profile);
+                accessKey = minio ? "minioadmin" : "liteio";
+                secretKey = minio ? "minioadmin" : "liteio123";
+            }
+            return new LiteIOServer(new ServerProcess(command(), variables()), this);
+        }
+
+        private List<String> command() {
+            List<String> command = new ArrayList<>();
+            command.add(Binary.find(binary, System.getenv()).toString());
+            command.addAll(List.of("server", "--address", "127.0.0.1:0", "--region", region));
+            command.addAll(dataDir == null ? List.of("--memory") : List.of("--data-dir", dataDir.toString()));
+            buckets.forEach(bucket -> command.addAll(List.of("--bucket", bucket)));
+            if (seed != null) {
+                command.addAll(List.of("--seed", seed.toString()));
+            }
+            if (profile != null) {
+                command.addAll(List.of("--profile", profile));
+            }
+            command.addAll(arguments);
+            return command;
+        }
+
+        private Map<String, String> variables() {
+            Map<String, String> variables = new HashMap<>(System.getenv());
+            variables.keySet().removeIf(name -> FOREIGN.stream().anyMatch(name::startsWith));
+            variables.put("LITEIO_ACCESS_KEY", accessKey);
+            variables.put("LITEIO_SECRET_KEY", secretKey);
+            variables.put("LITEIO_LOG", "warn");
+            variables.put("LITEIO_TEST_API", "local");
+            variables.putAll(environment);
+            return variables;
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package liteio;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.net.URI;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.platform.testkit.engine.EngineTestKit;
+import org.junit.platform.testkit.engine.Events;
+
+/** The extension, in classes of tests as users write them. */
+class ExtensionTest {
+    private static final Set<String> SPACES = new HashSet<>();
+    private static URI endpoint;
+
+    private static Events run(Class<?> tests) {
+        return EngineTestKit.engine("junit-jupiter").selectors(selectClass(tests)).execute().testEvents();
+    }
+
+    @Test
+    void eachTestHasASpace() throws Exception {
+        Harness.needTestApi();
+        SPACES.clear();
+        run(Isolated.class).assertStatistics(each -> each.started(4).succeeded(4));
+        assertEquals(4, SPACES.size());
+        Harness.untilClosed(endpoint);
+    }
+
+    @LiteIO
+    static class Isolated {
+        private LiteIOSpace ofSetup;
+
+        @BeforeAll
+        static void start(LiteIOServer server) {
+            endpoint = server.endpoint();
+        }
+
+        @BeforeEach
+        void setUp(LiteIOSpace space) {
+            assertEquals(List.of(), Harness.buckets(space));
+            Harness.put(space, "photos", "key", "body");
+            ofSetup = space;
+        }
+
+        @RepeatedTest(3)
+        void aTest(LiteIOSpace space, LiteIOServer server) {
+            assertSame(ofSetup, space);
+            assertEquals(endpoint, server.endpoint());
+            assertEquals(1, server.spaces().size());
+            SPACES.add(space.name());
+        }
+
+        @Nested
+        class Inner {
+            @Test
+            void usesTheServerAround(LiteIOSpace space, LiteIOServer server) {
+                assertEquals(endpoint, server.endpoint());
+                assertEquals("body", Harness.get(space, "photos", "key"));
+                SPACES.add(space.name());
+            }
+        }
+    }
+
+    @Test
+    void theServerHasTheOptionsGiven() {
+        run(WithOptions.class).assertStatistics(each -> each.succeeded(1));
+    }
+
+    @LiteIO(buckets = {"letters", "drafts:versioned"}, profile = "minio", region = "eu-west-1")
+    static class WithOptions {
+        @Test
+        void aTest(LiteIOServer server) {
+            assertEquals(List.of("drafts", "letters"), Harness.buckets(server));
+            assertEquals("minioadmin", server.accessKey());
+            assertEquals("eu-west-1", server.region());
+            assertNotEquals(0, server.endpoint().getPort());
+        }
+    }
+
+    @Test
+    void aSpaceOfAClassIsRefused() {
+        EngineTestKit.engine("junit-jupiter").selectors(selectClass(SpaceOfAClass.class)).execute().testEvents()
+                .assertStatistics(each -> each.succeeded(0));
+    }
+
+    @LiteIO
+    static class SpaceOfAClass {
+        @BeforeAll
+        static void start(LiteIOSpace space) {
+            throw new AssertionError("it was called with " + space);
+        }
+
+        @Test
+        void aTest() {}
+    }
+}

@@ -1,0 +1,161 @@
+package liteio;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import software.amazon.awssdk.services.s3.model.S3Exception;
+
+/** A server as a user of the package meets it: its start, its options, its end. */
+class ServerTest {
+    @Test
+    void objectsAreStored() {
+        try (LiteIOServer server = LiteIOServer.start(); LiteIOServer other = LiteIOServer.start()) {
+            Harness.put(server, "photos", "hello.txt", "hello");
+            assertEquals("hello", Harness.get(server, "photos", "hello.txt"));
+            assertEquals(List.of(), Harness.buckets(other));
+        }
+    }
+
+    @Test
+    void options(@TempDir Path seed) throws Exception {
+        Files.createDirectory(seed.resolve("albums"));
+        Files.writeString(seed.resolve("albums").resolve("a.jpg"), "picture");
+        try (LiteIOServer server = LiteIOServer.builder()
+                .buckets("letters:versioned", "open-door:public")
+                .seed(seed)
+                .credentials("tester", "tester-secret")
+                .region("eu-west-1")
+                .environment("LITEIO_LOG", "info")
+                .start()) {
+            assertEquals(List.of("albums", "letters", "open-door"), Harness.buckets(server));
+            assertEquals("picture", Harness.get(server, "albums", "a.jpg"));
+            assertEquals("tester", server.env().get("AWS_ACCESS_KEY_ID"));
+            assertEquals("eu-west-1", server.env().get("AWS_REGION"));
+            assertTrue(server.log().contains("INFO"), server.log());
+            LiteIOSpace wrong = new LiteIOSpace(server.control, null, server.endpoint().toString(), "tester", "another", "eu-west-1");
+            S3Exception refused = assertThrows(S3Exception.class, () -> Harness.buckets(wrong));
+            assertEquals("SignatureDoesNotMatch", refused.awsErrorDetails().errorCode());
+        }
+    }
+
+    @Test
+    void profiles() {
+        for (String profile : List.of("minio", "localstack", "s3mock")) {
+            try (LiteIOServer server = LiteIOServer.builder().profile(profile).start()) {
+                assertEquals(List.of(), Harness.buckets(server));
+                assertEquals(profile.equals("minio"), server.accessKey().equals("minioadmin"));
+            }
+        }
+    }
+
+    @Test
+    void aDataDirectoryKeepsItsData(@TempDir Path directory) throws Exception {
+        URI endpoint;
+        try (LiteIOServer server = LiteIOServer.builder().dataDir(directory.resolve("data")).start()) {
+            Harness.put(server, "kept", "key", "body");
+            endpoint = server.endpoint();
+        }
+        Harness.untilClosed(endpoint);
+        try (LiteIOServer server = LiteIOServer.builder().dataDir(directory.resolve("data")).start()) {
+            assertEquals("body", Harness.get(server, "kept", "key"));
+        }
+    }
+
+    @Test
+    void aStartThatFailsSaysWhy() {
+        checkFailure("\"B\" is not valid", LiteIOServer.builder().buckets("B"));
+        checkFailure("--no-such-flag", LiteIOServer.builder().arguments("--no-such-flag"));
+        checkFailure("binary: /nowhere is not an executable file", LiteIOServer.builder().binary(Path.of("/nowhere")));
+    }
+
+    private static void checkFailure(String message, LiteIOServer.Builder builder) {
+        String said = assertThrows(LiteIOException.class, builder::start).getMessage();
+        assertTrue(said.contains(message), said);
+    }
+
+    @Test
+    void stoppingTwiceIsStoppingOnce() throws Exception {
+        LiteIOServer server = LiteIOServer.start();
+        server.close();
+        server.close();
+        Harness.untilClosed(server.endpoint());
+    }
+
+    @Test
+    void theServerEndsWhenTheShellAboveItWasKilled() throws Exception {
+        LiteIOServer server = LiteIOServer.start();
+        server.shell().destroyForcibly();
+        server.close();
+        Harness.untilClosed(server.endpoint());
+    }
+
+    @Test
+    void theServerEndsWithTheProcessThatStartedIt() throws Exception {
+        String path = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        for (String end : List.of("killed", "halted", "exits")) {
+            ProcessBuilder builder = new ProcessBuilder(java, "-cp", path, Owner.class.getName(), end);
+            builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+            Process owner = builder.start();
+            String endpoint = new BufferedReader(new InputStreamReader(owner.getInputStream())).readLine();
+            owner.waitFor();
+            Harness.untilClosed(URI.create(endpoint));
+        }
+    }
+
+    /** Starts a server and ends in some way. */
+    static final class Owner {
+        public static void main(String[] arguments) throws Exception {
+            System.out.println(LiteIOServer.start().endpoint());
+            switch (arguments[0]) {
+                case "killed":
+                    new ProcessBuilder("kill", "-KILL", Long.toString(ProcessHandle.current().pid())).start().waitFor();
+                    throw new IllegalStateException("it is alive");
+                case "halted":
+                    Runtime.getRuntime().halt(1);
+                    break;
+                default:
+                    break;
+            }
+        }
+    }
+
+    @Test
+    void withoutTheTestApiACallSaysWhatIsMissing() {
+        try (LiteIOServer server = LiteIOServer.builder().environment("LITEIO_TEST_API", "").start()) {
+            LiteIOException error = assertThrows(LiteIOException.class, () -> server.clock().now());
+            assertEquals(404, error.status());
+            assertTrue(error.getMessage().contains("--test-api"), error.getMessage());
+        }
+    }
+
+    @Test
+    void theBinaryIsLookedFor(@TempDir Path directory) throws Exception {
+        Path program = Binary.find(null, System.getenv());
+        Path scripts = Files.createDirectory(directory.resolve("scripts"));
+        Path programs = Files.createDirectory(directory.resolve("programs"));
+        Path script = Files.writeString(scripts.resolve("liteio"), "#!/bin/sh\n");
+        Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+        checkMissing("set LITEIO_BINARY", Map.of("PATH", scripts.toString()));
+        checkMissing("LITEIO_BINARY: /nowhere", Map.of("LITEIO_BINARY", "/nowhere"));
+        Path link = Files.createSymbolicLink(programs.resolve("liteio"), program);
+        assertEquals(link, Binary.find(null, Map.of("PATH", scripts + ":" + programs)));
+        assertEquals(program, Binary.find(program, Map.of("LITEIO_BINARY", "/nowhere")));
+    }
+
+    private static void checkMissing(String message, Map<String, String> environment) {
+        String said = assertThrows(LiteIOException.class, () -> Binary.find(null, environment)).getMessage();
+        assertTrue(said.contains(message), said);
+    }
+}

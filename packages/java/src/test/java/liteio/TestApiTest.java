@@ -1,0 +1,190 @@
+package liteio;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.S3Exception;
+
+/** Spaces, snapshots, faults, the clock, recorded requests and events. */
+class TestApiTest {
+    private static LiteIOServer server;
+    private LiteIOSpace space;
+
+    @BeforeAll
+    static void start() {
+        Harness.needTestApi();
+        server = LiteIOServer.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @BeforeEach
+    void makeSpace() {
+        space = server.space();
+        Harness.put(space, "bucket", "key", "body");
+    }
+
+    @AfterEach
+    void deleteSpace() {
+        space.close();
+    }
+
+    private String get() {
+        return Harness.get(space, "bucket", "key");
+    }
+
+    @Test
+    void spacesSeeNothingOfEachOther() {
+        try (LiteIOSpace other = server.space("other")) {
+            Harness.put(other, "bucket", "of-other", "");
+            assertEquals(List.of("of-other"), Harness.keys(other, "bucket"));
+            assertEquals(List.of("key"), Harness.keys(space, "bucket"));
+            assertFalse(Harness.buckets(server).contains("bucket"));
+            assertTrue(server.spaces().containsAll(List.of("other", space.name())));
+            assertThrows(LiteIOException.class, () -> server.space("other"));
+        }
+        assertEquals(List.of(space.name()), server.spaces());
+    }
+
+    @Test
+    void aResetTakesAllAway() {
+        Harness.put(server, "of-the-server", "key", "body");
+        space.reset();
+        assertEquals(List.of(), Harness.buckets(space));
+        assertEquals(List.of("of-the-server"), Harness.buckets(server));
+        server.reset();
+        assertEquals(List.of(), Harness.buckets(server));
+    }
+
+    @Test
+    void aResetMakesTheBucketsOfTheStartAgain() {
+        try (LiteIOServer given = LiteIOServer.builder().buckets("given").start()) {
+            Harness.put(given, "given", "key", "body");
+            given.reset();
+            assertEquals(List.of(), Harness.keys(given, "given"));
+        }
+    }
+
+    @Test
+    void snapshots() {
+        space.snapshot("one-object");
+        assertEquals(List.of("one-object"), space.snapshots());
+        Harness.put(space, "bucket", "after", "body");
+        space.restore("one-object");
+        assertEquals(List.of("key"), Harness.keys(space, "bucket"));
+        space.deleteSnapshot("one-object");
+        assertEquals(404, assertThrows(LiteIOException.class, () -> space.restore("one-object")).status());
+    }
+
+    @Test
+    void aFaultIsInForceAsOftenAsItSays() {
+        Fault fault = space.fault(Rule.of().operation("GetObject").bucket("bu*").key("k?y").status(503).code("SlowDown")
+                .message("slower").times(2));
+        for (int time = 0; time < 2; time++) {
+            S3Exception error = assertThrows(S3Exception.class, this::get);
+            assertEquals(503, error.statusCode());
+            assertEquals("SlowDown", error.awsErrorDetails().errorCode());
+        }
+        assertEquals("body", get());
+        assertEquals(2, fault.hits());
+        fault.remove();
+        assertThrows(LiteIOException.class, fault::hits);
+    }
+
+    @Test
+    void theSdkTriesAgainAfterAFault() {
+        space.fault(Rule.of().operation("GetObject").status(500).times(1));
+        try (S3Client s3 = Harness.builder(space).build()) {
+            assertEquals("body", s3.getObjectAsBytes(each -> each.bucket("bucket").key("key")).asUtf8String());
+        }
+        Filter filter = Filter.of().operation("GetObject");
+        List<RecordedRequest> requests = space.waitForRequests(filter, 2, Duration.ofSeconds(10));
+        assertEquals(List.of(500, 200), List.of(requests.get(0).status, requests.get(1).status));
+    }
+
+    @Test
+    void aFaultEndsWithItsBlock() {
+        try (Fault fault = space.fault(Rule.of().cutAfterBytes(1))) {
+            assertThrows(Exception.class, this::get);
+            assertTrue(fault.hits() > 0);
+        }
+        assertEquals("body", get());
+        space.fault(Rule.of().latency(Duration.ofMillis(100)));
+        long before = System.nanoTime();
+        assertEquals("body", get());
+        assertTrue(System.nanoTime() - before >= 100_000_000);
+        space.clearFaults();
+    }
+
+    @Test
+    void aFaultThatMakesNoSenseIsRefused() {
+        for (Rule rule : List.of(Rule.of(), Rule.of().operation("GetObject"), Rule.of().status(200))) {
+            assertEquals(400, assertThrows(LiteIOException.class, () -> space.fault(rule)).status());
+        }
+    }
+
+    @Test
+    void theClockIsSet() {
+        Instant moment = Instant.parse("2040-02-29T12:00:00.500Z");
+        Instant set = space.clock().set(moment);
+        assertFalse(set.isBefore(moment) || space.clock().now().isBefore(set));
+        // The client's time, which is that of the machine, goes on being taken.
+        assertEquals("body", get());
+        assertFalse(space.clock().advance(Duration.ofHours(1)).isBefore(set.plus(Duration.ofHours(1))));
+        space.clock().reset();
+        assertTrue(Duration.between(space.clock().now(), Instant.now()).abs().toMinutes() < 5);
+    }
+
+    @Test
+    void requestsAreRecorded() {
+        Harness.put(space, "bucket", "a/key with spaces", "12345");
+        // Of two lists of buckets, of making one, and of two uploads.
+        space.waitForRequests(Filter.of(), 5, Duration.ofSeconds(10));
+        List<RecordedRequest> requests = space.requests(Filter.of().operation("PutObject").key("a/*"));
+        assertEquals(1, requests.size());
+        assertEquals("a/key with spaces", requests.get(0).key);
+        assertEquals(200, requests.get(0).status);
+        assertTrue(requests.get(0).userAgent.contains("aws-sdk-java"));
+        assertFalse(requests.get(0).headers.containsKey("authorization"));
+        assertTrue(Duration.between(requests.get(0).time, Instant.now()).abs().toMinutes() < 5);
+        space.clearRequests();
+        assertEquals(List.of(), space.requests(Filter.of()));
+    }
+
+    @Test
+    void requestsAndEventsAreWaitedFor() {
+        CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> Harness.put(space, "bucket", "late", "12345"));
+        assertEquals("PUT", space.waitForRequest(Filter.of().operation("PutObject").key("late")).get(0).method);
+        Event event = space.waitForEvent(Filter.of().name("s3:ObjectCreated:*").key("late")).get(0);
+        assertEquals("bucket", event.bucket);
+        assertEquals(5, event.size);
+        writing.join();
+        assertTrue(space.waitForRequests(Filter.of(), 3, Duration.ofSeconds(10)).size() >= 3);
+    }
+
+    @Test
+    void waitingEndsWithAnErrorThatNamesTheFilter() {
+        Filter never = Filter.of().key("never");
+        String said = assertThrows(LiteIOException.Timeout.class, () -> space.waitForEvent(never, Duration.ofMillis(50)))
+                .getMessage();
+        assertTrue(said.contains("key=never"), said);
+        assertThrows(LiteIOException.Timeout.class, () -> space.waitForRequests(never, 1, Duration.ofMillis(50)));
+    }
+}
