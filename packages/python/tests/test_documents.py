@@ -1,19 +1,28 @@
-"""Every example of docs/python.md runs."""
+"""Every example of docs/python.md runs, and that of README.md."""
 
 import pathlib
 import re
 
 import pytest
 
-PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL) if PAGE.exists() else []
+ROOT = pathlib.Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "python.md"
+
+
+def blocks_of(page):
+    # The pages are no part of the source distribution.
+    text = page.read_text() if PAGE.exists() else ""
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks_of(PAGE) + [block for block in blocks_of(ROOT / "README.md") if "s3_client" in block]
 OF_TEST_API = ("s3_space", "s3_client", "s3_bucket", "server.fault(")
 
 
 def test_the_page_has_examples():
     if not PAGE.exists():
         pytest.skip("the page is not part of the source distribution")
-    assert len(BLOCKS) >= 5
+    assert len(BLOCKS) >= 6
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
