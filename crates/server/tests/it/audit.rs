@@ -81,14 +81,8 @@ async fn every_request_but_those_for_the_health_has_an_entry_without_secrets() {
     let mut names: Vec<&str> = told.iter().filter_map(|it| it["api"]["name"].as_str()).collect();
     // An entry is made when the connection has taken the answer: the next request may be faster.
     names.sort_unstable();
-    let expected = [
-        "CreateBucket",
-        "GetObject",
-        "GetObject",
-        "ListUsers",
-        "ListVectorBuckets",
-        "PutObject",
-    ];
+    let expected =
+        ["CreateBucket", "GetObject", "GetObject", "ListUsers", "ListVectorBuckets", "PutObject"];
     assert_eq!(names, expected, "{told:?}");
     let find = |name: &str, status: u16| {
         let is_it = |it: &&Value| it["api"]["name"] == name && it["api"]["statusCode"] == status;
