@@ -1,5 +1,6 @@
 //! Our own key space, as an engine.
 
+use std::marker::PhantomData;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +10,45 @@ use liteio_store::Durability;
 use liteio_store::kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 
 use super::counted_disk::CountedDisk;
-use super::engine::{Engine, Failure, Key, Show, Synced, Value, Written};
+use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value, Written};
 
-/// A key space on the disk, synced or handed to the kernel as the row demands; or in memory. All other settings
-/// are its defaults.
-pub(crate) struct LiteIo<const IN_MEMORY: bool> {
-    keys: Kv,
+/// The settings of a key space.
+pub(crate) trait Setup: Send + Sync + 'static {
+    const IN_MEMORY: bool = false;
+
+    fn config() -> KvConfig {
+        KvConfig::default()
+    }
 }
 
-impl<const IN_MEMORY: bool> LiteIo<IN_MEMORY> {
+/// On the disk, with the settings that it comes with.
+pub(crate) struct Default;
+
+impl Setup for Default {}
+
+/// In memory.
+pub(crate) struct Memory;
+
+impl Setup for Memory {
+    const IN_MEMORY: bool = true;
+}
+
+/// On the disk, with as large a cache as its rivals have.
+pub(crate) struct LargeCache;
+
+impl Setup for LargeCache {
+    fn config() -> KvConfig {
+        KvConfig { cache_bytes: CACHE_BYTES, ..KvConfig::default() }
+    }
+}
+
+/// A key space, synced or handed to the kernel as the row demands.
+pub(crate) struct LiteIo<S> {
+    keys: Kv,
+    setup: PhantomData<S>,
+}
+
+impl<S: Setup> LiteIo<S> {
     fn submit(&self, key: Key, value: Value) -> Pending<(), KvError> {
         self.keys.update(move |transaction| transaction.put(&key, &value))
     }
@@ -34,14 +65,14 @@ impl<const IN_MEMORY: bool> LiteIo<IN_MEMORY> {
     }
 }
 
-impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
+impl<S: Setup> Engine for LiteIo<S> {
     fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
         let durability = match sync {
             Synced::No => Durability::Os,
             Synced::Each => Durability::Fsync,
         };
-        let config = KvConfig { durability, ..KvConfig::default() };
-        let keys = match IN_MEMORY {
+        let config = KvConfig { durability, ..S::config() };
+        let keys = match S::IN_MEMORY {
             true => Kv::memory(config)?,
             false => {
                 // As the server does.
@@ -50,7 +81,7 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
                 Kv::open(disk, "keys", config)?
             }
         };
-        Ok(LiteIo { keys })
+        Ok(LiteIo { keys, setup: PhantomData })
     }
 
     fn put(&self, key: &Key, value: &Value) -> Result<(), Failure> {
@@ -74,7 +105,7 @@ impl<const IN_MEMORY: bool> Engine for LiteIo<IN_MEMORY> {
     }
 
     fn written() -> Option<Written> {
-        (!IN_MEMORY).then(super::counted_disk::written)
+        (!S::IN_MEMORY).then(super::counted_disk::written)
     }
 
     fn put_ahead(&self, pairs: &[(Key, Value)]) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::data::{KEY_BYTES, VALUE_BYTES};
 use super::engine::{CACHE_BYTES, Synced};
 use super::options::Options;
-use super::roster::{Entry, Home, MEMORY};
+use super::roster::{Entry, FLOOR, MEMORY};
 use super::rows::jobs;
 use super::task::{Exercise, Work};
 use crate::error::BenchError;
@@ -55,7 +55,7 @@ async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report
 impl Entry {
     /// Engines do the work of engines, and the floor does its own.
     fn does(&self, job: &Job<Exercise>) -> bool {
-        matches!(job.work.work, Work::Floor(_)) == (self.home == Home::Floor)
+        matches!(job.work.work, Work::Floor(_)) == (self.name == FLOOR)
     }
 }
 

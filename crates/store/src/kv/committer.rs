@@ -68,6 +68,11 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn send(self) {
         let Self { first, others, result } = self;
+        if result.is_ok() {
+            // In the order of the writes.
+            first.committed();
+            others.iter().for_each(|job| job.committed());
+        }
         for job in others {
             job.acknowledge(result.clone());
         }

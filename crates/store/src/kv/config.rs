@@ -45,7 +45,7 @@ pub struct KvConfig {
     pub memory_bytes: usize,
     /// Free bytes of the device that ordinary updates leave untouched: below it they are refused
     /// with [`KvError::NoSpace`](super::KvError::NoSpace), while updates that give space back
-    /// ([`Kv::update_freeing`](super::Kv::update_freeing)) still run.
+    /// ([`Kv::update_freeing_then`](super::Kv::update_freeing_then)) still run.
     pub reserve_bytes: u64,
     /// Bytes of log after which the updates in it are drained into the tree, unless those before them still are.
     /// More makes the tree cheaper to write; less makes the replay after a crash shorter.

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::KvError;
 use super::engine::{PairGuard, Place, Tree};
 use super::layers::Layers;
+use super::memtable::shared_bytes;
 use super::merge::Merge;
 
 /// A key and its value, borrowed without a copy.
@@ -56,7 +57,10 @@ impl<'a> Cursor<'a> {
         let is_drained = layers.undrained().iter().all(|table| table.is_empty());
         let source = match is_drained && layers.runs().is_empty() {
             true => Source::Tree(TreeCursor { tree, place: tree.lower_bound(lower)?, shown: None }),
-            false => Source::Merge(Box::new(Merge::new(layers, tree, sequence, lower))),
+            false => {
+                let shared = begin_of_all(lower, upper);
+                Source::Merge(Box::new(Merge::new(layers, tree, sequence, lower, shared)))
+            }
         };
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
         Ok(Self { lower, upper, source })
@@ -171,6 +175,17 @@ fn in_order<'k>(
         _ => return (lower, upper),
     };
     (Included(begin), Excluded(begin))
+}
+
+/// The bytes with which all keys of the range begin.
+fn begin_of_all<'k>(lower: Bound<&'k [u8]>, upper: Bound<&'k [u8]>) -> &'k [u8] {
+    use Bound::{Excluded, Included};
+    match (lower, upper) {
+        (Included(begin) | Excluded(begin), Included(end) | Excluded(end)) => {
+            &begin[..shared_bytes(begin, end)]
+        }
+        _ => &[],
+    }
 }
 
 #[inline]

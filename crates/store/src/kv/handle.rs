@@ -127,28 +127,50 @@ impl Kv {
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
-        self.submit(closure, false)
+        self.update_then(closure, |_| {})
     }
 
-    /// Like [`Kv::update`], for updates that give space back, such as deletes: they may use the
-    /// reserve of space.
+    /// As [`Kv::update`]. Once the writes of the closure are committed, and before the answer, `then` is called with
+    /// its result, also if nobody waits for the answer.
+    pub fn update_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, false, then)
+    }
+
+    /// Like [`Kv::update`], for updates that give space back, such as deletes: they may use the reserve of space.
+    #[cfg(any(test, feature = "test-util"))]
     pub fn update_freeing<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
-        self.submit(closure, true)
+        self.update_freeing_then(closure, |_| {})
     }
 
-    fn submit<T, E, F>(&self, closure: F, frees_space: bool) -> Pending<T, E>
+    /// Like [`Kv::update_then`], for updates that give space back, such as deletes: they may use the
+    /// reserve of space.
+    pub fn update_freeing_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, true, then)
+    }
+
+    fn submit<T, E, F>(&self, closure: F, frees_space: bool, then: fn(&T)) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<KvError> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let update = Update { closure, result: None, sender, frees_space };
+        let update = Update { closure, result: None, sender, frees_space, then };
         if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
             job.acknowledge(Err(KvError::Closed));
         }

@@ -32,6 +32,8 @@ pub(super) struct Layers {
     undrained: usize,
     /// Nothing in the runs and the tree is behind this sequence.
     drained: u64,
+    /// The tree has all of the table that drains up to this key, and it.
+    reached: Option<Arc<[u8]>>,
     /// The newest first.
     runs: Vec<Arc<Run>>,
     /// `None` only while it is opened again, when nobody reads.
@@ -84,7 +86,8 @@ impl Layers {
         drained: u64,
     ) -> Self {
         let count = undrained.len();
-        Self { tables: undrained, undrained: count, drained, runs, tree: Some(Arc::new(tree)) }
+        let tree = Some(Arc::new(tree));
+        Self { tables: undrained, undrained: count, drained, reached: None, runs, tree }
     }
 
     /// The table that is written.
@@ -100,6 +103,12 @@ impl Layers {
     /// The tables that a cursor merges with the tree, newest first.
     pub(super) fn undrained(&self) -> &[Arc<Memtable>] {
         &self.tables[..self.undrained]
+    }
+
+    /// The last key up to which the tree has all of the table that drains: a cursor passes over these in the table, where
+    /// each would be one more to be looked at and to be compared.
+    pub(super) fn reached(&self) -> Option<&[u8]> {
+        self.reached.as_deref()
     }
 
     /// The runs, newest first.
@@ -154,15 +163,21 @@ impl Layers {
         Self { tables, undrained: self.undrained + 1, ..self.clone() }
     }
 
-    /// The layers after a part of the draining table, which ends with the sequence `drained`, has reached `tree`.
-    pub(super) fn draining_into(&self, tree: OpenTree, drained: u64) -> Self {
-        Self { drained, ..self.over(tree) }
+    /// The layers after a part of the draining table, which ends with the sequence `drained`, has reached `tree`: where
+    /// it is known, all up to the key `reached`.
+    pub(super) fn draining_into(
+        &self,
+        tree: OpenTree,
+        drained: u64,
+        reached: Option<&[u8]>,
+    ) -> Self {
+        Self { drained, reached: reached.map(Arc::from), ..self.over(tree) }
     }
 
     /// The layers after the draining table, and with it all up to the sequence `drained`, has reached `tree`. Tables
     /// in the tree that do not fit into `memory_bytes` are dropped, the oldest first.
     pub(super) fn with_drained(&self, tree: OpenTree, drained: u64, memory_bytes: usize) -> Self {
-        let layers = Self { undrained: 1, ..self.draining_into(tree, drained) };
+        let layers = Self { undrained: 1, ..self.draining_into(tree, drained, None) };
         layers.trimmed(memory_bytes).unwrap_or(layers)
     }
 
@@ -171,7 +186,7 @@ impl Layers {
     pub(super) fn with_run(&self, run: Arc<Run>, drained: u64, memory_bytes: usize) -> Self {
         let mut runs = vec![run];
         runs.extend(self.runs.iter().cloned());
-        let layers = Self { runs, undrained: 1, drained, ..self.clone() };
+        let layers = Self { runs, undrained: 1, drained, reached: None, ..self.clone() };
         layers.trimmed(memory_bytes).unwrap_or(layers)
     }
 
@@ -182,9 +197,9 @@ impl Layers {
         layers
     }
 
-    /// The layers with the same content over another tree.
+    /// The layers with the same content over another tree, which may have less of the table that drains.
     pub(super) fn over(&self, tree: OpenTree) -> Self {
-        Self { tree: Some(Arc::new(tree)), ..self.clone() }
+        Self { tree: Some(Arc::new(tree)), reached: None, ..self.clone() }
     }
 
     /// The layers without drained tables beyond `memory_bytes`; `None` if all fit.

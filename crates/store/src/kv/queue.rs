@@ -23,6 +23,9 @@ pub(super) trait Job: Send {
     /// Fails it without running it.
     fn refuse(&mut self, error: KvError);
 
+    /// Tells its result, unless that is an error, that its writes are as durable as the key space promises.
+    fn committed(&self);
+
     /// Answers: with its own result, or with the error that failed the whole group.
     fn acknowledge(self: Box<Self>, group: Result<(), KvError>);
 }
@@ -33,6 +36,8 @@ pub(super) struct Update<F, T, E> {
     pub(super) result: Option<Result<T, E>>,
     pub(super) sender: oneshot::Sender<Result<T, E>>,
     pub(super) frees_space: bool,
+    /// Called with the result once the writes are committed, before the answer.
+    pub(super) then: fn(&T),
 }
 
 impl<F, T, E> Job for Update<F, T, E>
@@ -57,6 +62,12 @@ where
 
     fn refuse(&mut self, error: KvError) {
         self.result = Some(Err(error.into()));
+    }
+
+    fn committed(&self) {
+        if let Some(Ok(result)) = &self.result {
+            (self.then)(result);
+        }
     }
 
     fn acknowledge(self: Box<Self>, group: Result<(), KvError>) {

@@ -1,13 +1,14 @@
 //! State shared by the threads of a key space.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use super::committer::Committer;
+use super::committer::{Answers, Committer};
 use super::discarded::Discarded;
 use super::drain::Drains;
 use super::drainer::Drainer;
@@ -28,6 +29,8 @@ pub(super) struct Shared {
     /// `None` in memory.
     pub(super) tree_file: Option<Arc<TreeFile>>,
     pub(super) queue: Queue,
+    /// The thread of [`Shared::commit_all`].
+    committing: OnceLock<ThreadId>,
     /// The holder writes: see [`Shared::committer`].
     committer: Mutex<Committer>,
     /// The holder drains.
@@ -94,6 +97,7 @@ impl Shared {
             home,
             tree_file,
             queue: Queue::default(),
+            committing: OnceLock::new(),
             committer: Mutex::new(committer),
             drainer: Mutex::new(drainer),
             layers: RwLock::new(Ok(Arc::new(layers))),
@@ -180,20 +184,36 @@ impl Shared {
 
     /// The thread that commits what nobody else does, until the queue is closed. Then it closes the key space.
     pub(super) fn commit_all(&self) {
+        // Nobody else sets it.
+        let _ = self.committing.set(thread::current().id());
         while self.queue.wait() {
             loop {
                 self.unblock_inline();
-                let answers = {
-                    let mut committer = self.committer();
-                    let Some(job) = self.queue.pop() else { break };
-                    committer.group(self, job)
-                };
+                let Some(answers) = self.commit_next() else { break };
                 answers.send();
                 self.drain_inline();
             }
         }
         self.drains.stop();
         self.drainer.lock().close(self);
+    }
+
+    fn commit_next(&self) -> Option<Answers> {
+        let mut committer = self.committer();
+        let job = self.queue.pop()?;
+        Some(committer.group(self, job))
+    }
+
+    /// Has what is in the queue committed for a drain that waits for it, on another thread than that of the drain: the
+    /// answers may end the key space, which waits for the drain. The thread that commits does it itself, where it drains,
+    /// and is never waited for by itself.
+    pub(super) fn commit_for_drain(&self) {
+        if self.committing.get() != Some(&thread::current().id()) {
+            return self.queue.wake();
+        }
+        while let Some(answers) = self.commit_next() {
+            answers.send();
+        }
     }
 
     /// Tries a tree again that had no space, where no thread does.

@@ -16,11 +16,10 @@ impl Drainer {
             keys.iter().try_for_each(|key| transaction.carry(key))
         };
         let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
-        let update = Update { closure, result: None, sender, frees_space: true };
+        let update = Update { closure, result: None, sender, frees_space: true, then: |()| {} };
         shared.drains.set_carrying(true);
         let pushed = shared.queue.push(Box::new(update)).map_err(|_| KvError::Closed);
-        // Not by this thread: the answers to other updates may end the key space, which waits for it.
-        shared.queue.wake();
+        shared.commit_for_drain();
         let result = pushed.and_then(|()| receiver.recv().unwrap_or(Err(KvError::Closed)));
         shared.drains.set_carrying(false);
         result?;

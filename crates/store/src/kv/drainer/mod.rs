@@ -151,12 +151,16 @@ impl Drainer {
             && self.compact(shared)
     }
 
-    /// Updates come, but few: what they have in memory is drained, so that the log stays short.
+    /// Updates come, but few: what they have in memory is drained, so that the log stays short, and space that is free
+    /// is given back. Where more come, they use it again.
     pub(super) fn trickle(&mut self, shared: &Shared) {
         self.step(shared);
         let is_over = shared.poisoned().is_some() || shared.drains.is_blocked();
         if !is_over && self.carried_at != Some(shared.drains.groups()) {
             self.drain_all(shared, IDLE_LOG_BYTES, Reason::Room);
+            if !shared.drains.is_blocked() && !self.is_merge_due(shared) {
+                self.compact(shared);
+            }
         }
     }
 

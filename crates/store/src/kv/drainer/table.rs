@@ -11,7 +11,7 @@ use crate::kv::drain::Frozen;
 use crate::kv::engine::{ApplyError, Change, Changes, Checkpoint, Engine};
 use crate::kv::layers::OpenTree;
 use crate::kv::log::{Round, Version};
-use crate::kv::memtable::{Entries, Memtable};
+use crate::kv::memtable::{Entries, Entry, Memtable};
 use crate::kv::shared::Shared;
 
 impl Drainer {
@@ -75,11 +75,14 @@ impl Drainer {
                 make_log_durable(shared)?;
                 is_log_durable = true;
             }
-            let mut part = Part { changes: &mut changes, left: changes_max };
+            let mut part = Part { changes: &mut changes, left: changes_max, last: None };
             self.checkpoint = engine.apply(&mut part, &self.checkpoint)?;
+            // What is carried is not in the tree, or cannot be read there.
+            let reached = part.last.filter(|_| changes.without.is_empty());
             let tree = OpenTree::new(engine)?;
             // Whoever reads from now on lets go of the pages that were replaced.
-            shared.change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence)));
+            shared
+                .change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence, reached)));
             drained += changes_max;
             shared.drains.drained(drained as f64 / writes.max(1) as f64);
             shared.discarded.free_unread();
@@ -99,10 +102,15 @@ pub(in crate::kv) struct TableChanges<'t> {
     pub(in crate::kv) without: &'t BTreeSet<Vec<u8>>,
 }
 
+impl<'t> TableChanges<'t> {
+    fn entry(&mut self) -> Option<Entry<'t>> {
+        self.entries.find(|entry| !self.without.contains(entry.key))
+    }
+}
+
 impl Changes for TableChanges<'_> {
     fn next(&mut self) -> Result<Option<Change<'_>>, KvError> {
-        let entry = self.entries.find(|entry| !self.without.contains(entry.key));
-        Ok(entry.map(|entry| Change { key: entry.key, value: entry.value }))
+        Ok(self.entry().map(|entry| Change { key: entry.key, value: entry.value }))
     }
 }
 
@@ -110,6 +118,8 @@ impl Changes for TableChanges<'_> {
 struct Part<'p, 't> {
     changes: &'p mut TableChanges<'t>,
     left: usize,
+    /// The key of the last one.
+    last: Option<&'t [u8]>,
 }
 
 impl Changes for Part<'_, '_> {
@@ -118,6 +128,8 @@ impl Changes for Part<'_, '_> {
             return Ok(None);
         }
         self.left -= 1;
-        self.changes.next()
+        let entry = self.changes.entry();
+        self.last = entry.map(|entry| entry.key).or(self.last);
+        Ok(entry.map(|entry| Change { key: entry.key, value: entry.value }))
     }
 }

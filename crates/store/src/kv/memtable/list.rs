@@ -114,13 +114,13 @@ fn node(arena: &Arena, place: Place) -> Option<Node<'_>> {
 }
 
 /// The number of bytes with which both begin.
-pub(super) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
+pub(in crate::kv) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// A number in the order of keys that have the same bytes before `shared`: of the bytes that follow these.
 #[inline]
-pub(super) fn prefix(key: &[u8], shared: usize) -> u64 {
+pub(in crate::kv) fn prefix(key: &[u8], shared: usize) -> u64 {
     let behind = &key[shared.min(key.len())..];
     if let Some(bytes) = behind.first_chunk() {
         return u64::from_be_bytes(*bytes);

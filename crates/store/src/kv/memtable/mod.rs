@@ -22,6 +22,7 @@ use twox_hash::XxHash3_64;
 pub(in crate::kv) use self::arena::Place;
 use self::index::Index;
 use self::list::Node;
+pub(in crate::kv) use self::list::{prefix, shared_bytes};
 use self::order::{Order, Walk};
 use crate::random::{RandomSource as _, SystemRandom};
 

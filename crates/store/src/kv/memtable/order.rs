@@ -40,19 +40,16 @@ impl Order {
 
     /// All nodes.
     pub(super) fn walk(&self) -> Walk<'_> {
-        let positions = self
-            .segments
-            .each_ref()
-            .map(|segment| segment.get().map(|segment| Position::first(segment, &self.list)));
-        Walk { linked: self.list.first(), positions }
+        Walk::new(self.list.first(), self.segments(), |segment| {
+            Position::first(segment, &self.list)
+        })
     }
 
     /// The nodes from the newest version of `key` on that is not above `sequence`.
     pub(super) fn walk_from(&self, key: &[u8], sequence: u64) -> Walk<'_> {
-        let positions = self.segments.each_ref().map(|segment| {
-            segment.get().map(|segment| Position::at(segment, &self.list, key, sequence))
-        });
-        Walk { linked: self.list.at(key, sequence), positions }
+        Walk::new(self.list.at(key, sequence), self.segments(), |segment| {
+            Position::at(segment, &self.list, key, sequence)
+        })
     }
 
     /// The last node with a key before `key`.
@@ -73,7 +70,9 @@ impl Order {
 pub(super) struct Walk<'m> {
     /// The next one of the list.
     linked: Option<Node<'m>>,
-    positions: [Option<Position<'m>>; SEGMENTS_MAX],
+    /// Most tables have this segment and nothing else: it is stepped through without a comparison.
+    first: Option<Position<'m>>,
+    others: Vec<Position<'m>>,
 }
 
 impl<'m> Iterator for Walk<'m> {
@@ -81,8 +80,30 @@ impl<'m> Iterator for Walk<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Node<'m>> {
+        if let (Some(first), None) = (&mut self.first, self.linked)
+            && self.others.is_empty()
+        {
+            let node = first.node()?;
+            first.advance();
+            return Some(node);
+        }
+        self.next_of_several()
+    }
+}
+
+impl<'m> Walk<'m> {
+    fn new<'s>(
+        linked: Option<Node<'m>>,
+        segments: impl Iterator<Item = &'s Segment>,
+        position: impl Fn(&'s Segment) -> Position<'m>,
+    ) -> Self {
+        let mut positions = segments.map(position);
+        Self { linked, first: positions.next(), others: positions.collect() }
+    }
+
+    fn next_of_several(&mut self) -> Option<Node<'m>> {
         let mut nearest: Option<(Node<'m>, &mut Position<'m>)> = None;
-        for position in self.positions.iter_mut().flatten() {
+        for position in self.first.iter_mut().chain(&mut self.others) {
             if let Some(node) = position.node()
                 && nearest.as_ref().is_none_or(|(than, _)| node.is_before(*than))
             {
@@ -98,9 +119,7 @@ impl<'m> Iterator for Walk<'m> {
             (None, linked) => self.step_in_list(linked?),
         }
     }
-}
 
-impl<'m> Walk<'m> {
     #[inline]
     fn step_in_list(&mut self, linked: Node<'m>) -> Option<Node<'m>> {
         self.linked = linked.next();

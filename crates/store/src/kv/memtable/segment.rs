@@ -89,6 +89,8 @@ impl Segment {
         self.sorted[bucket].call_once(|| {
             let unsorted: Vec<Place> =
                 places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+            // All over the table: together they come in a fraction of the time of one after the other.
+            unsorted.iter().for_each(|place| list.node(*place).prefetch());
             for (place, sorted) in places.iter().zip(list.sorted(&unsorted)) {
                 place.store(sorted, Ordering::Relaxed);
             }

@@ -4,11 +4,13 @@
 //! the last step. The nearest key wins; of several with the same key the newest. A tombstone hides the key beneath.
 //! Turning around places all sources at the gap again.
 
+mod heads;
 mod upper;
 
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use self::heads::Heads;
 use self::upper::Upper;
 use super::KvError;
 use super::cursor::Pair;
@@ -20,6 +22,8 @@ pub(super) struct Merge<'a> {
     tree: TreeSource<'a>,
     /// Newest first.
     uppers: Vec<Upper<'a>>,
+    /// Those of the uppers, and behind them that of the tree.
+    heads: Heads,
     /// The direction that the sources are placed for; `None` when they have yet to be placed.
     direction: Option<Direction>,
     gap: Gap,
@@ -73,17 +77,25 @@ struct TreeSource<'a> {
 }
 
 impl<'a> Merge<'a> {
+    /// A merge before the first key within the bound. Keys mostly begin with `shared`.
     pub(super) fn new(
         layers: &'a Layers,
         tree: Tree<'a>,
         sequence: u64,
         lower: Bound<&[u8]>,
+        shared: &[u8],
     ) -> Self {
-        let tables = layers.undrained().iter().map(|table| Upper::table(table, sequence));
+        let draining = layers.undrained().len().saturating_sub(1).max(1);
+        let tables = layers.undrained().iter().enumerate().map(|(number, table)| {
+            let reached = layers.reached().filter(|_| number == draining);
+            Upper::table(table, sequence, reached)
+        });
         let runs = layers.runs().iter().map(|run| Upper::run(run));
+        let uppers: Vec<_> = tables.chain(runs).collect();
         let mut merge = Self {
+            heads: Heads::new(shared, uppers.len() + 1),
             tree: TreeSource { tree, place: None, next: None, is_used: true },
-            uppers: tables.chain(runs).collect(),
+            uppers,
             direction: None,
             gap: Gap { side: Side::Start, key: Vec::new() },
             shown: Shown::Nothing,
@@ -161,7 +173,10 @@ impl<'a> Merge<'a> {
             self.place(direction)?;
         }
         loop {
-            self.tree.fill(direction)?;
+            if self.tree.fill(direction)? {
+                let key = self.tree.next.as_ref().map(PairGuard::key);
+                self.heads.set(self.uppers.len(), key, direction);
+            }
             let Some((nearest, is_shared)) = self.nearest(direction) else { return Ok(false) };
             let index = match nearest {
                 Nearest::Upper(index) => index,
@@ -186,13 +201,17 @@ impl<'a> Merge<'a> {
                     self.tree.is_used = true;
                 }
                 // Those above it have no such key.
-                for upper in &mut self.uppers[index..] {
+                for source in index..self.uppers.len() {
+                    let upper = &mut self.uppers[source];
                     if upper.key() == Some(entry.key) {
                         upper.advance(direction)?;
+                        self.heads.set(source, upper.key(), direction);
                     }
                 }
             } else {
-                self.uppers[index].advance(direction)?;
+                let upper = &mut self.uppers[index];
+                upper.advance(direction)?;
+                self.heads.set(index, upper.key(), direction);
             }
             if entry.value.is_some() {
                 self.gap.set(side_behind(direction), entry.key);
@@ -204,7 +223,19 @@ impl<'a> Merge<'a> {
     }
 
     /// The source with the nearest key, the newest of several; `true` if there are several.
+    #[inline]
     fn nearest(&self, direction: Direction) -> Option<(Nearest, bool)> {
+        match self.heads.nearest() {
+            heads::Nearest::One(source) if source < self.uppers.len() => {
+                Some((Nearest::Upper(source), false))
+            }
+            heads::Nearest::One(_) => Some((Nearest::Tree, false)),
+            heads::Nearest::Unknown => self.nearest_by_key(direction),
+        }
+    }
+
+    /// The same by all bytes of the keys.
+    fn nearest_by_key(&self, direction: Direction) -> Option<(Nearest, bool)> {
         let compare = |key: &[u8], with: &[u8]| match direction {
             Direction::Forward => key.cmp(with),
             Direction::Backward => with.cmp(key),
@@ -235,8 +266,9 @@ impl<'a> Merge<'a> {
             Side::End => tree.upper_bound(Bound::Unbounded)?,
         });
         self.tree.is_used = true;
-        for upper in &mut self.uppers {
+        for (source, upper) in self.uppers.iter_mut().enumerate() {
             upper.place(direction, &self.gap)?;
+            self.heads.set(source, upper.key(), direction);
         }
         self.direction = Some(direction);
         Ok(())
@@ -257,18 +289,18 @@ fn side_behind(direction: Direction) -> Side {
 }
 
 impl TreeSource<'_> {
-    /// Reads the next pair if the last one was used.
-    fn fill(&mut self, direction: Direction) -> Result<(), KvError> {
+    /// Reads the next pair if the last one was used. `true` if it has changed.
+    fn fill(&mut self, direction: Direction) -> Result<bool, KvError> {
         if !self.is_used {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(place) = &mut self.place else { return Ok(()) };
+        let Some(place) = &mut self.place else { return Ok(false) };
         self.next = None;
         match direction {
             Direction::Forward => place.next_into(&mut self.next)?,
             Direction::Backward => place.previous_into(&mut self.next)?,
         }
         self.is_used = false;
-        Ok(())
+        Ok(true)
     }
 }

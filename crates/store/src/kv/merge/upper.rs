@@ -18,15 +18,17 @@ pub(super) enum Upper<'a> {
 pub(super) struct Table<'a> {
     table: &'a Memtable,
     sequence: u64,
+    /// Shows only what is behind this key: see [`Layers::reached`](crate::kv::layers::Layers::reached).
+    behind: Option<&'a [u8]>,
     /// Behind `next`, where the direction is forward.
     entries: Option<Entries<'a>>,
     next: Option<Entry<'a>>,
 }
 
 impl<'a> Upper<'a> {
-    /// A table as a reader at `sequence` sees it.
-    pub(super) fn table(table: &'a Memtable, sequence: u64) -> Self {
-        Self::Table(Box::new(Table { table, sequence, entries: None, next: None }))
+    /// A table as a reader at `sequence` sees it, behind a key if there is one.
+    pub(super) fn table(table: &'a Memtable, sequence: u64, behind: Option<&'a [u8]>) -> Self {
+        Self::Table(Box::new(Table { table, sequence, behind, entries: None, next: None }))
     }
 
     pub(super) fn run(run: &'a Run) -> Self {
@@ -72,12 +74,18 @@ impl<'a> Upper<'a> {
     }
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
     fn place(&mut self, direction: Direction, gap: &Gap) {
         let (key, sequence) = (&gap.key[..], self.sequence);
         match direction {
             Direction::Forward => {
-                let entries = self.entries.insert(match gap.side {
+                let (mut side, mut key) = (gap.side, key);
+                if let Some(behind) = self.behind
+                    && (side == Side::Start || side != Side::End && key <= behind)
+                {
+                    (side, key) = (Side::Behind, behind);
+                }
+                let entries = self.entries.insert(match side {
                     Side::Start => self.table.entries(sequence),
                     Side::Before | Side::Behind => self.table.entries_from(key, sequence),
                     Side::End => {
@@ -86,28 +94,38 @@ impl Table<'_> {
                     }
                 });
                 self.next = entries.next();
-                if gap.side == Side::Behind && self.next.is_some_and(|next| next.key == key) {
+                if side == Side::Behind && self.next.is_some_and(|next| next.key == key) {
                     self.next = entries.next();
                 }
             }
             Direction::Backward => {
-                self.next = match gap.side {
+                let next = match gap.side {
                     Side::Start => None,
                     Side::Before => self.table.before(key, sequence),
                     Side::Behind => self.table.at_or_before(key, sequence),
                     Side::End => self.table.last(sequence),
                 };
+                self.show_before(next);
             }
         }
     }
 
     #[inline]
     fn advance(&mut self, direction: Direction) {
-        self.next = match (direction, self.next) {
-            (Direction::Forward, _) => self.entries.as_mut().and_then(Iterator::next),
-            (Direction::Backward, Some(next)) => self.table.before(next.key, self.sequence),
-            (Direction::Backward, None) => None,
-        };
+        match (direction, self.next) {
+            (Direction::Forward, _) => {
+                self.next = self.entries.as_mut().and_then(Iterator::next);
+            }
+            (Direction::Backward, Some(next)) => {
+                self.show_before(self.table.before(next.key, self.sequence));
+            }
+            (Direction::Backward, None) => {}
+        }
+    }
+
+    /// Shows an entry in the direction backward.
+    fn show_before(&mut self, next: Option<Entry<'a>>) {
+        self.next = next.filter(|next| self.behind.is_none_or(|behind| next.key > behind));
     }
 }
 

@@ -15,6 +15,7 @@ use super::{Attachments, EngineKind, Kv, KvConfig, KvError, Read, Spilling, Tran
 use crate::Durability;
 
 mod crash;
+mod reached;
 mod runs;
 
 const ENGINES: [EngineKind; 2] = [EngineKind::Redb, EngineKind::Map];
@@ -568,6 +569,38 @@ fn space_that_nothing_uses_is_given_back() {
     drop(kv);
     let kv = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
     assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 301);
+}
+
+#[test]
+fn space_is_given_back_also_while_somebody_writes_a_little() {
+    let disk = SimulatedDisk::new(1);
+    let config = KvConfig { idle: Duration::from_millis(4), log_bytes: 64 << 20, ..config() };
+    let kv = Kv::open(Arc::new(disk), "meta.redb", config).expect("opens");
+    let all = |value: Option<&'static [u8]>| {
+        let update = kv.update::<(), KvError, _>(move |transaction| {
+            (0..20_000_u32).try_for_each(|i| match value {
+                Some(value) => transaction.put(&i.to_be_bytes(), value),
+                None => transaction.delete(&i.to_be_bytes()).map(drop),
+            })
+        });
+        update.wait().expect("written");
+    };
+    let until = |is_reached: &dyn Fn(super::KvStats) -> bool| {
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while !is_reached(kv.stats()) {
+            assert!(std::time::Instant::now() < end, "{:?}", kv.stats());
+            kv.update::<(), KvError, _>(|t| t.put(b"beat", b"")).wait().expect("put");
+            let next = std::time::Instant::now() + Duration::from_micros(500);
+            while std::time::Instant::now() < next {
+                std::thread::yield_now();
+            }
+        }
+    };
+    all(Some(&[1; 1024]));
+    until(&|stats| stats.tree_bytes > 16 << 20);
+    all(None);
+    until(&|stats| stats.tree_bytes < 4 << 20);
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
 }
 
 /// Attachments whose sync waits until it may go on.

@@ -1,7 +1,10 @@
 //! Runs between the tables and the tree.
 
+use std::future::Future as _;
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
@@ -303,6 +306,25 @@ fn has_all(kv: &Kv, count: u32) -> bool {
     let snapshot = kv.snapshot().expect("snapshot");
     let value = |i: u32| snapshot.get(&key(i)).expect("not from the tree");
     (0..count).all(|i| value(i).is_some_and(|value| *value == *vec![i as u8; 90]))
+}
+
+/// It commits what is carried itself, and does not wait for itself.
+#[test]
+fn the_thread_that_commits_may_be_the_one_that_drains_and_carries() {
+    const PAIRS: u32 = 250;
+    let disk = with_damaged_leaf(PAIRS);
+    let merging = KvConfig { spilling: Spilling::Always { merged: 2 }, ..kept() };
+    let kv = open(&disk, merging).expect("opens");
+    let merged = run_files(&disk);
+    while merged.iter().any(|run| run_files(&disk).contains(run)) {
+        // Who polls leaves a commit that is synced to the thread.
+        let mut put = kv.update::<(), KvError, _>(|transaction| transaction.put(&key(0), &[0; 90]));
+        match Pin::new(&mut put).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => done.expect("put"),
+            Poll::Pending => put.wait().expect("put"),
+        }
+    }
+    assert!(has_all(&kv, PAIRS));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::DiskFile;
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockUpgradableReadGuard};
 use redb::backends::InMemoryBackend;
 
 use super::error::note_damage;
@@ -200,13 +200,14 @@ impl FileBackend {
         Ok(())
     }
 
-    /// Writes what has gathered.
+    /// Writes what has gathered. It is read from memory meanwhile, and nobody waits for the file: a flush takes
+    /// milliseconds, and a scan meets many.
     fn flush(&self) -> io::Result<()> {
         if !self.is_gathering.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut gather = self.gather.write();
-        let result = gather.take(|offset, run| {
+        let gather = self.gather.upgradable_read();
+        let result = gather.write_to(|offset, run| {
             self.write_now(offset, run)?;
             // So that the sync has less to wait for, and what others sync meanwhile waits for less.
             if run.len() >= WRITEBACK_BYTES_MIN {
@@ -214,6 +215,8 @@ impl FileBackend {
             }
             Ok(())
         });
+        let mut gather = RwLockUpgradableReadGuard::upgrade(gather);
+        gather.clear();
         self.is_gathering.store(false, Ordering::Release);
         result
     }
@@ -351,10 +354,98 @@ impl redb::StorageBackend for FileBackend {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
+    use std::os::fd::BorrowedFd;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
     use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
+    use parking_lot::Mutex;
     use redb::StorageBackend;
 
     use super::*;
+
+    /// A file whose writes tell that they begin, and wait for a word.
+    #[derive(Debug)]
+    struct Slow {
+        file: Box<dyn DiskFile>,
+        begun: Sender<()>,
+        go_on: Mutex<Receiver<()>>,
+    }
+
+    impl DiskFile for Slow {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.file.read_at(buf, offset)
+        }
+
+        fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+            self.file.try_read_at(buf, offset)
+        }
+
+        fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+            self.begun.send(()).map_err(io::Error::other)?;
+            self.go_on.lock().recv().map_err(io::Error::other)?;
+            self.file.write_at(buf, offset)
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            self.file.len()
+        }
+
+        fn set_len(&self, bytes: u64) -> io::Result<()> {
+            self.file.set_len(bytes)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.file.sync_data()
+        }
+
+        fn start_writeback(&self, offset: u64, bytes: u64) {
+            self.file.start_writeback(offset, bytes);
+        }
+
+        fn try_lock(&self) -> io::Result<()> {
+            self.file.try_lock()
+        }
+
+        fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+            None
+        }
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    #[test]
+    fn readers_do_not_wait_while_pages_are_written() {
+        const PAGE: u64 = PAGE_BYTES as u64;
+        let disk = SimulatedDisk::new(1);
+        let file = disk.open("file", OpenMode::CreateOrWrite).expect("opens");
+        file.write_at(&[1; 4 * PAGE_BYTES], 0).expect("writes");
+        let ((begun, has_begun), (word, go_on)) = (channel(), channel());
+        let file = Box::new(Slow { file, begun, go_on: Mutex::new(go_on) });
+        let backend = FileBackend::new(file, None, Freeze::default()).expect("backend");
+        let backend = Arc::new(backend);
+        backend.write(PAGE, &[2; PAGE_BYTES]).expect("gathers");
+        let read = |at: u64| {
+            let ((told, tells), backend) = (channel(), Arc::clone(&backend));
+            std::thread::spawn(move || {
+                let mut page = [0; PAGE_BYTES];
+                backend.read(at * PAGE, &mut page).expect("reads");
+                told.send(page[0])
+            });
+            tells.recv_timeout(Duration::from_secs(30)).expect("nobody waits")
+        };
+        std::thread::scope(|scope| {
+            let sync = scope.spawn(|| backend.sync_data().expect("syncs"));
+            has_begun.recv().expect("is being written");
+            assert_eq!([read(1), read(2)], [2, 1], "what is on its way, and what is in the file");
+            word.send(()).expect("waits");
+            sync.join().expect("ends");
+        });
+        assert_eq!([read(1), read(2)], [2, 1]);
+    }
 
     #[test]
     fn a_frozen_file_keeps_what_it_has_and_reads_as_if_it_went_on() {

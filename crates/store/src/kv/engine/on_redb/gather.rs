@@ -68,31 +68,32 @@ impl Gather {
         drop(self.pages.split_off(&bytes.div_ceil(PAGE_BYTES as u64)));
     }
 
-    /// Empties it: calls `write` with every run of neighbours and its offset, in their order.
-    pub(super) fn take<E>(
-        &mut self,
+    /// Calls `write` with every run of neighbours and its offset, in their order, until it fails.
+    pub(super) fn write_to<E>(
+        &self,
         mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let pages = std::mem::take(&mut self.pages);
         let mut run = Vec::new();
         let mut start = 0;
-        let mut result = Ok(());
-        for (number, place) in pages {
+        for (number, place) in &self.pages {
             let run_pages = run.len() / PAGE_BYTES;
-            if run_pages > 0 && (number != start + run_pages as u64 || run_pages == RUN_PAGES_MAX) {
-                result = result.and_then(|()| write(start * PAGE_BYTES as u64, &run));
+            if run_pages > 0 && (*number != start + run_pages as u64 || run_pages == RUN_PAGES_MAX)
+            {
+                write(start * PAGE_BYTES as u64, &run)?;
                 run.clear();
             }
             if run.is_empty() {
-                start = number;
+                start = *number;
             }
             run.extend_from_slice(&self.bytes[place * PAGE_BYTES..(place + 1) * PAGE_BYTES]);
         }
-        if !run.is_empty() {
-            result = result.and_then(|()| write(start * PAGE_BYTES as u64, &run));
-        }
+        if run.is_empty() { Ok(()) } else { write(start * PAGE_BYTES as u64, &run) }
+    }
+
+    /// Forgets all pages.
+    pub(super) fn clear(&mut self) {
+        self.pages.clear();
         self.bytes.clear();
-        result
     }
 }
 
@@ -119,8 +120,10 @@ mod tests {
             written.push((offset, bytes.to_vec()));
             Ok::<(), ()>(())
         };
-        gather.take(write).expect("written");
+        gather.write_to(write).expect("written");
         assert_eq!(written, [(at(3), [page(2), page(6), page(7)].concat()), (at(7), page(5))]);
+        assert_eq!(gather.page(at(7)), Some(&page(5)[..]), "until it is cleared");
+        gather.clear();
         assert!(gather.is_empty() && !Gather::takes(0, &page(0)) && !Gather::takes(512, &page(0)));
     }
 }
